@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .cost_models import simulate
     from .explanations import explain
     from .explorations import explore
+    from .im2col import search_im2col
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
     from .layout_plans import plan_layouts
     from .memory import plan_memory
@@ -75,6 +76,7 @@ __all__ = [
     "plan_layouts",
     "plan_memory",
     "search",
+    "search_im2col",
     "search_many",
     "search_pareto",
     "search_top",
@@ -114,6 +116,7 @@ _HOME = {
     "plan_layouts": "layout_plans",
     "plan_memory": "memory",
     "search": "searches",
+    "search_im2col": "im2col",
     "search_many": "comparisons",
     "search_pareto": "searches",
     "search_top": "searches",

@@ -76,10 +76,11 @@ def cascade_question_of(
     return CascadeQuestion(cascade, machine, wanted, kind, space, fuse, limits)
 
 
-def laid_out(arch: Architecture, problem: Problem, layout: LayoutLike) -> Architecture:
-    """The architecture with layouts of a problem's tensors in its memories."""
+def laid_out(arch: Architecture, work: Problem | Cascade, layout: LayoutLike) -> Architecture:
+    """The architecture with layouts of the tensors of a problem, or of a cascade, in its memories."""
     if layout is None:
         return arch
+    from .cost_models.cascades import with_tree_layouts
     from .cost_models.layouts.choices import with_layouts
 
     given = {"all": layout} if isinstance(layout, str) else checks.mapping(layout, "the layout", "{'O': 'NHWC'}")
@@ -87,7 +88,7 @@ def laid_out(arch: Architecture, problem: Problem, layout: LayoutLike) -> Archit
         checks.text(key, "a tensor of the layout", "a text such as 'O'"): checks.text(text, "a layout", "a text")
         for key, text in given.items()
     }
-    return with_layouts(arch, problem, texts)
+    return with_tree_layouts(arch, work, texts) if isinstance(work, Cascade) else with_layouts(arch, work, texts)
 
 
 def with_zeros(problem: Problem | str, density: Mapping[str, DensityLike] | None) -> Problem:

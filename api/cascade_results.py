@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .arch import Architecture
-from .cost_models.cascades import FusedCost
+from .cost_models.cascades import FusedCost, with_best_layouts
 from .forms import Format, emit_fused
 from .inputs import checks
 from .ir import Cascade, FusedMapping, MappingError
@@ -49,7 +49,8 @@ class CascadeResult(Shown):
 
     @classmethod
     def of(cls, cascade: Cascade, arch: Architecture, answer: FusedAnswer) -> CascadeResult:
-        """The result that an answer makes."""
+        """The result that an answer makes; its machine has the layouts that were best where they are open."""
+        arch = with_best_layouts(answer.mapping, arch)
         return cls(cascade, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused, answer.forms)
 
     @property

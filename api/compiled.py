@@ -127,9 +127,8 @@ class CompiledNetwork(Shown):
         words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
         those of plain operations; that of numpy compares the words with the plan's, too.
 
-        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, for
-        floats where these are not exact (quantized networks, and all of numpy), and where tensors stay on chip between
-        groups: programs load what a group reads.
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, and for
+        floats where these are not exact (quantized networks, and all of numpy).
         """
         check_writes_networks(form, "form")
         from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
@@ -137,12 +136,6 @@ class CompiledNetwork(Shown):
         check_choice("element", element, get_args(NetworkElement))
         if form == "numpy" and element != "double":
             raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
-        if any(segment.stays for segment in self.segments):
-            raise MappingError(
-                "tensors stay on chip between its groups, and programs load what a group reads again",
-                where=self.network,
-                hint="compile with stays=False (--no-stays)",
-            )
         return (
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
         )
@@ -248,7 +241,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp" or
                "ed2p", which take several searches of weighted sums
     tiling, space  of the mappings to choose from, as of `search`
-    fuse       "all"; "plain", no shared loops along windows, which programs in C do not know; "whole", intermediates
+    fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most
     dims, widths  of an ONNX file, as of `load_network`

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
 from .cost_models import Cost
-from .cost_models.cascades import FusedCost, evaluate_tree
+from .cost_models.cascades import FusedCost, evaluate_open_tree
 from .cost_models.open_choices import evaluate_open
 from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
@@ -147,7 +147,9 @@ _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "refere
 
 
 @overload
-def evaluate(mapping: FusedMapping, layer: ArchitectureLike, arch: None = None) -> FusedCost: ...
+def evaluate(
+    mapping: FusedMapping, layer: ArchitectureLike, arch: None = None, *, layout: LayoutLike = None
+) -> FusedCost: ...
 @overload
 def evaluate(
     mapping: Mapping | str | os.PathLike[str],
@@ -185,7 +187,9 @@ def evaluate(
         raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
     if isinstance(mapping, FusedMapping):
         check_layer(layer, None)
-        return _evaluate_fused(mapping, arch, density=density, layout=layout)
+        if density is not None:
+            raise TilewrightError("cascades know no density yet", where="density", hint="evaluate one operation")
+        return _evaluate_fused(mapping, arch, layout)
     if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
@@ -203,13 +207,11 @@ def evaluate(
     return _finite(cost, machine)
 
 
-def _evaluate_fused(mapping: FusedMapping, arch: ArchitectureLike | None, **unknown: object) -> FusedCost:
-    for name, given in unknown.items():
-        if given is not None:
-            raise TilewrightError(f"cascades know no {name} yet", where=name, hint="evaluate one operation")
+def _evaluate_fused(mapping: FusedMapping, arch: ArchitectureLike | None, layout: LayoutLike) -> FusedCost:
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
-    return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
+    machine = as_architecture(arch)
+    return _finite(evaluate_open_tree(mapping, laid_out(machine, mapping.cascade, layout))[0], machine)
 
 
 def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:

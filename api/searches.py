@@ -55,6 +55,7 @@ def search(
     store: StoreLike | None = None,
     fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
+    layout: LayoutLike = None,
 ) -> CascadeResult: ...
 @overload
 def search(
@@ -116,7 +117,9 @@ def search(
     density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
                count (docs/sparse.md), in place of those that the problem has; all figures are means then
     layout     where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC",
-               "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md)
+               "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md). Trees of
+               cascades are searched as if lines were full, and with open layouts of the tree found: the certificate has
+               the gap
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
@@ -124,9 +127,9 @@ def search(
     check_choice("strategy", strategy, STRATEGIES)
     if isinstance(problem, Cascade):
         _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
-        _refuse_of("cascades", layout=layout)
         limits = limits_of(time_limit, memory_limit)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
+        every_tree = replace(every_tree, arch=laid_out(every_tree.arch, problem, layout))
         return _cascade_result(constrained(every_tree, constraints), store)
     _check_not_fused(fuse)
     if density is not None:

@@ -352,9 +352,10 @@ class Architecture(Spec, Shown):
         outermost = self.levels[0]
         if outermost.keeps != Keeps() or outermost.size_bits or outermost.partition_bits:
             raise ValueError(f"{outermost.name} is the outermost memory: it must keep all tensors and be unbounded")
-        lined = next((memory.name for memory in self.memories if memory.line_bits), None)
-        if lined and self.latency == "with_fill":
-            raise ValueError(f"{lined} has lines: 'latency: with_fill' times words alone, expected 'latency: steady'")
+        banked = next((memory.name for memory in self.memories if memory.banks), None)
+        if banked and self.latency == "with_fill":
+            message = f"{banked} has banks: 'latency: with_fill' knows no waiting for them, expected 'latency: steady'"
+            raise ValueError(message)
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}
         if twice:

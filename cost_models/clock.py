@@ -216,7 +216,7 @@ def clocked_cycles(mapping: Mapping, arch: Architecture) -> float:
     Raises MappingError when a node or loop stands where the architecture has no place for it, and TilewrightError for
     memories with lines.
     """
-    refuse_lines(arch, "clocks")
+    refuse_lines(arch, "clocks", "time the mapping on the machine without the line of that memory")
     walk = _TimedWalk(mapping, arch)
     walk.run()
     return _Clock(walk.jobs).run()

@@ -28,7 +28,19 @@ from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts, FirstTile
 from .hops import hops_along, legs_of
-from .moves import ALL, EVERY, FIRST, Kind, Place, Steps, kinds_of_move, relative_steps, words_along_rank
+from .moves import (
+    ALL,
+    EVERY,
+    FIRST,
+    Kind,
+    Place,
+    Ranges,
+    Steps,
+    kinds_of_move,
+    ranges_of_tiles,
+    relative_steps,
+    words_along_rank,
+)
 from .passing import sums_drained, sums_inwards
 
 NOTHING: frozenset[int] = frozenset()
@@ -329,6 +341,19 @@ def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> t
 def kinds_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group, period: int = 1) -> list[tuple[Kind, ...]]:
     """The moves of every dimension of a rank; where they begin is told apart modulo a period of words."""
     return [_kinds(nest, dim, steps, group, period // math.gcd(period, c)) for dim, c in rank]
+
+
+def ranges_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group) -> list[Ranges] | None:
+    """Where the tiles of every dimension of a rank lie, step by step; None: some of the steps move them."""
+    found = []
+    for dim, _ in rank:
+        digits, tile, positions = nest.above(dim, group.position)
+        only = frozenset(place for place in group.only if place[0] in positions)
+        each = ranges_of_tiles(nest.problem.sizes[dim], digits, tile, steps, group.joined & positions, only)
+        if each is None:
+            return None
+        found.append(each)
+    return found
 
 
 def times_moved(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> int:

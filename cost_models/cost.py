@@ -204,7 +204,7 @@ def cost_of(
     busy = {"compute": compute_cycles} | {m.name: m.cycles for m in memories}
     steady = latency = _run_cycles(busy, memories)
     if arch.latency == "with_fill":
-        idle = idle_cycles(arch, tensors, counts.first_tiles)
+        idle = idle_cycles(arch, tensors, counts.first_tiles, lines.first)
         serial = [m.name for m in memories if not m.overlaps]
         busy = {name: cycles + idle[name] * (name not in serial) for name, cycles in busy.items()}
         latency = _run_cycles(busy, memories)

@@ -18,6 +18,7 @@ operations every visit of a branch fills and empties on its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ..arch import Architecture
 from ..ir import Tensor
@@ -27,14 +28,20 @@ from .ports import access_bits, port_cycles
 
 
 def idle_cycles(
-    arch: Architecture, tensors: Mapping[str, Tensor], first_tiles: Sequence[FirstTile]
+    arch: Architecture,
+    tensors: Mapping[str, Tensor],
+    first_tiles: Sequence[FirstTile],
+    lines: Mapping[tuple[str, str, str], int] = MappingProxyType({}),
 ) -> dict[str, float]:
-    """Cycles before the first and after the last word, per memory and for `compute`."""
+    """Cycles before the first and after the last word, per memory and for `compute`.
+
+    lines  in which these tiles lie, by the memory that has lines, the other one, and the tensor
+    """
     passing = dict.fromkeys((memory.name for memory in arch.memories), 0.0)
     memories = {memory.name: memory for memory in arch.memories}
     for first in first_tiles:
         if memories[first.outer].overlaps and memories[first.inner].overlaps:  # else their time is added anyway
-            passing[first.outer] += first.times * tile_cycles(arch, tensors[first.tensor], first)
+            passing[first.outer] += first.times * tile_cycles(arch, tensors[first.tensor], first, lines)
     idle, outside = {}, 0.0
     for memory in arch.memories:
         idle[memory.name] = outside
@@ -42,8 +49,14 @@ def idle_cycles(
     return idle | {"compute": outside}
 
 
-def tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
-    """Cycles of one tile, and of those that go together with it, on their way in or out."""
+def tile_cycles(
+    arch: Architecture,
+    tensor: Tensor,
+    first: FirstTile,
+    lines: Mapping[tuple[str, str, str], int] = MappingProxyType({}),
+) -> float:
+    """Cycles of one tile, and of those that go together with it, on their way in or out; `lines` as `idle_cycles` has
+    them."""
     memories = {memory.name: memory for memory in arch.memories}
     outer_words, inner_words = first.outer_words, first.inner_words
     if not tensor.is_output:
@@ -52,5 +65,12 @@ def tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
         outer = Accesses(writes=outer_words, finished_writes=outer_words * first.outer_finishes)
         drained = sums_drained(arch, inner_words)
         inner = Accesses(reads=drained, drains=drained, finished_reads=drained * first.inner_finishes)
-    both = ((memories[name], access_bits(arch, tensor, a)) for name, a in ((first.outer, outer), (first.inner, inner)))
-    return max(port_cycles(memory, bits.read, bits.write) for memory, bits in both)
+    cycles = []
+    for name, other, accesses in ((first.outer, first.inner, outer), (first.inner, first.outer, inner)):
+        memory, bits = memories[name], access_bits(arch, tensor, accesses)
+        read, write = bits.read, bits.write
+        if memory.line_bits is not None:
+            whole = lines[name, other, tensor.name] * memory.line_bits
+            read, write = whole * (read > 0), whole * (write > 0)
+        cycles.append(port_cycles(memory, read, write))
+    return max(cycles)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -174,6 +174,60 @@ def kinds_of_move(
         replace(_kind(int(count), row[1:], instances, tile, moved, wrapping), phase=int(row[0]))
         for count, row in zip(counts, rows, strict=True)
     )
+
+
+class Ranges(NamedTuple):
+    """Where the tiles of one dimension lie, in steps that move none of them.
+
+    first, last  (steps, joined instances) first and last index; of an instance without work, a last before the first
+    """
+
+    first: IntArray
+    last: IntArray
+
+
+def ranges_of_tiles(
+    size: int, digits: tuple[Digit, ...], tile: int, steps: Steps, joined: frozenset[int], only: Place
+) -> Ranges | None:
+    """The tiles of one dimension in some steps, each on its own; None: the steps move it."""
+    inside = [d for d in digits if not d.spatial and d.position > steps.last]
+    if steps.moving and (inside or any(d.position == steps.last and not d.spatial for d in digits)):
+        return None
+    counted = [d for d in digits if d not in inside and d.position not in joined]
+    values = dict(only)
+    fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
+    starts = _offsets([d for d in counted if d.position not in values], None) + fixed
+    instances = _offsets([d for d in digits if d.position in joined], None)
+    first = starts[starts < size, None] + instances
+    return Ranges(first, np.minimum(first + tile, size) - 1)
+
+
+def lines_of_ranges(
+    coefficients: tuple[int, ...], ranges: Sequence[Ranges], footprint: Footprint, per_line: Sequence[int]
+) -> list[int] | None:
+    """Lines along a rank that tiles lie in, over all combinations of its dimensions' steps, for lines of several
+    numbers of words: what `words_along_rank` has as wanted. None: not known here, for joined instances along one of
+    several dimensions, and for words of these that may step over a line."""
+    if len(ranges) > 1 and any(each.first.shape[1] > 1 for each in ranges):
+        return None
+    if len(ranges) > 1 and footprint == "exact" and min(per_line) < max(coefficients):
+        return None
+    first: IntArray = np.zeros((1, 1), dtype=np.int64)
+    last, words = first, first + 1
+    for coefficient, each in zip(coefficients, ranges, strict=True):
+        first = (first[:, None] + coefficient * each.first[None]).reshape(-1, each.first.shape[1])
+        last = (last[:, None] + coefficient * each.last[None]).reshape(-1, each.last.shape[1])
+        words = each.last - each.first + 1
+    found, at_work = [], words > 0 if len(ranges) == 1 else np.ones_like(first, dtype=bool)
+    for length in per_line:
+        if len(ranges) == 1 and footprint == "exact" and coefficients[0] >= length:  # each word in a line of its own
+            found.append(int(words[at_work].sum()))
+            continue
+        low, high = first // length, last // length
+        # Neighbours that are served together share the line in which one ends and the next begins.
+        shared = (low[:, 1:] == high[:, :-1]) & at_work[:, 1:] & at_work[:, :-1]
+        found.append(int((high - low + 1)[at_work].sum()) - int(np.count_nonzero(shared)))
+    return found
 
 
 def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:

@@ -165,23 +165,27 @@ class Walk:
 
     def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
         """What the instances hold now, and what of it each outer instance gives, or will take."""
-        tensor, loops = boundary.tensor, [i for i in self.spatial if i < boundary.inner_position]
-        joined = boundary.reduced if tensor.is_output else boundary.multicast
-        together: dict[Coordinates, dict[Coordinates, set[Element]]] = defaultdict(lambda: defaultdict(set))
-        tiles = self.holders[boundary.inner_position].tile
-        for place, tile in tiles.items():
-            space = dict(zip(loops, place, strict=True))
-            outer = self.coordinates(space, boundary.outer_position)
-            together[outer][self.groups(boundary, joined, space)] |= tile
+        tensor, together = boundary.tensor, self.first_groups(boundary)
         return FirstTile(
             tensor=tensor.name,
             outer=boundary.outer.name,
             inner=inner,
             outer_words=max(sum(map(len, groups.values())) for groups in together.values()),
-            inner_words=max(map(len, tiles.values())),
-            outer_finishes=tensor.is_output and self._may_finish(boundary.outer_position),
-            inner_finishes=tensor.is_output and self._may_finish(boundary.inner_position),
+            inner_words=max(map(len, self.holders[boundary.inner_position].tile.values())),
+            outer_finishes=tensor.is_output and self.may_finish(boundary.outer_position),
+            inner_finishes=tensor.is_output and self.may_finish(boundary.inner_position),
         )
+
+    def first_groups(self, boundary: Boundary) -> dict[Coordinates, dict[Coordinates, set[Element]]]:
+        """By outer instance, the words that inner instances hold now, those together that share a transfer."""
+        loops = [i for i in self.spatial if i < boundary.inner_position]
+        joined = boundary.reduced if boundary.tensor.is_output else boundary.multicast
+        together: dict[Coordinates, dict[Coordinates, set[Element]]] = defaultdict(lambda: defaultdict(set))
+        for place, tile in self.holders[boundary.inner_position].tile.items():
+            space = dict(zip(loops, place, strict=True))
+            outer = self.coordinates(space, boundary.outer_position)
+            together[outer][self.groups(boundary, joined, space)] |= tile
+        return together
 
     def _places(self, boundary: Boundary, time: dict[int, int]) -> Iterator[tuple[dict[int, int], dict[str, int]]]:
         """Every inner instance with the offset that the nest gives it in this step."""
@@ -344,10 +348,10 @@ class Walk:
                 if self.arch.inner_drain_read:
                     account.reads += 1
                     account.drains += 1
-                    account.finished_reads += self.finished(products) and self._may_finish(boundary.inner_position)
+                    account.finished_reads += self.finished(products) and self.may_finish(boundary.inner_position)
         self._arrive(boundary, arriving)
 
-    def _may_finish(self, position: int) -> bool:
+    def may_finish(self, position: int) -> bool:
         """Whether a node may know a word as finished: it is not the accumulator next to the MAC, and its
         instances do not each hold a part of the same sum."""
         accumulator = any(
@@ -365,7 +369,7 @@ class Walk:
 
     def _arrive(self, boundary: Boundary, arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]]) -> None:
         seen: set[tuple[Coordinates, Element]] = set()
-        may_finish = self._may_finish(boundary.outer_position)
+        may_finish = self.may_finish(boundary.outer_position)
         for (outer, _), sums in arriving.items():
             account = self.account(boundary, outer)
             stored = self.holders[boundary.outer_position].products[outer]

@@ -15,6 +15,9 @@ The factor f follows from the inequality of Loomis and Whitney (in the form of A
 relations). Where each dimension appears in two tensors or in all three, f = 1. In a rank that is a sum, such as p + r,
 one dimension, p, is looked at for fixed values of the others: r then does not appear in this tensor. A dimension that
 appears in one tensor only contributes sqrt(size) to f, one in none its size. For convolutions, f = sqrt(R S) or less.
+
+Where operands have zeros, G are the multiplications without a zero: whichever these are, phases hold for them. The
+bound is linear in G, so that its mean over all masks is that of the mean G. Words are nonzero ones.
 """
 
 from __future__ import annotations
@@ -28,14 +31,33 @@ from .intensity import compulsory_words
 
 def traffic_bound(problem: Problem, words: int) -> float:
     """A lower bound, in words read and written, for a buffer of so many words through which everything passes."""
-    return max(float(sum(compulsory_words(problem).values())), reuse_bound(problem, words) or 0.0)
+    return max(float(least_words(problem)), reuse_bound(problem, words) or 0.0)
+
+
+def least_words(problem: Problem) -> float:
+    """Words of all tensors, every one once; of operands with zeros the others, on average."""
+    words = compulsory_words(problem)
+    if not problem.has_zeros:
+        return sum(words.values())
+    from .sparse.least import nonzero_shares
+
+    return math.fsum(words[name] * share for name, share in nonzero_shares(problem).items())
+
+
+def done_macs(problem: Problem) -> float:
+    """Multiplications that have to be done, whatever is skipped; on average, at least."""
+    if not problem.has_zeros:
+        return problem.macs
+    from .sparse.least import useful_macs
+
+    return useful_macs(problem)
 
 
 def reuse_bound(problem: Problem, words: int) -> float | None:
     """2 G / (f sqrt(words)) - 2 words, which may be negative; None where there are not two operands."""
     if len(problem.operands) != 2:
         return None
-    return 2 * problem.macs / (sharing_factor(problem) * math.sqrt(words)) - 2 * words
+    return 2 * done_macs(problem) / (sharing_factor(problem) * math.sqrt(words)) - 2 * words
 
 
 def sharing_factor(problem: Problem) -> float:

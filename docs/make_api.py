@@ -73,7 +73,7 @@ SECTIONS = (
         ),
     ),
     Section("Architectures", "", "", ("load_arch", "list_archs")),
-    Section("Searches", "", "", ("search", "search_top", "search_pareto", "search_many")),
+    Section("Searches", "", "", ("search", "search_top", "search_pareto", "search_many", "search_im2col")),
     Section("Networks as a whole", "", "", ("compare", "explore")),
     Section(
         "Mappings of any source", "", "", ("evaluate", "explain", "load_mapping", "load_fused_mapping", "simulate")
@@ -114,6 +114,7 @@ SECTIONS = (
     Section("", "", "mapper.segmentation", ("NetworkAnswer", "Segment", "Apart", "Arena")),
     Section("Memory plans", "", "", ("plan_memory",)),
     Section("", "", "mapper.memory_plan", ("MemoryPlan", "LiveBuffer", "InPlace", "BufferSet")),
+    Section("Forms of a convolution", "", "im2col", ("ConvolutionForms",)),
     Section("Networks", "", "workloads", ("Network", "NetworkLayer")),
     Section("Objectives", "", "cost_models", ("Objective",)),
     Section("Batches", "", "report.batch.run", ("Progress",)),

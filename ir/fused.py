@@ -87,12 +87,13 @@ class FusedMapping(Shown):
         """
         checked(cascade, Cascade, "the cascade of a fused mapping", "a Cascade", MappingError)
         tree = Tree.parse(text, cascade.operations[0].name if len(cascade.operations) == 1 else "")
-        for form in cascade.others:
+        refused = []
+        for form in _likely_forms(cascade, tree):
             try:
                 return cls(form, tree)
-            except MappingError:
-                continue
-        return cls(cascade.forms[0], tree)
+            except MappingError as error:
+                refused.append(error)
+        raise refused[0]
 
     @cached_property
     def leaves(self) -> dict[str, Address]:
@@ -130,6 +131,27 @@ class FusedMapping(Shown):
 
     def __str__(self) -> str:
         return str(self.tree)
+
+
+def _likely_forms(cascade: Cascade, tree: Tree) -> list[Cascade]:
+    """The forms that a tree may execute, the likeliest first: that with most of its operations, and of these with most
+    operations whose loops cover them."""
+    names = set(tree.leaves())
+
+    def alike(form: Cascade) -> tuple[int, int]:
+        same = [operation for operation in form if operation.name in names]
+        return len(same) - len(form.operations), sum(_is_covered(tree, operation) for operation in same)
+
+    return sorted(cascade.forms, key=alike, reverse=True)
+
+
+def _is_covered(tree: Tree, operation: Operation) -> bool:
+    """Whether the loops above an operation's leaf make all its steps, as far as they are named alike."""
+    loops = [
+        loop_of(item, operation.name) for _, item in tree.above(tree.leaves()[operation.name]) if isinstance(item, Loop)
+    ]
+    steps = {dim: prod(loop.trips for loop in loops if loop.dim == dim) for dim in operation.problem.dim_names}
+    return steps == dict(operation.problem.dims)
 
 
 def _path(fused: FusedMapping, operation: Operation) -> OperationPath:

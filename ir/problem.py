@@ -121,7 +121,11 @@ class Problem(Shown):
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name; ProblemError names the nearest one otherwise."""
-        return entry({tensor.name: tensor for tensor in self.tensors}, name, "tensor", ProblemError, self.name)
+        return entry(self._by_name, name, "tensor", ProblemError, self.name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Tensor]:
+        return {tensor.name: tensor for tensor in self.tensors}
 
     def __str__(self) -> str:
         sizes = " ".join(f"{name}={size}" for name, size in self.dims)

@@ -19,6 +19,7 @@ constraints/     which part of the space is asked for; dataflows
 diagnosis.py     why nothing fits
 ski_slope.py     the least traffic to one buffer, against its size
 layout_plan/     where the tensors of a network lie, and what is converted
+lined_cascades.py  trees of cascades on machines with lines
 lowering.py      convolutions as products (im2col)
 segmentation/    which operations of a network are mapped as one
 memory_plan/     addresses for buffers with lifetimes, the least height proven

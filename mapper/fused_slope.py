@@ -69,12 +69,15 @@ def fused_slope(
 
 def compulsory_of(cascade: Cascade) -> int:
     """Words of all tensors that enter or leave the cascade, each once: no schedule moves fewer."""
-    return sum(_words(cascade, tensor) for tensor in cascade.tensors if tensor not in cascade.intermediates)
+    return min(
+        sum(_words(form, tensor) for tensor in form.tensors if tensor not in form.intermediates)
+        for form in cascade.forms
+    )
 
 
 def compulsory_unfused(cascade: Cascade) -> int:
     """Words that all operations read and write, one after the other, each once by each of them."""
-    return sum(sum(compulsory_words(operation.problem).values()) for operation in cascade)
+    return min(sum(sum(compulsory_words(one.problem).values()) for one in form) for form in cascade.forms)
 
 
 def _words(cascade: Cascade, tensor: str) -> int:
@@ -100,4 +103,5 @@ def _without_widths(cascade: Cascade) -> Cascade:
         tensors = tuple(replace(t, bits=None, partial_bits=None) for t in operation.problem.tensors)
         return replace(operation, problem=replace(operation.problem, tensors=tensors))
 
-    return Cascade(cascade.name, tuple(plain(operation) for operation in cascade))
+    others = tuple(map(_without_widths, cascade.others))
+    return replace(cascade, operations=tuple(plain(operation) for operation in cascade), others=others)

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from ..arch import Architecture, Memory
 from ..arch.units import size_text
-from ..cost_models import ENERGY, Capped
-from ..cost_models.cascades import FusedCost
+from ..cost_models import ENERGY, Capped, Objective
+from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_open_tree
 from ..cost_models.cost import capacity_parts
+from ..cost_models.layouts import has_lines, packed
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import (
     CascadeAnswer,
@@ -25,6 +26,7 @@ from .cascades import (
     Fuse,
     NothingBelow,
     TriedForm,
+    iterates,
     search_cascade,
     search_cascade_below,
     search_cascade_front,
@@ -32,6 +34,7 @@ from .cascades import (
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
+from .lined_cascades import kept_on_chip, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
@@ -142,14 +145,16 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
-    plain = [form for form in question.cascade.forms if not any(operation.iterates for operation in form)]
-    if question.fuse == "none" or not question.cascade.intermediates or not plain:
+    if has_lines(question.arch):
+        return _answer_in_lines(question)
+    plain = _without_iterations(question.cascade)
+    if question.fuse == "none" or not question.cascade.intermediates or plain is None:
         return answer_alone(question)
     started = time.perf_counter()
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = answer_alone(replace(question, cascade=plain[0], fuse="none", limits=limits, constraints=ANY_TREE))
+        apart = answer_alone(replace(question, cascade=plain, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
         return answer_alone(with_time_left(question, started))
     if apart.certificate.interrupted:
@@ -168,6 +173,59 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
         answer = replace(apart, certificate=proof, forms=answer.forms)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
+
+
+def _without_iterations(cascade: Cascade) -> Cascade | None:
+    """The cascade with those of its forms that can be done with nothing fused; None: there is none."""
+    plain = [form for form in cascade.forms if not iterates(form)]
+    return replace(plain[0], others=tuple(plain[1:])) if plain else None
+
+
+def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
+    """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
+    each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
+    better. No tree costs less than the first does with full lines, which is the certificate's bound.
+
+    Raises TilewrightError as `answer_cascade` does; also for trees whose lines are not counted, and for objectives with
+    limits or several parts.
+    """
+    if type(question.objective) is not Objective or question.objective.is_lexicographic:
+        hint = "minimize energy, latency, edp, ed2p or a formula, without limits"
+        message = f"cascades in lines know no objective such as {question.objective.name}"
+        raise TilewrightError(message, where="objective", hint=hint)
+    for form in question.cascade.forms:
+        check_lined_cascade(form, question.arch)
+    started, limit = time.perf_counter(), question.limits.time_s
+    limits = replace(question.limits, time_s=None if limit is None else limit / 2)
+    mapping, bound = unfused_in_lines(replace(question, cascade=question.cascade.forms[0], limits=limits))
+    fuse: Fuse = "plain" if question.fuse == "all" else question.fuse
+    full = replace(question, arch=packed(question.arch), fuse=fuse)
+    best = _in_lines(question, answer_alone(with_time_left(full, started)))
+    proof = best.certificate
+    cost, _ = evaluate_open_tree(mapping, question.arch)
+    value = cost.objective(question.objective)
+    unfused = None
+    if fuse != "none":
+        figures = cost.energy_pj, cost.latency_cycles, outer_words(cost)
+        least = min(value, max(bound, proof.lower_bound))
+        told = replace(proof, value=value, lower_bound=least, constraints=_CONSTRAINTS["none"])
+        unfused = Unfused(*figures, told)
+        mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
+        cost, _ = evaluate_open_tree(mapping, question.arch)
+        value = cost.objective(question.objective)
+    else:
+        proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
+    if value < proof.value and question.constraints == ANY_TREE:
+        best, proof = replace(best, mapping=mapping, cost=cost), replace(proof, value=value)
+    if proof.lower_bound >= proof.value * (1 - RELATIVE_TOLERANCE):
+        proof = replace(proof, lower_bound=proof.value)
+    return replace(best, certificate=proof, unfused=unfused)
+
+
+def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
+    """What a tree costs on a machine with lines that was found where they are full."""
+    cost, _ = evaluate_open_tree(answer.mapping, question.arch)
+    return replace(answer, cost=cost, certificate=replace(answer.certificate, value=cost.objective(question.objective)))
 
 
 def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
@@ -194,20 +252,11 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
 
     Raises TilewrightError as `answer_cascade` does.
     """
-    refuse_forms(question, "fronts")
     try:
         return [_of(question, answer) for answer in search_cascade_front(question)]
     except InfeasibleError:
         _diagnose(question)
         raise
-
-
-def refuse_forms(question: CascadeQuestion, what: str) -> None:
-    """TilewrightError for what is not known of cascades with several forms."""
-    if question.cascade.others:
-        hint = "choose one of its forms: state the sizes of blocks, as in i=8,j=32"
-        message = f"{what} of a cascade with {len(question.cascade.forms)} forms are not searched yet"
-        raise TilewrightError(message, where=question.cascade.name, hint=hint)
 
 
 def answer_alone(question: CascadeQuestion) -> FusedAnswer:
@@ -253,9 +302,10 @@ def _check_constraints(question: CascadeQuestion) -> None:
 
 def _without_room(question: CascadeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
     """Intermediates that some constraints want in a memory that has no room for them whole, with both sizes."""
-    cascade, arch = question.cascade, question.arch
+    arch = question.arch
     memories = {memory.name: memory for memory in memories_outside(arch)}
-    for tensor, memory in read_tree_constraints(lines, cascade, arch).homes:
+    for tensor, memory in read_tree_constraints(lines, question.cascade, arch).homes:
+        cascade = next(form for form in question.cascade.forms if tensor in form.producers)
         bits = math.prod(cascade.extents(tensor)) * arch.width_bits(cascade.producers[tensor].output)
         parts = [part.bits for part in capacity_parts(memories[memory])]
         if parts and bits > max(parts):

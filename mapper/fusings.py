@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..ir import FusedMapping, InfeasibleError, Loop, UndecidedError, loop_of
-from .cascades import CascadeQuestion
+from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
+from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
 from .cascades.tree_constraints import read_tree_constraints
 from .certificate import RELATIVE_TOLERANCE
-from .fusing import FusedAnswer, answer_alone, answer_undiagnosed, refuse_forms
+from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
 from .several import with_time_left
 
 
@@ -54,81 +54,144 @@ def answer_fusings(question: CascadeQuestion, count: int) -> list[FusedAnswer]:
     """The best trees of the `count` best fusings, best first, each with its proof: no tree that is fused otherwise than
     those listed before it is better. Fewer where there are no more. The time limit is for all of them.
 
+    Of a cascade with several forms, trees of two forms are fused in different ways.
+
     Raises TilewrightError as `answer_cascade` does.
     """
-    refuse_forms(question, "the best few trees")
     return _Fusings(question).best(count)
+
+
+@dataclass
+class _FormFusings:
+    """The fusings of one form of the cascade.
+
+    bound         no tree of it has less
+    is_cut_short  whether some of its fusings were not searched to an answer
+    """
+
+    question: CascadeQuestion
+    bound: float
+    is_cut_short: bool = False
 
 
 class _Open(NamedTuple):
     """The best tree of some fusings that is not listed yet.
 
-    lines  the constraints that tell these fusings from others
+    value   of the tree; of a form that has not been searched its bound
+    lines   the constraints that tell these fusings from others
+    answer  None: of a form that has not been searched
     """
 
     value: float
     number: int
-    lines: tuple[str, ...]
-    answer: FusedAnswer
+    form: _FormFusings
+    lines: tuple[str, ...] = ()
+    answer: FusedAnswer | None = None
+
+    @property
+    def least(self) -> float:
+        """No tree of these fusings has less."""
+        return self.value if self.answer is None else self.answer.certificate.lower_bound
 
 
 @dataclass
 class _Fusings:
     """One search for the best few.
 
-    is_cut_short  whether some fusings were not searched to an answer
+    told  the constraints on all trees, in words
     """
 
     question: CascadeQuestion
-    is_cut_short: bool = False
+    told: tuple[str, ...] = ()
     _started: float = field(default_factory=time.perf_counter)
     _open: list[_Open] = field(default_factory=list)
     _searches: int = 0
+    _iterating_until: float | None = None
+
+    def __post_init__(self) -> None:
+        self._forms = [_FormFusings(*each) for each in forms_with_bounds(self.question)]
+        for form in self._forms:
+            self._push(form.bound, form)
 
     def best(self, count: int) -> list[FusedAnswer]:
-        self._first = answer_alone(self.question)
-        self._add(self._first, ())
         found: list[FusedAnswer] = []
+        error: TilewrightError | None = None
         while self._open and len(found) < count:
             best = heapq.heappop(self._open)
+            if best.answer is None:
+                error = self._search_form(best.form) or error
+                continue
             if len(found) + 1 < count:
-                self._divide(best)
+                self._divide(best, best.answer)
             found.append(self._proven(best.answer))
+        if not found:
+            assert error is not None
+            raise error
         return found
 
-    def _add(self, answer: FusedAnswer, lines: tuple[str, ...]) -> None:
+    def _push(
+        self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None
+    ) -> None:
         self._searches += 1
-        heapq.heappush(self._open, _Open(answer.certificate.value, self._searches, lines, answer))
-        self.is_cut_short |= answer.certificate.interrupted
+        heapq.heappush(self._open, _Open(value, self._searches, form, lines, answer))
+
+    def _add(self, form: _FormFusings, answer: FusedAnswer, lines: tuple[str, ...]) -> None:
+        self._push(answer.certificate.value, form, lines, answer)
+        form.is_cut_short |= answer.certificate.interrupted
+
+    def _search_form(self, form: _FormFusings) -> TilewrightError | None:
+        """The best tree of a form, if it has any that is found in time; else why not."""
+        try:
+            answer = answer_alone(self._in_time(form))
+        except InfeasibleError as error:
+            return error
+        except UndecidedError as error:
+            form.is_cut_short = True
+            return error
+        self.told = answer.certificate.constraints
+        form.bound = max(form.bound, answer.certificate.lower_bound)
+        self._add(form, answer, ())
+        return None
+
+    def _in_time(self, form: _FormFusings) -> CascadeQuestion:
+        """The question about a form with the time that is left: as `cascades/forms.py` says of those that iterate."""
+        question = with_time_left(form.question, self._started)
+        is_bounded = question.limits.time_s is not None or all(iterates(one.question.cascade) for one in self._forms)
+        if is_bounded or not iterates(question.cascade):
+            return question
+        now = time.perf_counter()
+        if self._iterating_until is None:
+            self._iterating_until = now + max(now - self._started, ITERATED_SECONDS)
+        return replace(question, limits=replace(question.limits, time_s=max(self._iterating_until - now, 0.0)))
 
     def _proven(self, answer: FusedAnswer) -> FusedAnswer:
         """The answer as the best of all fusings that are not listed yet."""
-        proof, first = answer.certificate, self._first.certificate
-        bounds = [proof.lower_bound, *(one.answer.certificate.lower_bound for one in self._open)]
-        bound = min([*bounds, first.lower_bound]) if self.is_cut_short else min(bounds)
+        proof = answer.certificate
+        cut_short = (form.bound for form in self._forms if form.is_cut_short)
+        bound = min([proof.lower_bound, *(one.least for one in self._open), *cut_short])
         is_least = bound >= proof.value * (1 - RELATIVE_TOLERANCE)
         proof = replace(
             proof,
             lower_bound=proof.value if is_least else bound,
-            constraints=first.constraints,
+            constraints=self.told,
             seconds=time.perf_counter() - self._started,
         )
         return replace(answer, certificate=proof)
 
-    def _divide(self, best: _Open) -> None:
+    def _divide(self, best: _Open, answer: FusedAnswer) -> None:
         """Search all fusings that a search was about but the one that it found."""
         agreed = best.lines
-        for same, other in self._choices(best.answer.mapping):
+        for same, other in self._choices(answer.mapping):
             if same in agreed:
                 continue
-            if self.is_cut_short:
+            if best.form.is_cut_short:
                 return
-            self._search((*agreed, other))
+            self._search(best.form, (*agreed, other))
             agreed = (*agreed, same)
 
     def _choices(self, mapping: FusedMapping) -> Iterator[tuple[str, str]]:
         """What a tree has chosen, as constraints, with their opposites."""
-        cascade, fuse = self.question.cascade, self.question.fuse
+        cascade, fuse = mapping.cascade, self.question.fuse
         if fuse == "none":
             return
         for one in fusing_of(mapping):
@@ -139,15 +202,15 @@ class _Fusings:
                     lines = f"{one.tensor} along {dim}", f"{one.tensor} not along {dim}"
                     yield lines if dim in one.along else lines[::-1]
 
-    def _search(self, lines: tuple[str, ...]) -> None:
+    def _search(self, form: _FormFusings, lines: tuple[str, ...]) -> None:
         """The best of the fusings that some constraints leave, if there is any."""
-        question = self.question
+        question = self._in_time(form)
         lines_of_all = (*question.constraints.lines, *lines)
         constraints = read_tree_constraints(lines_of_all, question.cascade, question.arch, question.fuse)
-        asked = replace(with_time_left(question, self._started), constraints=constraints)
+        asked = replace(question, constraints=constraints)
         try:
-            self._add(answer_undiagnosed(asked), lines)
+            self._add(form, answer_undiagnosed(asked), lines)
         except InfeasibleError:
             return
         except (UndecidedError, KeyboardInterrupt):
-            self.is_cut_short = True
+            form.is_cut_short = True

@@ -10,8 +10,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
-from ..cost_models.intensity import compulsory_words
-from ..cost_models.traffic_bounds import reuse_bound, sharing_factor
+from ..cost_models.traffic_bounds import done_macs, least_words, reuse_bound, sharing_factor
 from ..ir import Problem
 from ..mapper.ski_slope import SlopePoint
 from .figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, save_figure
@@ -24,22 +23,38 @@ _HEAD = ("buffer", "least traffic", "bound", "above it")
 def bound_page(problem: Problem, points: Sequence[SlopePoint], kind: str) -> Group:
     """A line for each size of the buffer; `kind` says which mappings were searched."""
     rows = [
+        *zeros_rows(problem),
         ("Traffic", "words read and written between a memory without limit and a buffer of so many words"),
         ("Least", f"proven over all mappings: {kind}"),
         ("Bound", bound_text(problem)),
-        ("Compulsory", f"{count(_compulsory(problem))} words, every one once"),
+        ("Compulsory", f"{count(least_words(problem))} words, every one once"),
     ]
     return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
 
 
+def zeros_rows(problem: Problem) -> list[tuple[str, str]]:
+    """What is said of operands with zeros; nothing where there are none."""
+    given = ", ".join(f"{tensor.name} {tensor.density}" for tensor in problem.operands if tensor.density is not None)
+    if not given:
+        return []
+    macs = done_macs(problem)
+    return [
+        ("Density", given),
+        ("", "nonzero words alone are moved and held, on average, without metadata: no format takes less"),
+        ("", f"{count(round(macs))} MACs without a zero ({percent(macs, problem.macs)})"),
+    ]
+
+
 def bound_data(problem: Problem, points: Sequence[SlopePoint], kind: str) -> dict[str, Any]:
     """The same for programs, in words."""
+    densities = {tensor.name: tensor.density for tensor in problem.operands if tensor.density is not None}
     return {
         "layer": problem.name,
         "dims": dict(problem.dims),
         "macs": problem.macs,
         "searched": kind,
-        "compulsory_words": _compulsory(problem),
+        **({"density": densities, "macs_without_zeros": done_macs(problem)} if densities else {}),
+        "compulsory_words": least_words(problem),
         "points": [
             {
                 "buffer_words": p.words,
@@ -58,12 +73,9 @@ def bound_text(problem: Problem) -> str:
     if reuse_bound(problem, 1) is None:
         return "compulsory traffic alone"
     factor = sharing_factor(problem)
+    macs = "2 MACs without a zero" if problem.has_zeros else "2 MACs"
     divisor = "sqrt(S)" if factor == 1 else f"({factor:.4g} sqrt(S))"
-    return f"for all schedules: 2 MACs / {divisor} - 2 S, for a buffer of S words"
-
-
-def _compulsory(problem: Problem) -> int:
-    return sum(compulsory_words(problem).values())
+    return f"for all schedules: {macs} / {divisor} - 2 S, for a buffer of S words"
 
 
 def _table(points: Sequence[SlopePoint]) -> Table:
@@ -100,11 +112,13 @@ def bound_document(problem: Problem, points: Sequence[SlopePoint], kind: str, co
         "",
         f"`{problem}`, {count(problem.macs)} MACs.",
         "",
+        *(f"{name or 'There'}: {text}." for name, text in zeros_rows(problem)),
+        *([""] if problem.has_zeros else []),
         "Words read and written between a memory without limit and a buffer of so many words;",
         f"the least is proven over all mappings: {kind}.",
         "",
         f"* Bound {bound_text(problem)}.",
-        f"* Compulsory traffic: {count(_compulsory(problem))} words, every one once.",
+        f"* Compulsory traffic: {count(least_words(problem))} words, every one once.",
         "",
         "![least traffic against the size of the buffer](traffic.svg)",
         "",
@@ -143,7 +157,7 @@ def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
     axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
     reuse = [(p.words, bound) for p in points if (bound := reuse_bound(problem, p.words) or 0.0) > 0]
-    compulsory = _compulsory(problem)
+    compulsory = least_words(problem)
     shown = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
     if shown:
         axes.plot(*zip(*shown, strict=True), "--", color=VERMILION, label="bound for all schedules")

@@ -74,7 +74,26 @@ def _sections(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> list[
         section("Operations, one after the other", operation_table(cost)),
         section("In use while an operation works", occupancy_table(cost)),
         section("Words moved, by memory, operation and tensor", fused_traffic_table(cost)),
+        *_line_parts(fused, arch, cost),
     ]
+
+
+def _line_parts(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> list[RenderableType]:
+    """Of a machine with lines: which of them pass for each operation."""
+    from ..cost_models.cascades.tensor_layouts import machine_for
+    from ..cost_models.layouts import has_lines
+    from .lines import LINE_COLUMNS, line_rows
+
+    if not has_lines(arch):
+        return []
+    texts, figures = LINE_COLUMNS
+    table = columns(("operation", *texts), figures)
+    for name, part in cost.operations.items():
+        path = fused.paths[name]
+        rows = line_rows(path.mapping, machine_for(arch, fused.cascade, path.operation), part)
+        for i, row in enumerate(rows):
+            table.add_row("" if i else name, *row)
+    return [section("Lines, by layout", table)]
 
 
 def front_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from ..arch import Architecture
 from ..ir import Cascade
+from ..mapper.cascades import iterates
+from ..mapper.cascades.operation_orders import MOST_ORDERS, orders
 from ..mapper.cascades.ragged_loops import FEW
 from ..mapper.cascades.sharing import SharedDim, shared_dims
-from ..mapper.cascades.weighted_sums import MOST_ORDERS, orders
 from ..mapper.fusing import memories_outside
 from .cascade_page import cascade_rows
 from .fused_page import NOT_IN_THE_SPACE
@@ -45,23 +46,37 @@ _ITERATES = (
 
 def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
     """What is searched; `kind` says which mappings inside a branch."""
-    number, memories = _orders(cascade), ", ".join(memory.name for memory in memories_outside(arch))
+    memories = ", ".join(memory.name for memory in memories_outside(arch))
+    kinds = _kinds(cascade)
+    orders_of = [(name, f"{_orders_text(_orders(form))} in which the operations can be done") for name, form in kinds]
     rows = [
         ("Space", f"trees, {kind}"),
-        ("Orders", f"{_orders_text(number)} in which the operations can be done"),
+        *(("" if i else "Orders", f"{name}: {told}" if name else told) for i, (name, told) in enumerate(orders_of)),
         ("Exchange", f"in {memories}"),
     ]
     sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _sentences(cascade))
+    title = "Loops that operations may share, in the order given"
     return Group(
         pairs([*cascade_rows(cascade), *architecture_rows(arch), *rows]),
-        section("Loops that operations may share, in the order given", _shared_table(cascade)),
+        *(section(f"{title}: {name}" if name else title, _shared_table(form)) for name, form in kinds),
         section("Trees", Text(sentences, no_wrap=True)),
     )
 
 
+def _kinds(cascade: Cascade) -> list[tuple[str, Cascade]]:
+    """Of forms that differ in sizes alone, the first one, with what tells it from others; of one form alone, it without
+    a name."""
+    found: dict[tuple[str, ...], list[Cascade]] = {}
+    for form in cascade.forms:
+        found.setdefault(tuple(operation.name for operation in form), []).append(form)
+    if len(found) == 1:
+        return [("", cascade.forms[0])]
+    return [(f"{some[0].form}, and the like" if len(some) > 1 else some[0].form, some[0]) for some in found.values()]
+
+
 def _sentences(cascade: Cascade) -> list[str]:
     """What trees there are; more of a cascade that iterates."""
-    return [*_SENTENCES, *([_ITERATES] if any(operation.iterates for operation in cascade) else [])]
+    return [*_SENTENCES, *([_ITERATES] if any(map(iterates, cascade.forms)) else [])]
 
 
 def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[str, Any]:
@@ -74,8 +89,9 @@ def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[st
         "exchanges_in": [memory.name for memory in memories_outside(arch)],
         "shared": [
             {"operations": list(names), "dimensions": [dict(dim.dims) for dim in dims]}
-            for names, dims in _intervals(cascade)
+            for names, dims in _intervals(cascade.forms[0])
         ],
+        "forms": [form.form for form in cascade.forms if form.form],
         "rules": _sentences(cascade),
     }
 

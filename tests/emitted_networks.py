@@ -6,6 +6,7 @@ import ctypes
 import random
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from onnx_models import saved
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import Cascade, FusedMapping, MappingError
+from tilewright.ir import Cascade, FusedMapping, MappingError, Node, NoPlanError, Tree
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.emit.network import (
     NetworkProgram,
@@ -29,11 +30,13 @@ from tilewright.mapper.emit.network import (
     weights_bytes,
 )
 from tilewright.mapper.emit.tree_lowering import lower_tree
+from tilewright.mapper.emit.tree_scalar_program import WholeLying
 from tilewright.mapper.fusing import FusedAnswer
-from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment
-from tilewright.mapper.segmentation.arenas import arenas_of
+from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor
+from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run
+from tilewright.mapper.segmentation.residency import residency_of
 from tilewright.workloads import load_network
-from tilewright.workloads.graph import NetworkGraph, operation_groups
+from tilewright.workloads.graph import GraphReading, NetworkGraph, OperationGroup, operation_groups
 
 GCC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="no gcc")
@@ -41,39 +44,131 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fopenmp"]
 SANITIZED = ["-fsanitize=address,undefined"]
 
 
-def random_answer(rng: random.Random, graph: NetworkGraph, arch: Architecture, most: int = 3) -> NetworkAnswer:
-    """Some groups, some tree for each that a C program can be written for, and addresses of its tiles."""
+def random_answer(
+    rng: random.Random, graph: NetworkGraph, arch: Architecture, most: int = 3, stays: bool = False
+) -> NetworkAnswer:
+    """Some groups, some tree for each that a C program can be written for, and addresses of its tiles.
+
+    stays  whether some of what may stay on chip between groups does
+    """
     groups = operation_groups(graph, most)
     certificate = Certificate.__new__(Certificate)  # nothing is proven, and programs ask for no proof
-    segments: list[Segment] = []
+    question = NetworkQuestion(graph, arch, ENERGY, "perfect", most=most)
+    while True:
+        chosen = random_groups(rng, graph, groups)
+        residents = random_residents(rng, graph, groups, chosen, arch) if stays else [() for _ in chosen]
+        costs: list[FusedAnswer | None] = []
+        for group, lying in zip(chosen, residents, strict=True):
+            own = [(one.own, one.memory) for one in lying if one.own is not None]
+            mapping = None if group.cascade is None else written_tree(rng, group.cascade, arch, own)
+            if mapping is None and group.cascade is not None:
+                break  # other groups may have one
+            cost = None if mapping is None else evaluate_tree(mapping, arch, [tensor for tensor, _ in own])
+            costs.append(None if mapping is None or cost is None else FusedAnswer(mapping, cost, certificate))
+        else:
+            working = [
+                WorkingGroup(None if one is None else one.cost, lying)
+                for one, lying in zip(costs, residents, strict=True)
+            ]
+            try:
+                arenas = arenas_of_run(working, arch)
+            except NoPlanError:
+                continue
+            segments = [
+                Segment(group.names, one, own, number, tuple((r.own, r.memory) for r in lying if r.own is not None))
+                for number, (group, one, own, lying) in enumerate(zip(chosen, costs, arenas, residents, strict=True))
+            ]
+            staying = tuple(staying_tensors(residents))
+            return NetworkAnswer(question, tuple(segments), None, certificate, len(groups), 0, staying)
+
+
+def random_groups(rng: random.Random, graph: NetworkGraph, groups: Sequence[OperationGroup]) -> list[OperationGroup]:
+    """Some groups, one after the other, that have all operations."""
+    found: list[OperationGroup] = []
     start = 0
     while start < len(graph.occurrences):
-        group = rng.choice([group for group in groups if group.start == start])
-        if group.cascade is None:
-            segments.append(Segment(group.names, None, (), len(segments)))
-        else:
-            mapping = written_tree(rng, group.cascade, arch)
-            if mapping is None:
-                continue  # another group may have one
-            cost = evaluate_tree(mapping, arch)
-            answer = FusedAnswer(mapping, cost, certificate)
-            segments.append(Segment(group.names, answer, arenas_of(cost, arch), len(segments)))
-        start = group.end
-    question = NetworkQuestion(graph, arch, ENERGY, "perfect", most=most)
-    return NetworkAnswer(question, tuple(segments), None, certificate, len(groups), 0)
+        found.append(rng.choice([group for group in groups if group.start == start]))
+        start = found[-1].end
+    return found
 
 
-def written_tree(rng: random.Random, cascade: Cascade, arch: Architecture) -> FusedMapping | None:
-    """A tree that a program can be written for, if one of sixty is."""
+def random_residents(
+    rng: random.Random,
+    graph: NetworkGraph,
+    groups: Sequence[OperationGroup],
+    chosen: Sequence[OperationGroup],
+    arch: Architecture,
+) -> list[tuple[Resident, ...]]:
+    """What stays on chip while each group works: most of what may and passes between groups."""
+    reading = GraphReading(graph)
+    residency = residency_of(reading, groups, arch)
+    found: list[list[Resident]] = [[] for _ in chosen]
+    for place, candidate in residency.candidates.items():
+        name = reading.occurrences[place].name
+        users = [
+            i for i, group in enumerate(chosen) if place in group.places or reading.readers[place] & group_bits(group)
+        ]
+        first, last = users[0], users[-1]
+        if first == last or rng.random() < 0.2:
+            continue
+        memory = residency.memories[rng.choice(candidate.memories)]
+        for number in range(first, last + 1):
+            own = chosen[number].tensors[name] if number in users else None
+            found[number].append(Resident(name, memory, candidate.bits, own))
+    return [tuple(sorted(one, key=lambda resident: resident.name)) for one in found]
+
+
+def group_bits(group: OperationGroup) -> int:
+    """The places of a group's operations, as bits."""
+    return sum(1 << place for place in group.places)
+
+
+def staying_tensors(residents: Sequence[tuple[Resident, ...]]) -> Iterator[StayingTensor]:
+    """What stays, from the first group in which it does to the last."""
+    for name in dict.fromkeys(resident.name for lying in residents for resident in lying):
+        among = {i: one for i, lying in enumerate(residents) for one in lying if one.name == name}
+        one = next(iter(among.values()))
+        yield StayingTensor(
+            name, one.memory, one.bits, min(among), max(among), tuple(each.buffer for each in among.values())
+        )
+
+
+def written_tree(
+    rng: random.Random, cascade: Cascade, arch: Architecture, stays: Sequence[tuple[str, str]] = ()
+) -> FusedMapping | None:
+    """A tree that a program can be written for, if one of sixty is.
+
+    stays  tensors that lie whole in some memory
+    """
+    shapes = {tensor: cascade.extents(tensor) for tensor, _ in stays}
+    lying = {tensor: WholeLying(shape, (0,) * len(shape)) for tensor, shape in shapes.items()}
     for _ in range(60):
         mapping = random_tree(rng, cascade, arch)
         try:
-            lower_tree(mapping, arch, with_margins=True)
-            arenas_of(evaluate_tree(mapping, arch), arch)
+            for tensor, memory in stays:
+                mapping = FusedMapping(cascade, kept_whole(mapping.tree, tensor, memory, arch))
+            lower_tree(mapping, arch, with_margins=True, lying=lying)
+            arenas_of(evaluate_tree(mapping, arch, list(shapes)), arch)
         except MappingError:
             continue
         return mapping
     return None
+
+
+def kept_whole(tree: Tree, tensor: str, memory: str, arch: Architecture) -> Tree:
+    """The tree with a tensor whole in a memory, just inside the outermost one's node."""
+    outermost = Node(arch.memories[0].name, tensor)
+
+    def without(tree: Tree) -> Tree:
+        kept = (
+            item
+            for item in tree.items
+            if not isinstance(item, Node) or item.tensor != tensor or arch.depth[item.memory] > arch.depth[memory]
+        )
+        return Tree(tuple(kept), tuple(map(without, tree.branches)), tree.operation)
+
+    found = without(tree)
+    return Tree((outermost, Node(memory, tensor), *found.items), found.branches, found.operation)
 
 
 def built(folder: Path, text: str, *flags: str) -> Path:
@@ -115,16 +210,27 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
 
 def agrees_with_onnx(model: onnx.ModelProto, folder: Path, seed: int) -> None:
     """The program of a model, cut into some groups on some machine, computes what ONNX's reference implementation does,
-    within the precision of the reference, which is single."""
+    within the precision of the reference, which is single; with every second seed tensors stay on chip."""
     rng = random.Random(seed)
     graph = load_network(saved(folder, model)).wiring
     assert graph is not None
-    program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000)))
+    program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000), stays=seed % 2 == 1))
     done = self_checked(folder, program, emit_c_network(program), seed)
     assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
-    (given,) = model.graph.input
-    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
-    x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-    found = as_library(folder, program, [x.astype(np.float64)], network_weights(program))
-    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    inputs = model_inputs(model, seed, dict(zip(program.inputs, program.rows_named, strict=True)))
+    given = [inputs[key].astype(np.float64) for key in program.inputs]
+    found = as_library(folder, program, given, network_weights(program))
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
     np.testing.assert_allclose(found, expected.ravel(), rtol=2e-4, atol=2e-5)
+
+
+def model_inputs(model: onnx.ModelProto, seed: int, rows: dict[str, int]) -> dict[str, np.ndarray]:
+    """Random inputs of a model; rows has, of indices, how many rows they choose among, counted from either end."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for given in model.graph.input:
+        shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+        count = rows[given.name]
+        words = rng.integers(-count, count, shape) if count else rng.standard_normal(shape)
+        found[given.name] = words.astype(onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
+    return found

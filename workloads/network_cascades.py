@@ -2,19 +2,19 @@
 
 mobilenet_v2:b3.expand+b3.dw+b3.project
 resnet50:layer1.0.conv1..layer1.0.conv3
-gpt2_small:qk+softmax+av
-gpt2_small:qk+softmax.one-pass+av     in one pass over blocks of keys
-gpt2_small:qk+softmax.any+av          in two passes or in one, whichever a search finds to be better
+gpt2_small:qk+softmax+av                  in two passes or in one, whichever a search finds to be better
+gpt2_small:qk+softmax.two-pass+av         in two passes, as softmax is written
+gpt2_small:qk+softmax.divided-last+av     the same, with outputs divided in the place of weights
+gpt2_small:qk+softmax.one-pass+av         in one pass over blocks of keys
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, cast
 
 from ..inputs import checks
 from ..ir import Cascade, ProblemError
@@ -22,26 +22,27 @@ from .cascades import load_cascade
 from .graph import chosen, is_joined, joined
 from .network import Network, Widths
 from .networks import load_network, split_reference
-from .one_pass import attentions, in_one_pass
+from .softmax_forms import in_any_way, in_one_pass_alone, last_divided
 
 _YAML = (".yaml", ".yml")
 
-SoftmaxChoice = Literal["parts", "one", "one-pass", "any"]
-SOFTMAX_CHOICES: tuple[SoftmaxChoice, ...] = ("parts", "one", "one-pass", "any")
-_IN_A_NAME = re.compile(r"\.(one-pass|any)(?=\+|\.\.|$)")
+SoftmaxChoice = Literal["any", "two-pass", "divided-last", "one-pass", "one"]
+SOFTMAX_CHOICES: tuple[SoftmaxChoice, ...] = ("any", "two-pass", "divided-last", "one-pass", "one")
+_IN_A_NAME = re.compile(r"\.(any|two-pass|divided-last|one-pass)(?=\+|\.\.|$)")
 
 
-def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softmax: SoftmaxChoice = "parts") -> Cascade:
+def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softmax: SoftmaxChoice = "any") -> Cascade:
     """The cascade of some layers of a network: cascade_of("mobilenet_v2", "b3.expand+b3.dw+b3.project").
 
     network  a network, its name or the path of its file
     layers   names joined by `+`, in any order; `a..b` are all operations on a way from a to b. A row that occurs more
              often than once stands for its first occurrence; the others have names of their own (`layer1.2.conv1`,
              `h.3.qk`). An exact name wins over `+` and `..`
-    softmax  "parts": a softmax is four operations (maximum, exponential, sum, division), two passes over its rows;
-             "one": one, of every word; "one-pass": between two products, a running maximum and sum over blocks of keys,
-             with a form for every size of blocks; "any": in two passes or in one, whichever is better. As a part of the
-             names, `qk+softmax.one-pass+av` and `qk+softmax.any+av` say so too
+    softmax  "two-pass": a softmax is four operations (maximum, exponential, sum, division), two passes over its rows;
+             between two products it may be "divided-last", outputs divided in the place of weights, or "one-pass", a
+             running maximum and sum over blocks of keys, with a form for every size of blocks. "any" is all these
+             forms there, of which a search takes the best, and two passes elsewhere; "one": one operation, of every
+             word. As a part of the names, `qk+softmax.one-pass+av` and the like say so too
 
     Biases, batch norms and functions of one word (ReLU, GELU, ...) are done as outputs are written, and are no
     operations.
@@ -53,27 +54,20 @@ def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softma
     if not isinstance(softmax, str) or softmax not in SOFTMAX_CHOICES:
         raise ProblemError(f"softmax is {softmax!r}, expected {' or '.join(SOFTMAX_CHOICES)}")
     if named := _IN_A_NAME.search(layers):
-        return cascade_of(found, _IN_A_NAME.sub("", layers), softmax="any" if named[1] == "any" else "one-pass")
+        return cascade_of(found, _IN_A_NAME.sub("", layers), softmax=cast("SoftmaxChoice", named[1]))
     if found.wiring is None:
         hint = "add a graph to its table, as workloads/networks/README.md says, or write the operations down"
         raise ProblemError("which layer reads which is not known", where=f"network {found.name}", hint=hint)
     occurrences, name = chosen(found.wiring, layers), f"{found.name}:{layers}"
-    if softmax in ("one-pass", "any"):
-        return _in_one_pass(joined(found.wiring, occurrences, name), alone=softmax == "one-pass")
-    return joined(found.wiring, occurrences, name, softmax="one" if softmax == "one" else "parts")
+    whole = joined(found.wiring, occurrences, name, softmax="one" if softmax == "one" else "parts")
+    return _FORMS[softmax](whole) if softmax in _FORMS else whole
 
 
-def _in_one_pass(parts: Cascade, *, alone: bool) -> Cascade:
-    """A cascade with the forms in which its softmax is done in one pass; `alone`: these alone."""
-    between = list(attentions(parts))
-    if len(between) != 1:
-        hint = "name the products with it, as in qk+softmax+av"
-        found = f"{len(between)} softmaxes stand between two products that nothing else reads"
-        raise ProblemError(f"{found}, expected one", where=parts.name, hint=hint)
-    first, *others = in_one_pass(parts, between[0])
-    if alone:
-        return replace(first, others=tuple(others))
-    return replace(parts, form="two passes", others=(first, *others))
+_FORMS: Final[dict[SoftmaxChoice, Callable[[Cascade], Cascade]]] = {
+    "any": in_any_way,
+    "divided-last": last_divided,
+    "one-pass": in_one_pass_alone,
+}
 
 
 def resolve_cascade(
@@ -81,7 +75,7 @@ def resolve_cascade(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     *,
-    softmax: SoftmaxChoice = "parts",
+    softmax: SoftmaxChoice = "any",
 ) -> Cascade:
     """The cascade that a text names: a YAML file of operations, or layers of a network, `resnet50:conv1+pool`.
 

@@ -17,6 +17,7 @@ from .cascades import cascade_named, is_cascade
 from .options import (
     DEFAULT_MEMORY,
     ConvOption,
+    DensityOption,
     DimsOption,
     EinsumOption,
     GemmOption,
@@ -32,6 +33,7 @@ from .options import (
     tiling_and_space,
 )
 from .problems import problem_named
+from .sparse import with_density
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
@@ -57,6 +59,7 @@ def bound(
     einsum: EinsumOption = None,
     op: OpOption = None,
     dim: DimsOption = None,
+    density: DensityOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
@@ -71,13 +74,16 @@ def bound(
     \b
     tilewright bound --gemm M=512,N=512,K=512 --out result
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
+    tilewright bound --gemm M=512,N=512,K=512 --density W=2:4
     tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
+        refuse_given(context, "cascades know no densities yet", "density")
         curve = _curve_of_cascade(cascade_named(layer, op, dim))
     else:
-        curve = _curve_of_problem(problem_named(layer, conv, gemm, einsum, dim, "file"))
+        problem = problem_named(layer, conv, gemm, einsum, dim, "file")
+        curve = _curve_of_problem(with_density(problem, density, layer, dim))
     from ..arguments import limits_of
     from ..mapper.ski_slope import DEFAULT_TILING
     from ..results import prepare_folder, write_file
@@ -105,6 +111,7 @@ def bound(
         show_page(curve.page(points, kind))
     if out is not None:
         given = [("--conv", conv), ("--gemm", gemm), ("--einsum", einsum), *(("--op", one) for one in op or ())]
+        given += [("--density", one) for one in density or ()]
         given += [("--sizes", sizes), ("--tiling", tilings), ("--space", space), ("--out", str(out))]
         write_file(out / _FILES[0], curve.document(points, kind, _command(layer, given)))
         curve.draw(points, [out / name for name in _FILES[1:]])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir import Cascade, FusedMapping, TilewrightError
-from .machines import architecture_named, settings_named
+from .machines import architecture_named, laid_out, settings_named
 from .options import widths_named
 from .problems import sizes_of_symbols
 from .sources import MappingSource
@@ -132,12 +132,19 @@ def evaluate_cascade(
     arch: str | None,
     set_fields: list[str] | None,
     json: bool,
+    layout: Iterable[str] | None = None,
 ) -> None:
     """Print what a tree costs."""
     from ..forms import emit_fused
     from ..report.fused_page import fused_page
 
     found = fused_named(source, op, tree, arch, set_fields)
+    if layout:
+        from ..cost_models.cascades import with_best_layouts
+        from ..results import evaluate
+
+        machine = with_best_layouts(found.mapping, laid_out(found.arch, found.mapping.cascade, layout))
+        found = FusedToShow(found.mapping, machine, evaluate(found.mapping, machine))
     if json:
         show_document(emit_fused(found._replace(certificate=None, unfused=None), "json"))
     else:

@@ -30,7 +30,6 @@ from .options import (
     TilingOption,
     TotalLimitOption,
     WidthsOption,
-    is_given,
     refuse_given,
     tiling_and_space,
     widths_named,
@@ -97,8 +96,7 @@ def compile_network(
             metavar="FORM",
             autocompletion=completions.words("c", "numpy"),
             help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
-            "or numpy, which counts the words that move, too. They know no shared loops along windows, and "
-            "nothing that stays on chip between groups: --fuse is plain and nothing stays, unless given.",
+            "or numpy, which counts the words that move, too.",
         ),
     ] = None,
     element: Annotated[
@@ -138,9 +136,6 @@ def compile_network(
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     kinds = tiling_and_space(tiling, space)
-    if emit is not None:  # what programs know
-        fuse = fuse if is_given(context, "fuse") else "plain"
-        stays = stays and is_given(context, "stays")
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)

@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 def search_both_forms(question: Question, out: Path | None, json: bool) -> None:
     """Both forms side by side, and the page of the better one."""
     from ..forms import emit_mapping
+    from ..im2col import ConvolutionForms
     from ..mapper.lowering import search_forms
     from ..report.lowering import form_rows
     from ..report.text import pairs, section
-    from ..results import SearchResult
 
     with noting_interrupts() as interrupts, status(f"searching both forms of {question.problem.name}"):
         forms = search_forms(question)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
-    asked, answer = (forms.product_question, forms.product) if forms.wins else (question, forms.direct)
-    result = SearchResult.of(asked, answer)
+    result = ConvolutionForms.of(question, forms).better
     files = result.save(out) if out is not None else ()
     if json:
         show_document(emit_mapping(result, "json"))

@@ -9,7 +9,7 @@ from ..ir import TilewrightError
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-    from ..ir import Problem
+    from ..ir import Cascade, Problem
 
 
 def architecture_named(name: str | None, settings: Iterable[str] | None = None) -> Architecture:
@@ -23,11 +23,11 @@ def architecture_named(name: str | None, settings: Iterable[str] | None = None) 
     return load_arch(name, chosen)
 
 
-def laid_out(arch: Architecture, problem: Problem, texts: Iterable[str] | None) -> Architecture:
+def laid_out(arch: Architecture, work: Problem | Cascade, texts: Iterable[str] | None) -> Architecture:
     """The architecture with the layouts of `--layout TENSOR=LAYOUT`."""
     if not texts:
         return arch
-    from ..cost_models.layouts.choices import with_layouts
+    from ..arguments import laid_out as with_texts
 
     given: dict[str, str] = {}
     for text in texts:
@@ -43,7 +43,7 @@ def laid_out(arch: Architecture, problem: Problem, texts: Iterable[str] | None) 
             raise TilewrightError(message, where="--layout")
         given[key] = layout
     try:
-        return with_layouts(arch, problem, given)
+        return with_texts(arch, work, given)
     except TilewrightError as error:
         raise error.located("--layout") from None
 

@@ -93,8 +93,7 @@ def evaluate(
     if op or tree or source.is_fused:
         refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
         refuse_given(context, "cascades know no densities yet", "density")
-        refuse_given(context, "cascades know no layouts yet", "layout")
-        evaluate_cascade(source, op, tree, arch, set_fields, json)
+        evaluate_cascade(source, op, tree, arch, set_fields, json, layout)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None

@@ -145,7 +145,7 @@ def search(
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_given(context, "cascades know no densities yet", "density")
-        refuse_given(context, "cascades know no layouts yet", "layout", "im2col")
+        refuse_given(context, "cascades have no such form", "im2col")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
         limits_given = (
@@ -159,9 +159,8 @@ def search(
             tuple(constraint or ()),
         )
         options = CascadeOptions(objective, tiling, space, fuse, top, pareto, *limits_given)
-        search_cascade_named(
-            context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options
-        )
+        cascade = cascade_named(layer, op, dim, widths)
+        search_cascade_named(context, cascade, laid_out(architecture_named(arch, set_fields), cascade, layout), options)
         return
     from ..arguments import limits_of, question_of, tiling_or_default
 

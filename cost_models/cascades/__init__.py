@@ -4,9 +4,11 @@ from .asks import reads_all, words_exchanged
 from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
-from .simulator import simulate_tree
+from .open_layouts import evaluate_open_tree, with_best_layouts
+from .simulator import simulate_tree, walk_tree_lines
+from .tensor_layouts import check_lined_cascade, with_tree_layouts
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
-from .ways import Way, fillers_of, ways_of
+from .ways import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 
 __all__ = [
     "FusedCost",
@@ -15,12 +17,16 @@ __all__ = [
     "TakenBits",
     "Way",
     "check_capacity",
+    "check_lined_cascade",
     "cost_of_counts",
     "count_tree",
     "count_way",
+    "evaluate_open_tree",
     "evaluate_tree",
     "fillers_of",
+    "home_of",
     "kinds_of_visits",
+    "left_boundaries",
     "live_in",
     "occupancy",
     "reads_all",
@@ -28,6 +34,10 @@ __all__ = [
     "taken_bits",
     "tiles_in",
     "visit_cost",
+    "walk_tree_lines",
     "ways_of",
+    "with_best_layouts",
+    "with_tree_layouts",
+    "without_transfers",
     "words_exchanged",
 ]

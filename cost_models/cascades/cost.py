@@ -18,6 +18,7 @@ from ..counts import Counts
 from ..objective import ObjectiveLike, parse_objective
 from .capacity import Held, Occupancy, check_capacity, occupancy
 from .closed_form import count_way
+from .lines import lines_of_way
 from .visits import points_made
 from .ways import Way, ways_of, without_transfers
 
@@ -87,7 +88,7 @@ def cost_of_counts(
     for name, way in ways.items():
         machine = arch.model_copy(update={"mac": arch.mac.of(way.operation.kind)})
         points = points_made(way.path, way.made) if way.made else way.mapping.problem.macs
-        operations[name] = cost_of(way.mapping, machine, counts[name], points)
+        operations[name] = cost_of(way.mapping, machine, counts[name], points, lines_of_way(way, fused.cascade, arch))
     costs = operations.values()
     latency = sum(cost.latency_cycles for cost in costs)
     if arch.overlap == "across_operations":

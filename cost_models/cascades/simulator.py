@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Set
 
-from ...arch import Architecture
+from ...arch import Architecture, Memory
 from ...ir import Address, FusedMapping, Loop, Place, Tensor, Tree
 from ..boundaries import Boundary
 from ..counts import Counts
+from ..layouts import LineCounts
+from ..layouts.walk import LinesSeen
 from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Tile, Walk
 from .asks import readers_of
+from .tensor_layouts import laid_out_for
 from .ways import Way, ways_of
 from .windowed_walk import Values, WindowedWalk
 
@@ -108,6 +112,20 @@ class OperationWalk(Walk):
             if t.name in intermediates
         }
         self.leaves_home = self.problem.output.name in intermediates
+        self.seen = LinesSeen(
+            {
+                (memory.name, tensor.name): laid_out_for(tree.fused.cascade, arch, memory, self.problem, tensor)
+                for memory in arch.memories
+                if memory.line_bits is not None
+                for tensor in self.problem.tensors
+            }
+        )
+
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together."""
+        self.seen.see(kind, memory, instance, tensor, words)
 
     def take_step(self, values: Values) -> None:
         """One setting of all loops above the operation; nothing, where it lies beyond a ragged edge."""
@@ -236,6 +254,13 @@ class OperationWalk(Walk):
         expected = self.elements(self.problem.output, zero, dict(self.problem.sizes))
         if set(self.done) != expected or not all(map(self.finished, self.done.values())):
             raise SimulationError(f"{self.problem.name} did not add up every point of every word exactly once")
+
+
+def walk_tree_lines(fused: FusedMapping, arch: Architecture) -> dict[str, LineCounts]:
+    """Walk a fused mapping, and count the lines that pass memories which have lines for each operation."""
+    walk = TreeWalk(fused, arch)
+    walk.run()
+    return {name: one.seen.counts() for name, one in walk.walks.items() if isinstance(one, OperationWalk)}
 
 
 def simulate_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:

@@ -6,15 +6,15 @@ holds an intermediate, and to the first that reads it otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
 from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
-from ..layouts import refuse_lines
 from .asks import check_asks, readers_of, widest
+from .tensor_layouts import check_lines
 from .windows import Made, windows_of
 
 
@@ -118,7 +118,7 @@ def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architectur
 def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     if arch.latency == "with_fill" and fused.tree.branches:
         _check_fills(fused, arch)
-    refuse_lines(arch, "cascades", MappingError)
+    check_lines(fused, arch)
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
             if isinstance(item, Renews) and not any(
@@ -158,6 +158,20 @@ def without_transfers(way: Way, arch: Architecture, stays: Collection[str]) -> W
     """A way but for what passes between the outermost memory and the next one of tensors that are there already, or
     are left there."""
     outermost = arch.memories[0].name
-    kept = tuple(b for b in way.boundaries if b.tensor.name not in stays or b.outer.name != outermost)
+    kept = tuple(_but_those_outside(way.boundaries, outermost, stays))
     borrowed = tuple(b for b in way.borrowed if b.own.tensor.name not in stays or b.own.outer.name != outermost)
     return replace(way, boundaries=kept, borrowed=borrowed)
+
+
+def left_boundaries(mapping: Mapping, arch: Architecture, stays: Collection[str]) -> Iterator[Boundary]:
+    """The boundaries of a mapping but for those that words of tensors that stay do not pass."""
+    return _but_those_outside(chains_of(mapping, arch), arch.memories[0].name, stays)
+
+
+def _but_those_outside(boundaries: Iterable[Boundary], outermost: str, stays: Collection[str]) -> Iterator[Boundary]:
+    return (b for b in boundaries if b.tensor.name not in stays or b.outer.name != outermost)
+
+
+def home_of(mapping: Mapping, tensor: str, stays: Collection[str]) -> int:
+    """The position of a tensor's outermost node; of one that stays, of the node where it does, the second one."""
+    return mapping.nest.node_positions(tensor)[tensor in stays]

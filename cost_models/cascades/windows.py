@@ -171,6 +171,17 @@ def asked_by_all(fused: FusedMapping, operation: Operation, dim: str, found: Win
     return _by_all(fused, operation, rank, found[operation.name][dim].place, found)
 
 
+def table_of_visits(fused: FusedMapping, operation: Operation, dim: str, found: Windows) -> list[tuple[int, int, int]]:
+    """Along one windowed dimension of an operation, for every step of the shared loop over it: the first position that
+    consumers ask for, zeros around included, the first that is made, and how many are; `found` as `windows_of` gives
+    it."""
+    table: list[tuple[int, int, int]] = []
+    for ask, new in zip(asked_by_all(fused, operation, dim, found), found[operation.name][dim].new, strict=True):
+        first = min(ask, default=table[-1][0] if table else 0)
+        table.append((first, min(new, default=0), len(new)))
+    return table
+
+
 def _asked(
     fused: FusedMapping, consumer: Operation, tensor: str, rank: int, place: Place, known: Windows
 ) -> list[Positions]:

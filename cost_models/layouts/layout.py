@@ -16,6 +16,7 @@ from ...arch import Memory
 from ...ir import Problem, Tensor, TilewrightError
 
 _TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
+_DIGITS = re.compile(r"\d*$")
 # A number belongs to the small letter behind it, else to the letter before it.
 _COMPACT = re.compile(r"(\d+)([a-z])|([A-Za-z])(\d+)(?![\da-z])|([A-Za-z])")
 _USUAL_NAMES = {"P": "H", "Q": "W"}
@@ -141,11 +142,7 @@ def parse_layout(tensor: Tensor, text: str) -> Layout:
 
 def _tokens(tensor: Tensor, text: str) -> list[tuple[str, int | None]]:
     if "," in text:
-        matches = [(_TOKEN.match(part.strip()), part) for part in text.split(",")]
-        wrong = next((part for match, part in matches if match is None), None)
-        if wrong is not None:
-            raise _refused(tensor, text, f"found {wrong!r}")
-        return [(m[1], int(m[2]) if m[2] else None) for m, _ in matches if m]
+        return [_part(tensor, text, part.strip()) for part in text.split(",")]
     if text and _is_name(tensor, text):
         return [(text, None)]
     compact = text.replace("_", "")
@@ -155,6 +152,18 @@ def _tokens(tensor: Tensor, text: str) -> list[tuple[str, int | None]]:
     for before, name, block, after, single in _COMPACT.findall(compact):
         found.append((name, int(before)) if name else (block, int(after)) if block else (single, None))
     return found
+
+
+def _part(tensor: Tensor, text: str, part: str) -> tuple[str, int | None]:
+    """A rank, whose name may end in digits, or a block of one: the longest name that the part begins with."""
+    names = [name for each in rank_names(tensor) for name in each]
+    known = max((n for n in names if part.startswith(n) and _DIGITS.match(part[len(n) :])), key=len, default=None)
+    if known is not None:
+        return known, int(part[len(known) :]) if part != known else None
+    match = _TOKEN.match(part)
+    if match is None:
+        raise _refused(tensor, text, f"found {part!r}")
+    return match[1], int(match[2]) if match[2] else None
 
 
 def _is_name(tensor: Tensor, name: str) -> bool:

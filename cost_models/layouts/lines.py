@@ -23,7 +23,7 @@ from ...arch import Architecture, Memory
 from ...ir import Mapping, Problem, Rank, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
 from ..closed_form import NOTHING, Group, LineBox, Nest, candidates, kinds_along_rank, may_finish
-from ..moves import ALL, EVERY, Place, most_lines_along_rank
+from ..moves import ALL, EVERY, FIRST, Place, most_lines_along_rank
 from ..passing import sums_drained, sums_inwards
 from ..ports import AccessBits
 from ..sets import IntArray
@@ -57,6 +57,9 @@ class Lines:
 LineTable = dict[tuple[str, str], Lines]
 """Lines by (memory name, tensor name)."""
 
+FirstLines = dict[tuple[str, str, str], int]
+"""Lines of the first tiles that pass between two memories, by the memory with lines, the other one, and the tensor."""
+
 
 @dataclass
 class LineCounts:
@@ -67,12 +70,14 @@ class LineCounts:
     banks    of the busiest instance, the cycles for which its busiest bank has something to do, transfer by transfer,
              where the memory has banks
     held     by (memory, tensor), that the tile of one instance lies in, at most
+    first    where the latency is to hold the time of first tiles, their lines
     """
 
     total: LineTable = field(default_factory=dict)
     busiest: LineTable = field(default_factory=dict)
     banks: LineTable = field(default_factory=dict)
     held: dict[tuple[str, str], int] = field(default_factory=dict)
+    first: FirstLines = field(default_factory=dict)
 
 
 class LaidOut(NamedTuple):
@@ -170,12 +175,12 @@ def packed(arch: Architecture, but: str | None = None) -> Architecture:
     return arch.model_copy(update={"levels": levels})
 
 
-def refuse_lines(arch: Architecture, what: str, error: type[TilewrightError] = TilewrightError) -> None:
-    """The error, where a machine has memories with lines, of something that counts words alone."""
+def refuse_lines(arch: Architecture, what: str, hint: str) -> None:
+    """TilewrightError, where a machine has memories with lines, of something that counts words alone."""
     for memory in arch.memories:
         if memory.line_bits is not None:
-            hint = "leave the line of that memory out, or ask for one dense operation"
-            raise error(f"{what} know no lines of memories yet", where=f"{arch.name}: {memory.name}.line", hint=hint)
+            where = f"{arch.name}: {memory.name}.line"
+            raise TilewrightError(f"{what} know no lines of memories yet", where=where, hint=hint)
 
 
 Width = Callable[[Architecture, Memory, Tensor], int]
@@ -196,7 +201,30 @@ def count_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCount
             found = count_layouts(nest, boundaries, memory, tensor, [way])
             if found is not None:
                 found.put(counts, (memory.name, tensor.name), 0)
+            if arch.latency == "with_fill":
+                counts.first |= _first_lines(nest, boundaries, memory, tensor, way)
     return counts
+
+
+def _first_lines(
+    nest: Nest, boundaries: Sequence[Boundary], memory: Memory, tensor: Tensor, way: LaidOut
+) -> FirstLines:
+    """Lines of the first tiles that pass a memory, at the instance whose tiles touch most."""
+    found: FirstLines = {}
+    for boundary in (b for b in boundaries if b.tensor is tensor and b.inner is not None):
+        inner = boundary.inner
+        assert inner is not None
+        is_outer = memory is boundary.outer
+        if not is_outer and memory is not inner:
+            continue
+        position = boundary.outer_position if is_outer else boundary.inner_position
+        joined = (boundary.reduced if tensor.is_output else boundary.multicast) if is_outer else NOTHING
+        held = way.words if not tensor.is_output or may_finish(nest, position) else way.sums
+        lines = LinesTouched(nest, tensor, (held,))
+        places = candidates(nest, tensor, position, periods([held]))
+        most = max(int(lines.passing(FIRST, Group(boundary.inner_position, joined, place))[0]) for place in places)
+        found[memory.name, (inner if is_outer else boundary.outer).name, tensor.name] = most
+    return found
 
 
 class PortFigures(NamedTuple):

@@ -20,8 +20,17 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from ...ir import Rank, Tensor, ceil_div
-from ..closed_form import Group, LineBox, Nest, Periods, kinds_along_rank, sliding_loops, times_moved
-from ..moves import EVERY, FIRST, Steps, banks_along_rank, words_along_rank
+from ..closed_form import (
+    Group,
+    LineBox,
+    Nest,
+    Periods,
+    kinds_along_rank,
+    ranges_along_rank,
+    sliding_loops,
+    times_moved,
+)
+from ..moves import EVERY, FIRST, Steps, banks_along_rank, lines_of_ranges, words_along_rank
 from ..sets import IntArray
 
 Key = TypeVar("Key")
@@ -105,10 +114,26 @@ class LinesTouched:
         wanted: IntArray = np.ones(len(self.ways), dtype=np.int64)
         held: IntArray = wanted
         for r, rank in enumerate(self.tensor.ranks):
-            each = once_each([way.line[r] for way in self.ways], partial(self._along, rank, steps, group))
+            lines = [way.line[r] for way in self.ways]
+            each = self._at_once(rank, steps, group, lines)
+            if each is None:
+                each = once_each(lines, partial(self._along, rank, steps, group))
             new, kept = np.array(each, dtype=np.int64).T
             wanted, held = wanted * new, held * kept
         return wanted, held
+
+    def _at_once(self, rank: Rank, steps: Steps, group: Group, lines: Sequence[int]) -> list[tuple[int, int]] | None:
+        """The same as `_along` for lines of several lengths, where no step moves the tiles: all that is wanted is
+        held. None: they move, or it is not known so."""
+        lengths = list(dict.fromkeys(lines))
+        ranges = ranges_along_rank(self.nest, rank, steps, group) if len(lengths) > 1 else None
+        if ranges is None:
+            return None
+        found = lines_of_ranges(tuple(c for _, c in rank), ranges, self.nest.arch.footprint, lengths)
+        if found is None:
+            return None
+        known = dict(zip(lengths, found, strict=True))
+        return [(known[line], known[line]) for line in lines]
 
     def _along(self, rank: Rank, steps: Steps, group: Group, per_line: int) -> tuple[int, int]:
         kinds = kinds_along_rank(self.nest, rank, steps, group, per_line)

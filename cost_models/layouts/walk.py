@@ -9,33 +9,35 @@ from dataclasses import astuple
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
+from ..boundaries import Boundary
+from ..counts import FirstTile
 from ..simulator import Coordinates, Element, Walk
 from .layout import layout_in
-from .lines import LaidOut, LineCounts, Lines, LineTable, Width, laid_out
+from .lines import FirstLines, LaidOut, LineCounts, Lines, LineTable, Width, laid_out
 
 Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
 """By memory, tensor, instance; and kind."""
 
 
-class LineWalk(Walk):
-    """One walk over one mapping, that counts lines as well, and the cycles for which they keep banks busy."""
+class LinesSeen:
+    """The lines of transfers, as a walk comes by them, and the cycles for which they keep banks busy.
 
-    def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
-        super().__init__(mapping, arch)
-        self.ways: MappingABC[tuple[str, str], LaidOut] = {
-            (memory.name, tensor.name): laid_out(
-                arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
-            )
-            for memory in arch.memories
-            if memory.line_bits is not None
-            for tensor in mapping.problem.tensors
-        }
+    ways  by memory and tensor, how it lies there
+    """
+
+    def __init__(self, ways: MappingABC[tuple[str, str], LaidOut]) -> None:
+        self.ways = ways
         self.lines: Passed = defaultdict(lambda: defaultdict(int))
         self.bank_cycles: Passed = defaultdict(lambda: defaultdict(int))
+        self.first: FirstLines = {}
 
-    def transfer(
-        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
-    ) -> None:
+    def touched(self, memory: Memory, tensor: Tensor, words: Set[Element], finished: bool) -> int:
+        """Lines of a memory that some words lie in."""
+        way = self.ways[memory.name, tensor.name]
+        line = (way.words if finished or not tensor.is_output else way.sums).line
+        return len({tuple(x // b for x, b in zip(word, line, strict=True)) for word in words})
+
+    def see(self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]) -> None:
         """Some words pass a port of a memory's instance together."""
         if memory is None or (memory.name, tensor.name) not in self.ways:
             return
@@ -48,14 +50,55 @@ class LineWalk(Walk):
             lines_of = Counter(tuple(x % n for x, n in zip(line, held.banks, strict=True)) for line in touched)
             self.bank_cycles[place][name] += -(-max(lines_of.values(), default=0) // memory.bank_ports)
 
-    def line_counts(self) -> LineCounts:
+    def counts(self) -> LineCounts:
         """Lines of the whole walk; what tiles lie in is not counted."""
         counts = LineCounts()
         for (memory, tensor, _), kinds in self.lines.items():
             counts.total[memory, tensor] = counts.total.get((memory, tensor), Lines()) + Lines(**kinds)
         _busiest(counts.busiest, self.lines)
         _busiest(counts.banks, self.bank_cycles)
+        counts.first = self.first
         return counts
+
+
+class LineWalk(Walk):
+    """One walk over one mapping, that counts lines as well."""
+
+    def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
+        super().__init__(mapping, arch)
+        self.seen = LinesSeen(
+            {
+                (memory.name, tensor.name): laid_out(
+                    arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
+                )
+                for memory in arch.memories
+                if memory.line_bits is not None
+                for tensor in mapping.problem.tensors
+            }
+        )
+
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together."""
+        self.seen.see(kind, memory, instance, tensor, words)
+
+    def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
+        """The first tiles, and the lines in which they lie."""
+        first, tensor = super()._first_tile(boundary, inner), boundary.tensor
+        assert boundary.inner is not None
+        if boundary.outer.line_bits is not None:
+            groups = self.first_groups(boundary).values()
+            self.seen.first[first.outer, inner, tensor.name] = max(
+                sum(self.seen.touched(boundary.outer, tensor, words, first.outer_finishes) for words in each.values())
+                for each in groups
+            )
+        if boundary.inner.line_bits is not None:
+            tiles = self.holders[boundary.inner_position].tile.values()
+            self.seen.first[inner, first.outer, tensor.name] = max(
+                self.seen.touched(boundary.inner, tensor, tile, first.inner_finishes) for tile in tiles
+            )
+        return first
 
 
 def _busiest(table: LineTable, passed: Passed) -> None:
@@ -69,4 +112,4 @@ def walk_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCounts
     """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
     walk = LineWalk(mapping, arch, width)
     walk.run()
-    return walk.line_counts()
+    return walk.seen.counts()

@@ -8,8 +8,10 @@ positions.py   where accesses stand, and how large the tiles there are
 shares.py      which part of the dense traffic is left
 at_mac.py      what the units themselves leave out
 walk.py        the walk over masks that the shares are the means of
+recount.py     these means against such walks, as `verify` does it
 cost.py        words, energy, cycles, capacity
 choices.py     the best formats, where several are allowed
+least.py       words and operations that are left on any machine
 sparseloop.py  counts by the conventions of Timeloop's sparse model, for comparison
 sparseloop_nest.py     tiles, chances and formats by its rules
 sparseloop_savings.py  gating and skipping by its rules

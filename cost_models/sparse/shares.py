@@ -303,4 +303,5 @@ def check_known(problem: Problem, arch: Architecture) -> None:
     unknown += [(f"{f.name}.hop", f.hop_pj_per_bit > 0) for f in arch.fanouts]
     for name, there in unknown:
         if there:
-            raise TilewrightError(f"zeros are not known to {name}", where=arch.name, hint="leave it out")
+            hint = "leave it out, or the densities"
+            raise TilewrightError(f"zeros are not known to {name}", where=arch.name, hint=hint)

@@ -50,11 +50,12 @@ def walk(sparse: SparseMapping, masks: Masks) -> dict[tuple[str, int], Walked]:
     for tensor in sparse.mapping.problem.tensors:
         chain = sparse.chains[tensor.name]
         for index in range(len(chain)) if not tensor.is_output else [len(chain) - 1]:
-            found[tensor.name, index] = _walk_boundary(sparse, masks, tensor, index)
+            found[tensor.name, index] = walk_boundary(sparse, masks, tensor, index)
     return found
 
 
-def _walk_boundary(sparse: SparseMapping, masks: Masks, tensor: Tensor, index: int) -> Walked:
+def walk_boundary(sparse: SparseMapping, masks: Masks, tensor: Tensor, index: int) -> Walked:
+    """Every access across one boundary of a tensor."""
     chain = sparse.chains[tensor.name][: index + 1]
     boundary, many = chain[-1], _many(masks)
     total = Walked(*(np.zeros(many, dtype=np.int64) for _ in range(4)))

@@ -2,16 +2,18 @@
 
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
-answers.py        the search for the machine
+answers.py        one form: the search for the machine
 search.py         objectives, fronts, the certificate
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
+operation_orders.py in which operations can be done
 weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+single_bounds.py  what a cascade weighs at least, by its operations one by one
 ragged_loops.py   shared loops of which the last step is shorter
 equal.py          cascades that differ in names alone
 shared_loops.py   loops above a split: all choices
@@ -31,25 +33,40 @@ loop_bounds.py    what a part weighs at least, for all trips of its loops at onc
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 tables/           branches answered by tables, where these are exact
+sums.py           partial sums that are wider than words: where they have room
 weights.py        sums of energy and latency
 """
 
 from __future__ import annotations
 
-from .answers import bound_cascade, search_cascade_below, search_cascade_front
-from .forms import search_cascade
+from .answers import bound_by_singles
+from .forms import (
+    ITERATED_SECONDS,
+    bound_cascade,
+    forms_with_bounds,
+    iterates,
+    search_cascade,
+    search_cascade_below,
+    search_cascade_front,
+)
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
+from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
 __all__ = [
+    "ITERATED_SECONDS",
     "CascadeAnswer",
     "CascadeQuestion",
     "Fuse",
     "Nearest",
     "NothingBelow",
+    "SingleLeast",
     "TriedForm",
+    "bound_by_singles",
     "bound_cascade",
+    "forms_with_bounds",
+    "iterates",
     "search_cascade",
     "search_cascade_below",
     "search_cascade_front",

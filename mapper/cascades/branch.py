@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node, ceil_div
-from .weights import Weights
+from .weights import OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -37,6 +37,7 @@ class BranchQuestion:
     cut        dimensions that loops above step over, and others along which tiles inside divide that of the visit
     over       of dimensions of which the last visit is shorter: elements of all visits together. Costs are means over
                these visits
+    finished   whether the output comes to its home as finished words alone
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -49,6 +50,7 @@ class BranchQuestion:
     busy: tuple[tuple[str, float, float], ...] = ()
     cut: frozenset[str] = frozenset()
     over: Sizes = ()
+    finished: bool = False
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""
@@ -95,6 +97,10 @@ class BranchAnswer:
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether bounds are what mappings weigh, whatever has been asked before."""
+
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff."""
 
@@ -107,5 +113,5 @@ class BranchSolver(Protocol):
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least, however fast ports are, as far as that can be said soon."""
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency."""
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """Mappings that lie in a region, of which no other one has as little energy and latency."""

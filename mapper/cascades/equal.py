@@ -1,11 +1,14 @@
-"""Equal cascades under different names: a network repeats its blocks, and each is searched once."""
+"""Equal cascades under different names: a network repeats its blocks, and each is searched once; and of the orders of
+its operations, those that are the same under other names: Q, K and V of one input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ...ir import Call, Cascade, Expression, FusedMapping, Loop, Node, Operand, SharedLoop, Tree
+from ...arch import Architecture
+from ...ir import Call, Cascade, Expression, FusedMapping, Loop, Node, Operand, Operation, SharedLoop, Tree
+from ..exact.symmetry import treatment
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,33 @@ def form_of(cascade: Cascade) -> tuple[object, ...]:
         point = _form(operation.expression, tensors), operation.reduction
         found.append((sizes, operands, *point, pads, iterated, operation.start))
     return tuple(found)
+
+
+def order_form_of(cascade: Cascade, arch: Architecture) -> tuple[object, ...]:
+    """What two orders of the operations of a cascade have in common that differ in names alone, for one machine: trees
+    cost the same in both. What is computed does not matter, nor the order of operands, but what the machine takes for
+    it, and how it treats them."""
+    names = CascadeNames.of(cascade)
+    tensors = {tensor: number for number, tensor in enumerate(names.tensors)}
+    dims = {dim: number for number, dim in enumerate(names.dims)}
+    return tuple(_cost_form(operation, tensors, dims, arch) for operation in cascade)
+
+
+def _cost_form(operation: Operation, tensors: dict[str, int], dims: dict[str, int], arch: Architecture) -> object:
+    problem = operation.problem
+    used = [
+        (tensors[t.name], tuple(tuple((dims[dim], step) for dim, step in rank) for rank in t.ranks), treatment(arch, t))
+        for t in problem.tensors
+    ]
+    axes = [axis for fanout in arch.fanouts for axis in fanout.axes]
+    sizes = tuple((dims[dim], size, tuple(axis.allows(problem, dim) for axis in axes)) for dim, size in problem.dims)
+    pads = tuple(sorted((tensors[tensor], zeros) for tensor, zeros in operation.pads))
+    iterated = tuple(
+        (tensors[one.tensor], one.axis, None if one.dim is None else dims[one.dim], one.after)
+        for one in operation.generations
+    )
+    kind = operation.kind, operation.reduction
+    return sizes, tuple(sorted(used, key=lambda each: each[0])), kind, pads, tuple(sorted(iterated, key=str))
 
 
 def under_names_of(mapping: FusedMapping, cascade: Cascade) -> FusedMapping:

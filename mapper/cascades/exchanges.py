@@ -24,7 +24,7 @@ class Exchanges:
     """Exchanges at the splits of one cascade on one machine.
 
     fuses      whether intermediates pass anywhere but through the outermost memory
-    wide_sums  whether they take the room of partial sums while they are written, as `TreeSearch` says
+    wide_sums  those that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where they may pass, and how much of them
     nearest    whether of all memories the nearest that has room is looked at alone
     """
@@ -33,7 +33,7 @@ class Exchanges:
     memories: UpperMemories
     placing: Placing
     fuses: bool
-    wide_sums: bool
+    wide_sums: frozenset[str]
     constraints: TreeConstraints
     nearest: bool = False
 
@@ -113,7 +113,7 @@ class Exchanges:
         users, found = self.placing.users(inside, tensor), []
         iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
         for name in inside.names:
-            is_partial = (self.wide_sums or iterates) and name == operation.name
+            is_partial = (tensor in self.wide_sums or iterates) and name == operation.name
             width = self.memories.width(operation, tensor, is_partial)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)

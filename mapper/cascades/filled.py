@@ -8,6 +8,7 @@ here. Trees are those of that machine, and those that are best if branches alone
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
@@ -39,12 +40,12 @@ class FilledSearch(CascadeSearch):
     def counted_on(self) -> Architecture:
         return self._filled
 
-    def solve(self, weights: Weights) -> Corner | None:
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The best known of one weighted sum, and a bound on all."""
         whole = self.means
         self.use(whole.share(STEADY_SHARE))
         try:
-            super().solve(weights)
+            super().solve(weights, most)
         finally:
             self.use(whole)
         if weights.latency or self._filled.total_leakage_pj_per_cycle:

@@ -1,24 +1,39 @@
-"""The best tree of a cascade that can be computed in several ways: one search for each form, all against one best.
+"""The best tree of a cascade that can be computed in several ways: a search for each form, all against one best.
 
-A form may be one pass over blocks of keys, or two passes; the sizes of blocks make as many forms. What is found for one
-form is a mapping to beat for those after it, so most of these are left aside soon: they are searched in the order in
-which the cascade has them, smaller blocks first. No form has anything better than what its own search proves, so the
-least of these bounds holds for all.
+A form may be one pass over blocks of keys, or two passes; the sizes of blocks make as many forms. First it is seen what
+each costs at least, without a search over trees. Forms without iterations come first, since their searches are soon
+done, then those that iterate, always the one of the lowest bound: what is found for one is a mapping to beat for those
+after it, and a form whose bound is no better is never searched. No form has anything better than its own bound, so the
+least of these holds for all.
+
+Iterations have many operations, and to prove one may take long. Where there are forms without, and nobody has stated a
+time limit, those that iterate are searched for as long as the others took, and for `ITERATED_SECONDS` at least; what is
+not proven by then is a gap.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from ...cost_models import LATENCY, Objective
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
-from ..certificate import Certificate
+from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
-from .answers import bound_cascade, search_against, search_alone
-from .question import CascadeAnswer, CascadeQuestion, TriedForm, check_searchable
+from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
+from .part_bounds import Nearest
+from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
+from .search import CascadeSearch, front_of
 from .tree_constraints import read_tree_constraints
 from .weighted_sums import Corner
+
+ITERATED_SECONDS = 20.0
+"""How long forms that iterate are searched together, at least, where there are others."""
+
+SEEN_SHARE, PLAIN_SHARE = 0.2, 0.5
+"""Of the time that is left: for what forms cost at least, and for a form without iterations."""
 
 
 def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
@@ -28,113 +43,231 @@ def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
     TilewrightError for what cannot be searched.
     """
+    return FormsSearch(question).run() if question.cascade.others else search_alone(question)
+
+
+def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
+    """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
+
+    Raises TilewrightError for what cannot be searched.
+    """
+    best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
+    least, below = math.inf, question.below
+    for one in questions_of_forms(question):
+        found = search_below(replace(one, below=below))
+        least = min(least, found.bound if isinstance(found, NothingBelow) else found.lower_bound)
+        if not isinstance(found, NothingBelow):
+            best, below = found, found.certificate.value
+    if isinstance(best, NothingBelow):
+        return NothingBelow(min(least, question.below))
+    proof = replace(best.certificate, lower_bound=min(best.certificate.lower_bound, least))
+    return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))
+
+
+def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
+    """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
+    is not looked at."""
+    return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
+
+
+def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
+    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    nearest  what is known of single operations on the same machine, in the same space; more is noted there
+
+    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
+    """
+    return min(bound_alone(one, nearest) for one in questions_of_forms(question))
+
+
+def questions_of_forms(question: CascadeQuestion) -> list[CascadeQuestion]:
+    """The questions about each of the forms that can be searched; TilewrightError where none can."""
     if not question.cascade.others:
-        return search_alone(question)
-    return FormsSearch(question).run()
+        return [question]
+    found: list[CascadeQuestion] = []
+    refused: TilewrightError | None = None
+    for form in question.cascade.forms:
+        try:
+            one = _about(question, form)
+            check_searchable(one)
+        except TilewrightError as error:
+            refused = refused or error
+            continue
+        found.append(one)
+    if not found:
+        assert refused is not None
+        raise refused
+    return found
+
+
+def _about(question: CascadeQuestion, form: Cascade) -> CascadeQuestion:
+    """The question about one form; ConstraintError where it has not what the constraints name."""
+    lines, arch = question.constraints.lines, question.arch
+    constraints = read_tree_constraints(lines, form, arch, question.fuse) if lines else question.constraints
+    return replace(question, cascade=form, constraints=constraints)
+
+
+def iterates(cascade: Cascade) -> bool:
+    """Whether any of its operations does."""
+    return any(operation.iterates for operation in cascade)
+
+
+def forms_with_bounds(question: CascadeQuestion) -> list[tuple[CascadeQuestion, float]]:
+    """The questions about each of the forms that can be searched, with what no tree of it has less of; of one form
+    alone, and where parts of the objective come one after the other, that is not looked for."""
+    questions = questions_of_forms(question)
+    if len(questions) == 1 or question.objective.is_lexicographic:
+        return [(one, 0.0) for one in questions]
+    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes).share(SEEN_SHARE)
+    nearest: Nearest = {}
+    return [(one, seen_of(one, means, nearest).bound) for one in questions]
+
+
+@dataclass
+class _SearchedForm:
+    """What is known of a form.
+
+    seen    what it costs at least, without a search
+    search  its search, if there was one
+    error   what that raised
+    """
+
+    question: CascadeQuestion
+    seen: Seen
+    search: CascadeSearch | None = None
+    error: TilewrightError | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it may have a mapping."""
+        return self.seen.bound < math.inf and not isinstance(self.error, InfeasibleError)
 
 
 @dataclass
 class FormsSearch:
     """One search over the trees of all forms of a cascade.
 
-    known  mappings that are found
-    tried  what is known of the forms that have been searched
-    unsearched  bounds of forms of which there is no more
+    whole_front  as of `CascadeSearch`
+    known        mappings that are found, of all forms
     """
 
     question: CascadeQuestion
+    whole_front: bool = False
     known: list[Corner] = field(default_factory=list)
-    tried: list[TriedForm] = field(default_factory=list)
-    unsearched: list[float] = field(default_factory=list)
-    answers: list[CascadeAnswer] = field(default_factory=list)
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self._started = time.perf_counter()
+        self._nearest: Nearest = {}
+        self._means = Means.from_now(self.question.limits.time_s, self.question.limits.memory_bytes)
+        seeing = self._means.share(SEEN_SHARE)
+        self._forms = [
+            _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)
+        ]
 
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""
-        started = time.perf_counter()
-        questions = self._questions()
-        means = Means.from_now(self.question.limits.time_s, self.question.limits.memory_bytes)
-        failed: TilewrightError | None = None
-        interrupted = False
-        for number, question in enumerate(questions):
-            left = means.share(1 / (len(questions) - number))
-            try:
-                self._search(question, left)
-            except (InfeasibleError, UndecidedError) as error:
-                failed = error if isinstance(error, UndecidedError) or failed is None else failed
-                least = None if isinstance(error, InfeasibleError) else _bound(question)
-                self.tried.append(TriedForm(question.cascade.form, None, least))
-                self.unsearched += [least] if least is not None else []
-            if self.answers and self.answers[-1].certificate.interrupted:
-                interrupted = True
-                left_out = [TriedForm(one.cascade.form, None, _bound(one)) for one in questions[number + 1 :]]
-                self.tried += left_out
-                self.unsearched += [one.lower_bound or 0.0 for one in left_out]
-                break
-        if not self.answers:
-            assert failed is not None
-            raise failed
-        return self._answer(time.perf_counter() - started, interrupted)
+        self._search_all()
+        best = min(self.known, key=self._value)
+        if self._value(best) == math.inf:
+            raise self._failed()
+        return self._answer(best, self.question.objective)
 
-    def _questions(self) -> list[CascadeQuestion]:
-        """The questions about the forms that can be searched."""
-        found: list[CascadeQuestion] = []
-        refused: TilewrightError | None = None
-        for form in self.question.cascade.forms:
-            try:
-                question = self._about(form)
-                check_searchable(question)
-            except TilewrightError as error:
-                refused = refused or error
+    def front(self) -> list[CascadeAnswer]:
+        """The front, each mapping with the proof that nothing of as little energy is faster, or how much faster it
+        could be."""
+        self._search_all()
+        return [self._answer(one, LATENCY.capped(energy=one.energy)) for one in front_of(self.known)]
+
+    # ---- which forms are searched, and for how long ---------------------------------------------------------
+
+    def _search_all(self) -> None:
+        """Search forms until none is open; raises where nothing is found."""
+        order = sorted(self._forms, key=lambda form: (iterates(form.question.cascade), form.seen.bound))
+        plain = [form for form in order if not iterates(form.question.cascade)]
+        for number, form in enumerate(order):
+            if number == len(plain) > 0 and not self._means.limits_time:
+                taken = time.perf_counter() - self._started
+                self._means = self._means.at_most(max(taken, ITERATED_SECONDS))
+            if self.interrupted or not self._is_open(form):
                 continue
-            found.append(question)
-        if not found:
-            assert refused is not None
-            raise refused
-        return found
+            still = sum(map(self._is_open, order[number:]))
+            self._search(form, self._means.share(max(1 / still, PLAIN_SHARE if number < len(plain) else 0.0)))
+        if not self.known:
+            if all(form.error is None for form in order):  # bounds say that nothing fits: the search says why
+                self._search(order[0], self._means)
+            raise self._failed()
 
-    def _about(self, form: Cascade) -> CascadeQuestion:
-        """The question about one form; ConstraintError where it has not what the constraints name."""
-        lines, arch = self.question.constraints.lines, self.question.arch
-        constraints = (
-            read_tree_constraints(lines, form, arch, self.question.fuse) if lines else self.question.constraints
-        )
-        return replace(self.question, cascade=form, constraints=constraints)
+    def _is_open(self, form: _SearchedForm) -> bool:
+        """Whether a form that has not been searched may have something better than what is known."""
+        if not form.fits:
+            return False
+        if self.whole_front:
+            energy, latency = form.seen.energy, form.seen.latency
+            return not any(c.energy <= energy and c.latency <= latency for c in self.known)
+        best = min(map(self._value, self.known), default=math.inf)
+        return best == math.inf or form.seen.bound < best * (1 - RELATIVE_TOLERANCE)
 
-    def _search(self, question: CascadeQuestion, means: Means) -> None:
-        search = search_against(question, means, list(self.known))
-        answer = search.run()
-        own = [corner for corner in search.corners if corner.mapping.cascade is question.cascade]
-        objective = question.objective
-        value = min((objective.value(c.energy, c.latency) for c in own), default=None)
-        self.known = search.corners
-        self.answers.append(answer)
-        self.tried.append(TriedForm(question.cascade.form, value, answer.lower_bound))
+    def _search(self, form: _SearchedForm, means: Means) -> None:
+        search = search_against(form.question, means, list(self.known), self.whole_front, self._nearest)
+        form.search = search
+        try:
+            search.run()
+        except (InfeasibleError, UndecidedError) as error:
+            form.error = error
+        except KeyboardInterrupt:
+            if not self.known:
+                raise
+            self.interrupted = True
+        self.interrupted |= search.interrupted
+        self.known += [corner for corner in search.corners if corner.mapping.cascade is form.question.cascade]
 
-    def _answer(self, seconds: float, interrupted: bool) -> CascadeAnswer:
-        """What every search proves holds together."""
-        best = min(reversed(self.answers), key=lambda answer: answer.certificate.value)
-        value = best.certificate.value
-        bound = min(value, *(one.lower_bound for one in self.tried if one.lower_bound is not None))
-        proofs = [answer.certificate for answer in self.answers]
-        told = tuple(dict.fromkeys(words for proof in proofs for words in proof.constraints))
+    def _value(self, corner: Corner) -> float:
+        return self.question.objective.value(corner.energy, corner.latency)
+
+    def _failed(self) -> TilewrightError:
+        """Why there is no answer: that it was not found in time says more than that one form does not fit."""
+        errors = [form.error for form in self._forms if form.error is not None]
+        return next((error for error in errors if isinstance(error, UndecidedError)), errors[0])
+
+    # ---- what is proven -------------------------------------------------------------------------------------
+
+    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
+        """What all searches prove of a mapping together."""
+        value, proofs, tried = objective.value(best.energy, best.latency), list[Certificate](), list[TriedForm]()
+        whole = proven = value
+        for form in self._forms:
+            seen = form.seen.bound_of(objective, self.question.objective)
+            least = proof = min(seen, value)
+            if form.search is not None and not isinstance(form.error, InfeasibleError):
+                answer = form.search.answer_about(best, objective)
+                proofs.append(answer.certificate)
+                least = max(least, min(answer.lower_bound, value))
+                proof = max(proof, min(answer.certificate.lower_bound, value))
+            if form.fits:
+                whole, proven = min(whole, least), min(proven, proof)
+            tried.append(
+                TriedForm(
+                    form.question.cascade.form, self._least_of(form, objective), max(seen, least) if form.fits else None
+                )
+            )
+        first = proofs[0]
         certificate = replace(
-            best.certificate,
-            lower_bound=min(value, *(proof.lower_bound for proof in proofs), *self.unsearched),
-            evaluated=sum(proof.evaluated for proof in proofs),
+            first,
+            lower_bound=proven,
+            evaluated=sum(one.evaluated for one in proofs),
             pruned=_together(proofs),
-            seconds=seconds,
-            constraints=told,
-            interrupted=interrupted,
+            seconds=time.perf_counter() - self._started,
+            constraints=tuple(dict.fromkeys(words for one in proofs for words in one.constraints)),
+            interrupted=self.interrupted,
         )
-        return replace(best, certificate=certificate, lower_bound=bound, forms=tuple(self.tried))
+        return CascadeAnswer(best.mapping, best.cost, certificate, whole, tuple(tried))
 
-
-def _bound(question: CascadeQuestion) -> float:
-    """What no tree of a form has less of, seen without a search; 0 where what is minimized is no sum."""
-    try:
-        return bound_cascade(question)
-    except TilewrightError:
-        return 0.0
+    def _least_of(self, form: _SearchedForm, objective: Objective) -> float | None:
+        """The value of the best of a form's own mappings that are known."""
+        own = (corner for corner in self.known if corner.mapping.cascade is form.question.cascade)
+        least = min((objective.value(corner.energy, corner.latency) for corner in own), default=math.inf)
+        return least if least < math.inf else None
 
 
 def _together(proofs: list[Certificate]) -> dict[str, int]:

@@ -45,14 +45,14 @@ class Iterated:
 class Generations:
     """The iterations of one cascade on one machine.
 
-    wide_sums  whether intermediates take the room of partial sums while they are written, as `TreeSearch` says
+    wide_sums  tensors that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where intermediates may pass, and how much of them
     """
 
     cascade: Cascade
     memories: UpperMemories
     placing: Placing
-    wide_sums: bool
+    wide_sums: frozenset[str]
     constraints: TreeConstraints
     _groups: dict[tuple[str, ...], tuple[int, int] | None] = field(default_factory=dict)
 
@@ -196,13 +196,13 @@ class Generations:
         """
         one = next((one for one in self.iterated if one.tensor == tensor), None)
         if one is None:
-            return self.wide_sums
+            return tensor in self.wide_sums
         name = one.producer.name
         step = _depth(one, part.names, loops)
         outside = self.are_stepped(one.producer, part.sizes[part.names.index(name)])
         if number == len(chain):
             memory = chain[-1][0] if chain else ""
-            return outside or step is not None or self.wide_sums or memory == self.memories.nearest
+            return outside or step is not None or tensor in self.wide_sums or memory == self.memories.nearest
         if outside or step is None:
             return outside
         between = loops[step : chain[number][1]]

@@ -34,7 +34,7 @@ class KnownBranches:
         self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
-        self._tiles: dict[tuple[str, Homes, Weights], Tiles] = {}
+        self._tiles: dict[tuple[str, Homes, bool, Weights], Tiles] = {}
 
     def learn(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
         """Keep an answer, or a bound."""
@@ -81,7 +81,7 @@ class KnownBranches:
 
     def _alike(self, question: BranchQuestion, weights: Weights) -> Tiles:
         """What is known of tiles of an operation whose tensors come from the same memories."""
-        return self._tiles.setdefault((question.operation, question.homes, weights), [])
+        return self._tiles.setdefault((question.operation, question.homes, question.finished, weights), [])
 
     # ---- smaller tiles -------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
 from .upper_nodes import Around, Chain, LoopOver, UpperNodes
+from .weights import Yardstick
 from .window_passing import WindowPassing
 
 
@@ -207,8 +208,10 @@ class NodeChoices:
             best += NodeChoice((), 0.0, min(each.least_pj for each in options), cycles)
         return best
 
-    def combined(self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float) -> list[NodeChoice]:
-        """All choices for all tensors that fit, and whose bound lies below the cutoff."""
+    def combined(
+        self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float, measure: Yardstick
+    ) -> list[NodeChoice]:
+        """All choices for all tensors that fit, and whose bound, by a measure, lies below the cutoff."""
         own = self.bounds.own(part)
         found = [NodeChoice((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)), ((),) * len(part.names))]
         alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
@@ -218,13 +221,14 @@ class NodeChoices:
             self.pruned["capacity"] += 1
             return []
         if alone == len(nodes):
-            return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles))]
+            return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles, measure))]
         for i, options in enumerate(nodes[alone:], alone):
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
             for each, option in itertools.product(found, options):
                 both = each + option
-                bound = self.bounds.with_more(own, both.least_pj + later.least_pj, both.cycles + later.cycles)
+                least, cycles = both.least_pj + later.least_pj, both.cycles + later.cycles
+                bound = self.bounds.with_more(own, least, cycles, measure)
                 if bound >= cutoff:
                     self.pruned["nodes"] += 1
                 elif less_rooms(part.room, both.taken) is None:

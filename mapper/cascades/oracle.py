@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
@@ -10,6 +11,7 @@ from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
 from ...ir import Cascade, Problem
+from ..constraints import Constraints
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
@@ -18,8 +20,9 @@ from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
+from .sums import finishing
 from .upper_memories import UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, OpenRegion, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -50,6 +53,11 @@ class ExactBranches:
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._fastest: dict[tuple[str, Sizes], float] = {}
 
+    @property
+    def knows_all(self) -> bool:
+        """Bounds follow from what has been searched."""
+        return False
+
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
@@ -65,7 +73,7 @@ class ExactBranches:
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the
         time is over; nothing, when all of it is."""
-        question = self._relevant(question, weights)
+        question = replace(self._relevant(question, weights), finished=False)  # which has no less
         found = self._known.answer(question, weights, cutoff)
         if found is not None:
             return min(found.bound, cutoff)
@@ -89,7 +97,8 @@ class ExactBranches:
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room."""
-        return self._known.part_of_larger(self._relevant(question, weights), weights)
+        any_sums = replace(self._relevant(question, weights), finished=False)
+        return self._known.part_of_larger(any_sums, weights)
 
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
@@ -105,17 +114,19 @@ class ExactBranches:
             self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
         return self._fastest[operation, sizes]
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
-        the other, each the least energy of all that are faster than the one before.
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,
+        each the least energy of all that are faster than the one before.
 
         Raises OutOfMeans when time or memory run out first."""
         least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
         found: list[BranchMapping] = []
         if least[0] is None or least[1] is None:
             return found
-        most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
-        most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        weights, limits = region.weights, region.limits
+        most_energy = (limits.weight - weights.latency * least[1].latency_cycles) / weights.energy
+        most_latency = (limits.weight - weights.energy * least[0].energy_pj) / weights.latency
+        most_energy, most_latency = min(most_energy, limits.energy), min(most_latency, limits.latency)
         visits = question.visits
         while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
             fast_enough = ENERGY.capped(latency=_finite(visits * most_latency))
@@ -124,7 +135,7 @@ class ExactBranches:
                 break
             capped = LATENCY.capped(energy=visits * cheapest.energy_pj)
             point = self._mapping(question, capped, math.inf) or cheapest
-            if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
+            if region.of(point.energy_pj, point.latency_cycles) < 1:
                 found.append(point)
             most_latency = point.latency_cycles * (1 - STEP)
         return found
@@ -148,15 +159,26 @@ class ExactBranches:
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
         """The best mapping for an objective of all visits that are not alike; None where all are at the ceiling or
         above, or nothing fits."""
-        search = self._solved(self._search(question, objective, ceiling, self.means))
-        if not search.found:
-            if search.out_of_time:
+        best: BranchMapping | None = None
+        for constraints in self._constraints(question):
+            search = self._solved(self._search(question, objective, ceiling, self.means, constraints=constraints))
+            if not search.found:
+                if search.out_of_time:
+                    raise OutOfMeans
+                continue
+            if self.proves and search.out_of_time and search.open_bound < search.found[0].value:
+                self.unfinished = search.open_bound, self._taken(question, search)
                 raise OutOfMeans
-            return None
-        if self.proves and search.out_of_time and search.open_bound < search.found[0].value:
-            self.unfinished = search.open_bound, self._taken(question, search)
-            raise OutOfMeans
-        return self._taken(question, search)
+            best, ceiling = self._taken(question, search), search.found[0].value
+        return best
+
+    def _constraints(self, question: BranchQuestion) -> Iterable[Constraints]:
+        """Sets of constraints, of which a mapping satisfies one."""
+        if not question.finished:
+            return (Constraints(),)
+        operation = self.cascade.operation(question.operation)
+        home = dict(question.homes)[operation.output.name]
+        return finishing(operation, self.arch, home, dict(question.sizes))
 
     def _taken(self, question: BranchQuestion, search: ExactSearch) -> BranchMapping:
         """The best mapping that a search has found, as one of a branch."""
@@ -182,6 +204,7 @@ class ExactBranches:
         ceiling: float,
         means: Means,
         arch: Architecture | None = None,
+        constraints: Constraints | None = None,
     ) -> ExactSearch:
         """The search that answers a question; arch: another machine than the one asked about."""
         operation = self.cascade.operation(question.operation)
@@ -202,7 +225,8 @@ class ExactBranches:
             objective,
             self.tiling,
             self.space,
-            means=means,
+            constraints or Constraints(),
+            means,
             surroundings=around,
             ceiling=ceiling,
         )

@@ -58,7 +58,7 @@ class OverlappedSearch(CascadeSearch):
         """Bounds are of all trees: there are none of some alone."""
         return False
 
-    def _least_known(self, weights: Weights) -> float:
+    def _least_known(self, weights: Weights, most: float = math.inf) -> float:  # noqa: ARG002
         """Of the trees that are known, as if operations took turns: so the first trees are looked for."""
         return min((self._in_turns(weights, corner) for corner in self.corners), default=float("inf"))
 
@@ -90,7 +90,7 @@ class OverlappedSearch(CascadeSearch):
         finally:
             self.bounds[:], self.out_of_means = known, False
 
-    def solve(self, weights: Weights) -> Corner | None:
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:  # noqa: ARG002 - prices say what they can
         """The best known of one weighted sum, and a bound on all."""
         self.look(weights)
         bound = 0.0

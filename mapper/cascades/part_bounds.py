@@ -2,7 +2,7 @@
 
 An operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays and that
 had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit from its
-home (`UpperMemories.further_pj`).
+home (`UpperMemories.further_pj`), which of an intermediate that passes inside the part is one that may exchange it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
 from .equal import form_of
-from .parts import VisitedPart, some_of
+from .parts import VisitedPart
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights, Yardstick
 from .windowed import Windowed, windowed_dims
 
 
@@ -72,10 +72,10 @@ class PartBounds:
 
     def of(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
-        return sum(self._of_one(part, place) for place in range(len(part.names)))
+        return sum(self.weights.of(*self._of_one(part, place)) for place in range(len(part.names)))
 
-    def _of_one(self, part: VisitedPart, place: int) -> float:
-        """What one operation of a part weighs at least.
+    def _of_one(self, part: VisitedPart, place: int) -> tuple[float, float]:
+        """Energy and latency of one operation of a part at least.
 
         Of a tensor that several of them use, a node above their split may come between that and its home: then the
         first of them alone fills it."""
@@ -83,7 +83,9 @@ class PartBounds:
         operation = self.cascade.operation(name)
         far = [t.name for t in operation.problem.tensors if t.name in homes]
         far = [tensor for tensor in far if self.placing.users(part, tensor)[0] is operation]
-        least = 0.0
+        passing = [t.name for t in operation.problem.tensors if t.name not in homes]
+        passing = [tensor for tensor in passing if operation in self._sure_users(part, tensor)]
+        least = 0.0, 0.0
         for tiles in part.tiles(place, self.timed):
             energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
             for share, sizes in tiles:
@@ -92,19 +94,52 @@ class PartBounds:
                 for tensor in far:
                     more, later = self.far(operation, tensor, sizes, homes[tensor])
                     energy, cycles = energy + share * more, cycles + share * later
+                for tensor in passing:
+                    more, later = self._passed(operation, tensor, sizes)
+                    energy, cycles = energy + share * more, cycles + share * later
             slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
-            least = max(least, self.weights.of(energy, slowest))
+            least = max(least[0], energy), max(least[1], slowest)
         return least
+
+    def _sure_users(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations that write and read an intermediate where it is exchanged inside a part: its producer, and its
+        first reader; others may find it at a node that this one has filled. None, where there are generations."""
+        users = self.placing.users(part, tensor)
+        return [] if any(user.generations for user in users) else users[:2]
+
+    def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
+        """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""
+        key = operation.name, tensor, sizes, ""
+        if key not in self._further:
+            options = self.memories.exchanging(self.cascade, tensor)
+            found = [self.far(operation, tensor, sizes, memory) for memory in options]
+            least = np.minimum.reduce([cycles for _, cycles in found])
+            self._further[key] = min(energy for energy, _ in found), least
+        return self._further[key]
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
-        return sum(max(self._of_one(part, place), self._by_whole(part, place)) for place in range(len(part.names)))
+        found = 0.0
+        for place in range(len(part.names)):
+            (whole,) = self._by_whole(part, place, (self.weights,))
+            found += max(self.weights.of(*self._of_one(part, place)), whole)
+        return found
 
-    def _by_whole(self, part: VisitedPart, place: int) -> float:
-        """What one operation of a part weighs at least, by what it weighs as a whole."""
+    def in_all(self, part: VisitedPart) -> AtLeast:
+        """The same, of energy and latency alone too."""
+        found = AtLeast(0.0, 0.0, 0.0)
+        for place in range(len(part.names)):
+            energy, latency = self._of_one(part, place)
+            whole = self._by_whole(part, place, (ENERGY_ALONE, LATENCY_ALONE, self.weights))
+            found += AtLeast(*map(max, (energy, latency, self.weights.of(energy, latency)), whole))
+        return found
+
+    def _by_whole(self, part: VisitedPart, place: int, chosen: tuple[Weights, ...]) -> list[float]:
+        """What one operation of a part weighs at least, by what it weighs as a whole, by each of some weights."""
+        nothing = [0.0] * len(chosen)
         name, known = part.names[place], dict(part.homes)
         if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
-            return 0.0
+            return nothing
         nearest, homes = self.memories.upper[-1], {}
         for tensor in self.cascade.operation(name).problem.tensors:
             if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
@@ -112,15 +147,19 @@ class PartBounds:
             elif nearest.keeps[tensor.role] == "must":
                 homes[tensor.name] = nearest.name
             else:
-                return 0.0
+                return nothing
         own = tuple(sorted(homes.items()))
         every = frozenset(self.cascade.operation(name).problem.dim_names)
-        self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
-        alone = replace(some_of(part, place, place + 1), homes=own)
+        if not self.solver.knows_all:
+            self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         if len(part.names) > 1:
-            return self._even_part(name) * self.solver.bound(alone.question(), self.weights)
-        ways = alone.questions(self.timed)
-        return max(sum(share * self.solver.bound(asked, self.weights) for share, asked in way) for way in ways)
+            share, asked = self._even_part(name), part.question_of(place, own)
+            return [share * self.solver.bound(asked, weights) for weights in chosen]
+        ways = part.questions(self.timed, place, own)
+        return [
+            max(sum(share * self.solver.bound(asked, weights) for share, asked in way) for way in ways)
+            for weights in chosen
+        ]
 
     def _even_part(self, name: str) -> float:
         """What uneven visits of an operation may cost at least, should there be any, as a part of what it costs as a
@@ -154,6 +193,10 @@ class PartBounds:
         energy, latency = self._nearest(name)
         part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
         return part * energy, part * latency
+
+    def nearest_pj(self, name: str) -> float:
+        """The least energy of a whole operation with endless room, and with all tensors near."""
+        return self._nearest(name)[0]
 
     def _nearest(self, name: str) -> tuple[float, float]:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
@@ -264,12 +307,15 @@ class PartBounds:
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
 
-    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats) -> float:
-        """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do."""
+    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats, measure: Yardstick | None = None) -> float:
+        """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do.
+
+        measure  what is to be known of it, instead
+        """
         if not self.timed:
-            return self.weights.energy * (own.energy_pj + energy_pj)
+            return (measure or self.weights).of(own.energy_pj + energy_pj, 0.0)
         slowest = np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0))
-        return self.weights.of(own.energy_pj + energy_pj, float(slowest.sum()))
+        return (measure or self.weights).of(own.energy_pj + energy_pj, float(slowest.sum()))
 
 
 def _coverings(one: Windowed, size: int) -> list[int]:

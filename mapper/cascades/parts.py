@@ -30,6 +30,7 @@ class VisitedPart:
     uneven   per operation, the dimensions along which its visits are not alike, by windows
     cut      per operation, dimensions along which tiles inside divide that of a visit
     over     per operation, dimensions along which the last visit is shorter than the others
+    finished  whether the output of a single operation comes to its home as finished words alone
     alone    operations that may not stand in one branch with others, since windows lie between them
     """
 
@@ -44,15 +45,21 @@ class VisitedPart:
     alone: frozenset[str] = frozenset()
     cut: tuple[frozenset[str], ...] = ()
     over: tuple[Overs, ...] = ()
+    finished: bool = False
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
-        busy = tuple(
-            (memory, read / self.part_of(0), written / self.part_of(0)) for memory, read, written in self.busy[0]
-        )
-        cut = self.cut[0] if self.cut else frozenset[str]()
-        over = tuple((one.dim, one.whole) for one in self.over_of(0))
-        return BranchQuestion(self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, cut, over)
+        return self.question_of(0, self.homes)
+
+    def question_of(self, place: int, homes: Homes) -> BranchQuestion:
+        """What the branch of one operation is asked that finds its tensors in some memories."""
+        busy, part = self.busy[place], self.part_of(place)
+        if part != 1:
+            busy = tuple((memory, read / part, written / part) for memory, read, written in busy)
+        cut = self.cut[place] if self.cut else frozenset[str]()
+        over = tuple((one.dim, one.whole) for one in self.over_of(place))
+        name, sizes, room = self.names[place], self.sizes[place], self.room[place]
+        return BranchQuestion(name, sizes, homes, room, self.again[place], busy, cut, over, self.finished)
 
     def over_of(self, place: int) -> Overs:
         """Dimensions of an operation along which the last visit is shorter."""
@@ -66,12 +73,17 @@ class VisitedPart:
         """Settings of some loops above this part's split, in the mean over the visits of the part."""
         return mean_visits(self.names[0], self.sizes[0], self.over_of(0), loops)
 
-    def questions(self, timed: bool) -> list[list[tuple[float, BranchQuestion]]]:
-        """What a single operation's branch is asked, by the tiles that stand for its visits."""
-        even = self.question()
-        if even.over:
+    def questions(
+        self, timed: bool, place: int = 0, homes: Homes | None = None
+    ) -> list[list[tuple[float, BranchQuestion]]]:
+        """What the branch of an operation is asked, by the tiles that stand for its visits.
+
+        homes  where it finds its tensors, if not where a part of it alone does
+        """
+        even = self.question_of(place, self.homes if homes is None else homes)
+        if even.over or not (self.uneven and self.uneven[place]):
             return [[(1.0, even)]]
-        return [[(share, replace(even, sizes=sizes)) for share, sizes in tiles] for tiles in self.tiles(0, timed)]
+        return [[(share, replace(even, sizes=sizes)) for share, sizes in tiles] for tiles in self.tiles(place, timed)]
 
     def part_of(self, place: int) -> float:
         """What uneven visits of an operation cost at least, as a part of what as many even ones would."""
@@ -124,18 +136,21 @@ class Outcome:
 
 def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
+    if end - start == len(part.names):
+        return part
     used = slice(start, end)
-    return replace(
-        part,
-        names=part.names[used],
-        sizes=part.sizes[used],
-        again=part.again[used],
-        room=part.room[used],
-        busy=part.busy[used],
-        uneven=part.uneven[used],
-        cut=part.cut[used],
-        over=part.over[used],
-        alone=part.alone & set(part.names[used]),
+    return VisitedPart(
+        part.names[used],
+        part.sizes[used],
+        part.homes,
+        part.again[used],
+        part.room[used],
+        part.busy[used],
+        part.steps,
+        part.uneven[used],
+        part.alone & set(part.names[used]) if part.alone else part.alone,
+        part.cut[used],
+        part.over[used],
     )
 
 

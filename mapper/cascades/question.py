@@ -32,6 +32,7 @@ class CascadeQuestion:
     stays          (tensor, memory) of tensors from outside that lie there whole before the run, or are left there after
                    it: no word of them passes the outermost memory
     below          only mappings whose objective is less than this are of interest
+    floor          none has less, as is known: of least energy alone. It ends a search that has found as much
     """
 
     cascade: Cascade
@@ -44,6 +45,7 @@ class CascadeQuestion:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     below: float = math.inf
+    floor: float = 0.0
 
     @property
     def overlaps(self) -> bool:
@@ -105,7 +107,8 @@ def check_searchable(question: CascadeQuestion) -> None:
     if arch.latency == "with_fill" and arch.overlap == "across_operations" and len(question.cascade.operations) > 1:
         message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
         raise TilewrightError(message, where=arch.name, hint="leave one of them out")
-    refuse_lines(arch, "cascades")
+    hint = "ask for the best tree of one cascade, or leave the line of that memory out"
+    refuse_lines(arch, "fronts, rankings and groups of cascades", hint)
     _check_iterations(question)
 
 

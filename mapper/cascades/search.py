@@ -22,6 +22,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from ...cost_models import LATENCY, Capped, Objective
 from ...cost_models.objective import LIMIT_TOLERANCE
@@ -33,8 +34,10 @@ from .front_search import FrontSearch
 from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
+from .sums import NARROW, Sums, all_wide
+from .tables.tables import TableBranches
 from .weighted_sums import Corner, WeightedSums
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -42,6 +45,16 @@ less energy."""
 
 ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
+
+
+class _Span(NamedTuple):
+    """Two mappings, the second faster, a weighted sum that both weigh the same in, and what no mapping weighs less
+    than."""
+
+    left: Corner
+    right: Corner
+    weights: Weights
+    least: float
 
 
 @dataclass
@@ -56,7 +69,7 @@ class CascadeSearch(WeightedSums):
 
     interrupted: bool = False
     whole_front: bool = False
-    _lines: list[tuple[Corner, Corner, Weights]] = field(default_factory=list)
+    _lines: list[_Span] = field(default_factory=list)
     _is_complete: bool = False
     _cut_short: bool = False
 
@@ -74,7 +87,7 @@ class CascadeSearch(WeightedSums):
         objective = self.question.objective
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
-        return self._answer(best, objective)
+        return self.answer_about(best, objective)
 
     def run_below(self) -> CascadeAnswer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
@@ -82,7 +95,7 @@ class CascadeSearch(WeightedSums):
         objective, below = self.question.objective, self.question.below
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
-            return self._answer(best, objective)
+            return self.answer_about(best, objective)
         if not self.bounds:
             return NothingBelow(0.0)
         least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
@@ -90,11 +103,11 @@ class CascadeSearch(WeightedSums):
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
-        return _front(self.corners)
+        return front_of(self.corners)
 
     def front_answers(self) -> list[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
-        return [self._answer(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
+        return [self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
 
     def _value(self, corner: Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
@@ -119,12 +132,15 @@ class CascadeSearch(WeightedSums):
                 self.solve(alone)
                 return
         fast = self._look_along_front()
-        fewest = LATENCY_ALONE, self.least_of(LATENCY_ALONE)
-        self.bounds.append(fewest)
-        self.ragged_bounds.append(fewest)
+        fewest = self.least_of(LATENCY_ALONE)
+        self.bounds.append((LATENCY_ALONE, fewest))
+        self.ragged_bounds.append((LATENCY_ALONE, fewest))
         least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
-        if least is None or not self._matters(least.energy, 0.0):
+        if least is None or self._is_closed(least, fewest) or self._none_is_faster(least, fewest):
             self._end()
+            return
+        if not (self._is_on_hull or self._cut_short) and isinstance(self.solver, TableBranches):
+            self._above_all(least)
             return
         fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
         if fastest is not None:
@@ -132,6 +148,33 @@ class CascadeSearch(WeightedSums):
         self._end()
         if fastest is not None and not self._is_on_hull:
             self._above_hull(fastest)
+
+    def _is_closed(self, least: Corner, fewest: float) -> bool:
+        """Whether nothing is open beside the least energy, where no mapping has fewer cycles than these."""
+        quickest = min(c.latency for c in self.corners if c.energy <= least.energy)
+        return quickest <= fewest * (1 + RELATIVE_TOLERANCE) or not self._matters(least.energy, fewest)
+
+    def _none_is_faster(self, least: Corner, fewest: float) -> bool:
+        """Whether no mapping is so fast that it could be wanted, beside that of the least energy."""
+        most = self._slowest(least.energy, fewest, min(corner.latency for corner in self.corners))
+        self._solve_within(FAST_SHARE, LATENCY_ALONE, most)
+        return not self._cut_short and self._is_closed(least, self._fewest_cycles_of_all)
+
+    def _slowest(self, energy: float, fewest: float, most: float) -> float:
+        """Cycles, at most so many, from which on no mapping could be wanted that has no less than some energy."""
+        if self._matters(energy, most * (1 - RELATIVE_TOLERANCE)):
+            return most
+        low, high = fewest, most
+        while high > low * (1 + RELATIVE_TOLERANCE):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
+        return high
+
+    @property
+    def _fewest_cycles_of_all(self) -> float:
+        """What no mapping has fewer cycles than."""
+        every = [self.bounds, self.ragged_bounds] if self.has_ragged_loops else [self.bounds]
+        return min(max(bound for weights, bound in bounds if weights is LATENCY_ALONE) for bounds in every)
 
     def _look_along_front(self) -> Weights | None:
         """Good mappings at the ends of the front, and between them, before anything is proven; the weights that stand
@@ -146,12 +189,13 @@ class CascadeSearch(WeightedSums):
             self.look(between)
         return fast
 
-    def _solve_within(self, share: float, weights: Weights) -> Corner | None:
-        """The least of one weighted sum; or, where a part of the time does not do, the best that is known by then."""
+    def _solve_within(self, share: float, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum, if it is less than so much; or, where a part of the time does not do, the best
+        that is known by then."""
         whole = self.means
         self.use(whole.share(share))
         try:
-            return self.solve(weights)
+            return self.solve(weights, most)
         except OutOfMeans:
             self._cut_short, self.out_of_means = True, False
         finally:
@@ -184,7 +228,7 @@ class CascadeSearch(WeightedSums):
             self._between(left, found)
             self._between(found, right)
         else:
-            self._lines.append((left, right, weights))
+            self._lines.append(_Span(left, right, weights, on_line))
 
     def _matters(self, energy: float, latency: float) -> bool:
         """Whether a mapping that costs so much, or more, could be wanted."""
@@ -196,22 +240,33 @@ class CascadeSearch(WeightedSums):
 
     # ---- what lies between the corners ---------------------------------------------------------------------
 
+    def _above_all(self, least: Corner) -> None:
+        """All mappings that may matter between that of the least energy and the fastest one, where fronts of branches
+        take no longer than their best mappings do."""
+        quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
+        weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
+        if weights is not None:
+            self._lines.append(_Span(least, quickest, weights, 0.0))
+            self._along_lines()
+
     def _above_hull(self, fastest: Corner) -> None:
         """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
-        least_latency = next(bound for weights, bound in self.bounds if weights is LATENCY_ALONE)
-        if fastest.latency > least_latency * (1 + RELATIVE_TOLERANCE):
-            quickest = self.solve(LATENCY_ALONE)
-            assert quickest is not None
+        if fastest.latency > self._fewest_cycles_of_all * (1 + RELATIVE_TOLERANCE):
+            quickest = min(self.corners, key=lambda c: c.latency)
             self._between(fastest, quickest)
+        self._along_lines()
+
+    def _along_lines(self) -> None:
+        """All mappings between the ends of lines that may matter."""
         is_complete = True
-        for left, right, weights in self._lines:
-            if not self._all_between(left, right, weights, wide_sums=False):
+        for line in self._lines:
+            if not self._all_between(line, NARROW):
                 is_complete = False
-                self._all_between(left, right, weights, wide_sums=True)
+                self._all_between(line, all_wide(self.question.cascade))
         self._is_complete = is_complete
 
-    def _all_between(self, left: Corner, right: Corner, weights: Weights, wide_sums: bool) -> bool:
-        """All mappings between two corners that may matter; whether they are as the search took them to be."""
+    def _all_between(self, line: _Span, sums: Sums) -> bool:
+        """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
         def take(found: FoundPart) -> None:
@@ -220,22 +275,28 @@ class CascadeSearch(WeightedSums):
                 as_taken = self._take(found) and as_taken
 
         for names in self.orders():
-            search = self.tree_search(weights, wide_sums, kind=FrontSearch)
+            search = self.tree_search(line.weights, sums, kind=FrontSearch)
             try:
-                search.explore(names, partial(self._most, left, right, weights), take)
+                search.explore(names, partial(self._open, line), take)
             finally:
                 self.branches += search.branches
                 self.pruned.update(search.pruned)
         return as_taken
 
-    def _most(self, left: Corner, right: Corner, weights: Weights) -> float:
-        """What all that matters between two corners weighs less than."""
-        line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
+    def _open(self, line: _Span) -> OpenRegion | None:
+        """Where all that matters lies between the ends of a line; None where nothing does."""
+        left, right, weights, least = line
         limits = (math.inf, math.inf) if self.whole_front else _limits(self.question.objective)
         points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
         boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
-        within = (box.within(*limits) for box in boxes)
-        return max((heaviest(box, weights, line, self._matters) for box in within), default=-math.inf)
+        within = [box.within(*limits) for box in boxes]
+        weighed = [(heaviest(box, weights, least, self._matters), box) for box in within]
+        weighed = [(weight, box) for weight, box in weighed if weight > -math.inf]
+        if not weighed:
+            return None
+        most = max(box.most_energy for _, box in weighed), max(box.most_latency for _, box in weighed)
+        region = OpenRegion(weights, AtLeast(*most, max(weight for weight, _ in weighed)))
+        return region.without((corner.energy, corner.latency) for corner in points)
 
     def _take(self, found: FoundPart) -> bool:
         """Know one more mapping; whether it costs what the search took it to cost."""
@@ -255,7 +316,8 @@ class CascadeSearch(WeightedSums):
 
     # ---- what is proven ------------------------------------------------------------------------------------
 
-    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
+    def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
+        """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
         ragged = self._least_ragged(objective, value)
         least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
@@ -327,11 +389,23 @@ class CascadeSearch(WeightedSums):
         name = self.question.cascade.name
         if self.out_of_means:
             return self._undecided()
+        if not self._is_ruled_out:
+            return UndecidedError(
+                "no mapping was found in which partial sums have room, and it is not proven that there is none",
+                where=name,
+                hint=f"give memories of {self.question.arch.name} more room, or let partial sums be as wide as words",
+            )
         return InfeasibleError(
             f"no mapping of its operations fits on {self.question.arch.name}",
             where=name,
             hint="search the operations one by one: the error says which memory is too small for which",
         )
+
+    @property
+    def _is_ruled_out(self) -> bool:
+        """Whether bounds say that nothing fits."""
+        kinds = [self.bounds, *([self.ragged_bounds] if self.has_ragged_loops else [])]
+        return all(any(bound == math.inf for _, bound in bounds) for bounds in kinds)
 
     def _undecided(self) -> UndecidedError:
         return UndecidedError(
@@ -371,7 +445,7 @@ def _fast(corner: Corner) -> Weights:
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
 
 
-def _front(corners: list[Corner]) -> list[Corner]:
+def front_of(corners: Sequence[Corner]) -> list[Corner]:
     """Of some mappings those that no other one beats, from the least energy on."""
     found: list[Corner] = []
     for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):

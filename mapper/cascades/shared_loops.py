@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,6 +21,7 @@ from .ragged_loops import RaggedLoops, SharedTrips
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
+from .weights import Yardstick
 from .window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
@@ -49,11 +50,14 @@ class SharedLoops:
     ragged: RaggedLoops
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
-    def choices(self, part: VisitedPart, cutoff: float, must_step: bool = False) -> Iterator[tuple[float, Loops]]:
+    def choices(
+        self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
+    ) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
         with more than one trip.
 
         must_step  whether one of them has to step over generations, whatever branches could
+        measure    what bounds are of, instead of what the part weighs
         """
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
@@ -64,7 +68,8 @@ class SharedLoops:
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
         steps = {dim: self._steps(part, dim, sizes) for dim in shared}
-        own, must_step = self.bounds.own(part), must_step or self.generations.must_step(part)
+        must_step = must_step or self.generations.must_step(part)
+        weight = partial(self._weight, self.bounds.own(part), measure or self.bounds.weights)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
                 if must_step and not any(map(self.generations.is_stepped, dims)):
@@ -72,7 +77,7 @@ class SharedLoops:
                 if _apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims):
                     for chosen in _grids([steps[dim] for dim in dims]):
                         self.means.check()
-                        yield from self._of_dims(part, dims, chosen, own, cutoff)
+                        yield from self._of_dims(part, dims, chosen, weight, cutoff)
 
     def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
         """Trips of a shared loop, with tiles; none where operations disagree. From one generation to the next it takes
@@ -100,14 +105,13 @@ class SharedLoops:
         part: VisitedPart,
         dims: tuple[SharedDim, ...],
         steps: list[tuple[SharedTrips, ...]],
-        own: OwnLeast,
+        weight: Callable[[Least], Floats],
         cutoff: float,
     ) -> Iterator[tuple[float, Loops]]:
         """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
         trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
         loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips)
-        weight = partial(self._weight, own)
         open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
         weights = loops_bounds.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
@@ -118,15 +122,14 @@ class SharedLoops:
             for passed in self.passing.ways(part.names, loops):
                 yield from ((least, placed) for placed in self.generations.ways(part, passed))
 
-    def _weight(self, own: OwnLeast, more: Least) -> Floats:
+    def _weight(self, own: OwnLeast, measure: Yardstick, more: Least) -> Floats:
         """(..., n) what a part weighs at least that takes more than its operations do by themselves."""
         bounds, latency = self.bounds, np.zeros_like(more.energy)
         if bounds.timed:
             ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
             latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
         energy = np.where(more.energy < np.inf, own.energy_pj + more.energy, 0.0)  # whatever energy weighs
-        weight = bounds.weights.energy * energy + bounds.weights.latency * latency
-        return np.where(more.energy < np.inf, weight, np.inf)
+        return np.where(more.energy < np.inf, measure.of_each(energy, latency), np.inf)
 
 
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:

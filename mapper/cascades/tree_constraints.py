@@ -94,13 +94,24 @@ ANY_TREE: Final = TreeConstraints()
 def read_tree_constraints(
     lines: Iterable[str], cascade: Cascade, arch: Architecture, fuse: str = "all"
 ) -> TreeConstraints:
-    """The constraints that some lines state.
+    """The constraints that some lines state, of a cascade with several forms about the first of them that has what they
+    name.
 
     fuse  what is asked of all trees, as in `CascadeQuestion`
 
     Raises ConstraintError for a line that cannot be understood, names something else than a cascade or a machine has,
     contradicts another one, or asks for fusing that `fuse` leaves out.
     """
+    asked, refused = tuple(lines), list[ConstraintError]()
+    for form in cascade.forms:
+        try:
+            return _read(asked, form, arch, fuse)
+        except ConstraintError as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def _read(lines: Iterable[str], cascade: Cascade, arch: Architecture, fuse: str) -> TreeConstraints:
     found, memories = TreeConstraints(), UpperMemories(arch)
     for line in (" ".join(line.split()) for line in lines):
         before, found = found, _with_line(found, line, cascade, memories)

@@ -42,14 +42,15 @@ from .exchanges import Exchange, Exchanges
 from .generations import Generations, homes_of
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
-from .part_bounds import Nearest, OwnLeast, PartBounds
+from .part_bounds import Nearest, PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
 from .placing import Placing
 from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
+from .sums import NARROW, Sums
 from .tree_constraints import ANY_TREE, TreeConstraints
-from .upper_memories import UpperMemories
-from .weights import Weights
+from .upper_memories import Floats, UpperMemories
+from .weights import Weights, Yardstick
 from .window_passing import WindowPassing
 from .windowed import covering
 
@@ -68,8 +69,7 @@ class TreeSearch:
 
     fuse      `all`: whatever the space has; `plain`: but for shared loops along which readers see windows; `whole`: no
               shared loops; `none`: every intermediate through the outermost memory
-    wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
-              sums reach the node that exchanges them; else that of finished words, as they do at least
+    sums      what is taken for granted of partial sums
     branches  branches that were asked for
     flat      look at trees with one split alone, of which each operation is a branch; and one inside it, where not all
               operations can make the steps of an iteration together
@@ -82,6 +82,7 @@ class TreeSearch:
     constraints  that trees have to satisfy
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
+    floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
     cascade: Cascade
@@ -92,7 +93,7 @@ class TreeSearch:
     solver: BranchSolver
     means: Means
     fuse: Fuse = "all"
-    wide_sums: bool = False
+    sums: Sums = NARROW
     flat: bool = False
     beam: int | None = None
     ragged: bool = False
@@ -103,6 +104,7 @@ class TreeSearch:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
+    floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
@@ -111,16 +113,16 @@ class TreeSearch:
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
         placing = self.placing
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
-        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
+        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.sums.wide, self.constraints)
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
-        steps = self.generations = Generations(self.cascade, self.memories, placing, self.wide_sums, self.constraints)
+        steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
         ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged)
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
         self.exchanges = Exchanges(
-            self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints, self.beam is not None
+            self.cascade, self.memories, placing, fuses, self.sums.wide, self.constraints, self.beam is not None
         )
 
     @property
@@ -128,11 +130,14 @@ class TreeSearch:
         """Whether trees have shared loops."""
         return self.fuse in ("all", "plain")
 
-    def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
-        """The whole cascade, its operations done in an order."""
-        part = self._root(names)
-        if part is None:
-            return Outcome(math.inf)
+    def whole(self, names: Sequence[str], cutoff: float = math.inf, floor: float = 0.0) -> Outcome:
+        """The whole cascade, its operations done in an order.
+
+        floor  what no such tree weighs less than
+        """
+        part, self.floor = self._root(names), floor
+        if part is None or floor >= cutoff:
+            return Outcome(math.inf if part is None else floor)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self._only(part, cutoff)
 
     def _only(self, part: VisitedPart, cutoff: float) -> Outcome:
@@ -170,7 +175,7 @@ class TreeSearch:
         operations = [self.cascade.operation(name) for name in names]
         inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
-        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.wide_sums)
+        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.sums.wide)
         rooms = [less_room(self.memories.room, taken[name]) for name in names]
         found = tuple(room for room in rooms if room is not None)
         if len(found) < len(names):
@@ -260,10 +265,15 @@ class TreeSearch:
         if self.flat:
             return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff), least)
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
-        close = self.open_bound = max(least, self.bounds.close(part))
+        close = self.open_bound = max(least, self.bounds.close(part), self.floor)
         close = max(close, self.bound_without_loops(part.names, cutoff))
         best = self._best_of(part, every, Outcome(cutoff), close)
         return self._best_of(part, [(close, ())], best, close)
+
+    def _is_least(self, best: Outcome) -> bool:
+        """Whether nothing can be better than what is found of the whole; not where it weighs less than it can: then it
+        is a bound, and the cost model says more."""
+        return best.found is not None and math.isclose(best.bound, self.floor, rel_tol=RELATIVE_TOLERANCE)
 
     def _least_split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
         """What branches from one operation on weigh at least together, or the cutoff if that is less."""
@@ -296,7 +306,9 @@ class TreeSearch:
                 break
             self.means.check()
             if at_root is not None:
-                self.open_bound = min(waiting[0].bound, at_root)
+                self.open_bound = max(min(waiting[0].bound, at_root), self.floor)
+                if self._is_least(best):
+                    break
             bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
                 for chosen in self._nodes_with(part, loops, _below(best)):
@@ -312,22 +324,28 @@ class TreeSearch:
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
 
-    def _nodes_with(self, part: VisitedPart, loops: Loops, cutoff: float) -> list[NodeChoice]:
-        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff."""
+    def _nodes_with(
+        self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
+    ) -> list[NodeChoice]:
+        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff.
+
+        measure  what has to be below it, instead of what the part weighs
+        """
+        measure = measure or self.weights
         taken = self.windows.rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
             return []
         left = replace(part, room=room)
-        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff)
+        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, measure)
         if not any(taken):
-            return list(self._with_exchanges(part, loops, found, cutoff))
+            return list(self._with_exchanges(part, loops, found, cutoff, measure))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
 
     def _with_exchanges(
-        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float
+        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Yardstick
     ) -> Iterator[NodeChoice]:
         """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
         memories that have room for them."""
@@ -338,15 +356,20 @@ class TreeSearch:
         for nodes in found:
             inside = self._inside(part, loops, nodes)
             least = min(
-                (self._taking(own, nodes, inside, loops, e) for e in self.exchanges.together(inside)), default=math.inf
+                (
+                    self.bounds.with_more(own, *self._taking(nodes, inside, loops, exchange), measure)
+                    for exchange in self.exchanges.together(inside)
+                ),
+                default=math.inf,
             )
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))
             else:
                 self.pruned["capacity"] += 1
 
-    def _taking(self, own: OwnLeast, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> float:
-        """What a part weighs at least with some nodes above its split, and intermediates in some memories."""
+    def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
+        """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
+        at least."""
         energy, cycles, visits = nodes.least_pj, nodes.cycles.copy(), math.prod(loop.trips for loop in loops)
         for tensor, memory, _ in exchange:
             for user in self.placing.users(inside, tensor):
@@ -354,7 +377,7 @@ class TreeSearch:
                 more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
                 times = visits * inside.full_share(place)
                 energy, cycles[place] = energy + times * more, cycles[place] + times * later
-        return self.bounds.with_more(own, energy, cycles)
+        return energy, cycles
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
@@ -441,8 +464,7 @@ class TreeSearch:
         if start == count:
             return Split(0.0, 0.0, 0.0)
         best: Split | None = None
-        rest_of = [self.bounds.of(some_of(inside, end, count)) for end in range(start, count + 1)]
-        if rest_of[0] >= cutoff:
+        if self.bounds.of(some_of(inside, start, count)) >= cutoff:
             return None
         rest_of = [self.bounds.close(some_of(inside, end, count)) for end in range(start, count + 1)]
         if rest_of[0] >= cutoff:
@@ -524,7 +546,20 @@ class TreeSearch:
         homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
         branch = some_of(inside, start, end)
         used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
-        return replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)))
+        return replace(
+            branch,
+            room=room,
+            homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
+            finished=self._comes_finished(branch, exchange),
+        )
+
+    def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
+        """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
+        if len(branch.names) > 1 or branch.again[0] > 1:
+            return False
+        output = self.cascade.operation(branch.names[0]).output.name
+        passes_here = any(tensor == output and memory != self.memories.outermost for tensor, memory, _ in exchange)
+        return passes_here and output in self.sums.finished
 
     def _tree(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: Split) -> Tree:
         items: list[Loop | Node] = []

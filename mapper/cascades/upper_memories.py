@@ -94,13 +94,21 @@ class UpperMemories:
         passed_over = all(one.keeps[role] != "must" for one in self.upper[1:depth] for role in roles)
         return passed_over and all(self.upper[depth].keeps[role] != "never" for role in roles)
 
+    def exchanging(self, cascade: Cascade, tensor: str) -> list[str]:
+        """Memories that may exchange an intermediate with some of its readers, outermost first; the outermost always
+        may."""
+        role = cascade.producers[tensor].output.role
+        readers = {user.problem.tensor(tensor).role for user in cascade.consumers[tensor]}
+        inner = (memory.name for memory in self.upper[1:])
+        return [self.outermost, *(m for m in inner if any(self.may_hold(m, {role, reader}) for reader in readers))]
+
     def bits_of_stays(
-        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: bool = False
+        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: frozenset[str] = frozenset()
     ) -> dict[str, Room]:
         """By operation, the bits that tensors take while it works that lie in a memory as a whole: the tile that all
         operations ask for, and in the memory's part for the role that it has there.
 
-        wide_sums  whether an output takes the room of partial sums while it is written
+        wide_sums  outputs that take the room of partial sums while they are written
         """
         held: dict[str, list[tuple[str, str, int]]] = {operation.name: [] for operation in cascade}
         for tensor, memory in stays:
@@ -109,7 +117,7 @@ class UpperMemories:
                 tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users
             )
             for operation in cascade:
-                is_wide = wide_sums and operation.output.name == tensor
+                is_wide = tensor in wide_sums and operation.output.name == tensor
                 bits = words * self.width(users[0], tensor, is_wide)
                 held[operation.name].append((memory, self.part_for(operation.name, users, tensor, memory), bits))
         return {name: tuple(taken) for name, taken in held.items()}

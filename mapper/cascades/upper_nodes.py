@@ -15,7 +15,7 @@ from ...cost_models.closed_form import Nest
 from ...cost_models.cost import Cost, tensor_tile_words
 from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ...cost_models.sets import is_plain
-from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
+from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Role, Tensor, ceil_div
 from .branch import Sizes
 from .parts import Busy
 
@@ -75,6 +75,11 @@ class UpperNodes:
 
     def __post_init__(self) -> None:
         self._memories = {memory.name: memory for memory in self.arch.memories}
+        self._next_to_macs = self._last_for("output")
+
+    def _last_for(self, role: Role) -> str:
+        """The innermost memory that may keep a role."""
+        return next((one.name for one in reversed(self.arch.memories) if one.keeps[role] != "never"), "")
 
     def cost(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around) -> UpperCost:
         """What a tensor's nodes cost, by the operation that reads or writes it.
@@ -163,7 +168,7 @@ class UpperNodes:
             return (outer, (bits, 0.0)), (inner, (0.0, bits))
         visits, once = (np.array([number], dtype=np.float64) for number in (words, first))
         # Where MACs add to words in a memory, they leave it unfinished.
-        finished = once if inner != self.arch.memories[-1].name else 0 * once
+        finished = once if inner != self._next_to_macs else 0 * once
         sides = (outer, sum_bits_at_outer, once), (inner, sum_bits_at_inner, finished)
         return tuple(
             (name, tuple(float(bits[0]) for bits in bits_at(self.arch, tensor, visits, once, done)))  # type: ignore[misc]
@@ -190,7 +195,7 @@ class UpperNodes:
             below[loop.dim] = ceil_div(below[loop.dim], loop.trips) if loop.tile is None else loop.tile
         items += [Loop(dim, size) for dim, size in below.items() if size > 1]
         # Words leave a node finished unless the MACs add to them there: here a memory inside has them, if there is one.
-        innermost = self.arch.memories[-1].name
+        innermost = self._next_to_macs if own.output.name == tensor else self.arch.memories[-1].name
         if innermost not in {home, *(memory for memory, _ in chain)}:
             items.append(Node(innermost, tensor))
         mapping = Mapping(problem, LoopNest(tuple(items)))

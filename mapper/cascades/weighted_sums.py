@@ -3,11 +3,12 @@ model's word on what is found."""
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -17,23 +18,28 @@ from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
+from .equal import order_form_of
+from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
 from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
+from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
+from .sums import NARROW, Sums, all_wide, open_tensor
 from .tables.tables import TableBranches, supports
+from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
-from .weights import Weights
+from .weights import ENERGY_ALONE, Weights
 from .windowed import windowed_dims
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
-MOST_ORDERS = 1_000
-"""Orders of independent operations that are looked at."""
-
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
+
+MOST_SUMS = 50
+"""Choices of which sums are finished that are looked at for one weighted sum."""
 
 MANY_OPERATIONS, BEAM = 6, 4
 """With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
@@ -73,6 +79,26 @@ class Aside(NamedTuple):
     beam: int | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Floors:
+    """What no whole tree weighs less than.
+
+    known    in any order, as is known before
+    singles  by operations one by one, where that is asked
+    """
+
+    known: float
+    singles: SingleBounds | None
+
+    def of(self, names: Sequence[str]) -> float:
+        """Of trees with their operations in an order."""
+        return max(self.known, 0.0 if self.singles is None else self.singles.of(names))
+
+    def of_all(self) -> float:
+        """Of all trees."""
+        return max(self.known, 0.0 if self.singles is None else self.singles.of_all())
+
+
 @dataclass
 class WeightedSums:
     """Searches for one question, each for the least of a weighted sum.
@@ -85,6 +111,7 @@ class WeightedSums:
     ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
     nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
+    singles  the same with homes (`SingleBounds`)
     """
 
     question: CascadeQuestion
@@ -97,6 +124,7 @@ class WeightedSums:
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     nearest: Nearest = field(default_factory=dict)
+    singles: SingleLeast = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
@@ -134,18 +162,18 @@ class WeightedSums:
         except OutOfMeans:
             return 0.0
 
-    def solve(self, weights: Weights) -> Corner | None:
-        """The least of one weighted sum."""
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum; what weighs so much or more is not looked for."""
         started, whole = time.perf_counter(), self.means
         self._fall_back(weights)
         self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
         try:
             if self._has_windows:
-                self._solve_with_windows(weights)
+                self._solve_with_windows(weights, most)
             else:
-                self._solve(weights, self._least_known(weights))
+                self._solve(weights, self._least_known(weights, most))
             if self.has_ragged_loops:
-                self._solve_ragged(weights, whole, time.perf_counter() - started)
+                self._solve_ragged(weights, most, whole, time.perf_counter() - started)
         finally:
             self.use(whole)
         if self.out_of_means:
@@ -155,8 +183,40 @@ class WeightedSums:
     def _solve(self, weights: Weights, known: float) -> None:
         """The best tree, if one weighs less than what is known, and a bound on all."""
         bound, found = self._least(weights, known)
+        if found is not None and not self._keep(found):
+            bound = self._by_sums(weights, known, bound, found)
         self.bounds.append((weights, min(bound, known)))
-        self._evaluate(weights, found)
+
+    def _keep(self, found: FoundPart) -> bool:
+        """Keep a tree with what it costs; whether partial sums have room in it."""
+        corner = self.evaluated(found)
+        self.corners += [] if corner is None else [corner]
+        return corner is not None
+
+    def _by_sums(self, weights: Weights, known: float, bound: float, found: FoundPart) -> float:
+        """A bound on all trees where one that was found has no room for its partial sums: in one intermediate after the
+        other these are wide, or finished. The best tree becomes known.
+
+        known, bound  what is to be better, and what no tree weighs less than
+        """
+        least, number = math.inf, itertools.count()
+        waiting = [(bound, next(number), NARROW, found)]
+        while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
+            bound, _, sums, found = heapq.heappop(waiting)
+            stays = [tensor for tensor, _ in self.question.stays]
+            tensor = open_tensor(self.question.cascade, self.question.arch, sums, found, stays)
+            if tensor is None or next(number) > 2 * MOST_SUMS:
+                least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
+                continue
+            for each in sums.both_ways(tensor):
+                below, tree = self._least(weights, known, each)
+                if tree is None or self._keep(tree):
+                    known, least = min(known, self._least_known(weights)), min(least, max(below, bound))
+                else:
+                    heapq.heappush(waiting, (max(below, bound), next(number), each, tree))
+            if self.out_of_means:
+                break
+        return min([least, known, *(one[0] for one in waiting)])
 
     @property
     def has_ragged_loops(self) -> bool:
@@ -165,13 +225,13 @@ class WeightedSums:
         shared = question.fuse in ("all", "plain") and len(question.cascade.operations) > 1
         return shared and question.tiling == "ragged" and isinstance(self.solver, ExactBranches)
 
-    def _solve_ragged(self, weights: Weights, means: Means, taken: float) -> None:
+    def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
         """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
         bound on all of them.
 
         taken  seconds for those in which they do
         """
-        unfinished, known = self.out_of_means, self._least_known(weights)
+        unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
         self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
@@ -186,7 +246,7 @@ class WeightedSums:
             corner = self.evaluated(found)
             if corner is None:
                 fuse: Fuse | None = "plain" if ragged else None
-                _, found = self._least(weights, math.inf, wide_sums=True, fuse=fuse, ragged=ragged)
+                _, found = self._least(weights, math.inf, all_wide(self.question.cascade), fuse, ragged)
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
                 self.corners.append(replace(corner, ragged=ragged))
@@ -207,16 +267,16 @@ class WeightedSums:
         }
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
-    def _solve_with_windows(self, weights: Weights) -> None:
+    def _solve_with_windows(self, weights: Weights, most: float) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
         best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
         whole = self.means
         self.use(whole.share(WINDOWS_SHARE))
         try:
-            self._solve(weights, self._least_known(weights))
+            self._solve(weights, self._least_known(weights, most))
         finally:
             self.use(whole)
-        known, (_, bound), unfinished = self._least_known(weights), self.bounds[-1], self.out_of_means
+        known, (_, bound), unfinished = self._least_known(weights, most), self.bounds[-1], self.out_of_means
         if bound < known * (1 - RELATIVE_TOLERANCE):
             bound, found = self._least(weights, known, fuse="plain")
             self._evaluate(weights, found)
@@ -235,9 +295,9 @@ class WeightedSums:
             self.corners.append(corner)
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
-    def _least_known(self, weights: Weights) -> float:
+    def _least_known(self, weights: Weights, most: float = math.inf) -> float:
         known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
-        return min(known, self.question.below)
+        return min(known, self.question.below, most)
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
@@ -264,21 +324,26 @@ class WeightedSums:
         self,
         weights: Weights,
         cutoff: float,
-        wide_sums: bool = False,
+        sums: Sums = NARROW,
         fuse: Fuse | None = None,
         ragged: bool = False,
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search: TreeSearch = self.tree_search(weights, wide_sums, fuse, ragged=ragged)
+        search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
         looked = weights in self._looked and not ragged
-        best = None if is_one or looked else self._first_tree(search, cutoff)
+        singles = None if is_one or self.question.floor else self.single_bounds(weights, fuse)
+        known = self.question.floor if weights == ENERGY_ALONE else 0.0
+        floors = Floors(known, singles)
+        best = None if is_one or looked else self._first_tree(search, cutoff, floors=floors)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
+            if self._weighs_at_most(floors.of_all(), best, weights):
+                return floors.of_all(), best
         bound, done = math.inf, 0
         try:
             for names in self.orders():
-                outcome = search.whole(names, cutoff)
+                outcome = search.whole(names, cutoff, floors.of(names))
                 if outcome.found is not None:
                     cutoff, best = outcome.bound, outcome.found
                 done += 1
@@ -287,9 +352,26 @@ class WeightedSums:
             bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
         self.branches += search.branches
         self.pruned.update(search.pruned)
-        return min(cutoff, bound), search.incumbent or best
+        return max(min(cutoff, bound), min(floors.of_all(), self.question.below)), search.incumbent or best
 
-    def _first_tree(self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE) -> FoundPart | None:
+    def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
+        """Whether a tree weighs no more than so much, by the cost model."""
+        corner = self.evaluated(found)
+        return corner is not None and weights.of(corner.energy, corner.latency) <= most * (1 + RELATIVE_TOLERANCE)
+
+    def single_bounds(self, weights: Weights, fuse: Fuse | None = None) -> SingleBounds | None:
+        """Bounds by operations one by one; None where they would take long, or say nothing."""
+        if not is_bounded_by_singles(self.question, self.memories, weights):
+            return None
+        question, means = self.question, self.means
+        solver = ExactBranches(question.cascade, question.arch, "uneven", question.tiling, means)
+        search: TreeSearch = self.tree_search(weights, fuse=fuse)
+        near, trees, stays = search.bounds, search.fuse, dict(question.stays)
+        return SingleBounds(question.cascade, self.memories, solver, near, weights, trees, stays, self.singles)
+
+    def _first_tree(
+        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floors: Floors | None = None
+    ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
         loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
@@ -307,11 +389,12 @@ class WeightedSums:
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, fuse, aside=aside, flat=flat, ragged=search.ragged
+                search.weights, search.sums, fuse, aside=aside, flat=flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():
-                    best = first.whole(names, cutoff).found or best
+                    floor = 0.0 if floors is None else floors.of(names)
+                    best = first.whole(names, cutoff * (1 - RELATIVE_TOLERANCE), floor).found or best
                     cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
             except OutOfMeans:
                 best = first.incumbent or best
@@ -332,7 +415,7 @@ class WeightedSums:
     def tree_search(
         self,
         weights: Weights,
-        wide_sums: bool = False,
+        sums: Sums = NARROW,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         aside: Aside | None = None,
@@ -350,10 +433,10 @@ class WeightedSums:
             question.space,
             question.tiling,
             weights,
-            self.solver if aside is None else aside.solver,
+            self._solver_of(sums) if aside is None else aside.solver,
             self.means if aside is None else aside.means,
             fuse or self._fuse,
-            wide_sums,
+            sums,
             constraints=question.constraints,
             stays=question.stays,
             nearest=self.nearest if aside is None else {},
@@ -362,13 +445,38 @@ class WeightedSums:
             ragged=ragged,
         )
 
+    def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
+        """What answers for branches: tables do not know where sums are finished."""
+        return self._exact if sums.finished else self.solver
+
+    @cached_property
+    def _exact(self) -> ExactBranches:
+        question = self.question
+        if isinstance(self.solver, ExactBranches):
+            return self.solver
+        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
+
     def orders(self) -> Iterator[tuple[str, ...]]:
-        """All orders in which the operations can be done, that of the cascade first."""
-        found = itertools.islice(orders(self.question.cascade), MOST_ORDERS + 1)
-        for number, names in enumerate(found):
-            if number == MOST_ORDERS:
-                raise OutOfMeans
-            yield names
+        """All orders in which the operations can be done, that of the cascade first; of those that differ in names
+        alone, one."""
+        found, are_all = self._orders
+        yield from found
+        if not are_all:
+            raise OutOfMeans
+
+    @cached_property
+    def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
+        """Orders, and whether these are all."""
+        question = self.question
+        found = list(itertools.islice(orders(question.cascade), MOST_ORDERS + 1))
+        are_all, found = len(found) <= MOST_ORDERS, found[:MOST_ORDERS]
+        if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
+            return found, are_all
+        forms: dict[object, tuple[str, ...]] = {}
+        for names in found:
+            ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
+            forms.setdefault(order_form_of(ordered, question.arch), names)
+        return list(forms.values()), are_all
 
     def evaluated(self, found: FoundPart) -> Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
@@ -389,24 +497,3 @@ class WeightedSums:
     def _is_narrow(self, operation: str) -> bool:
         output, arch = self.question.cascade.operation(operation).output, self.question.arch
         return arch.partial_width_bits(output) == arch.width_bits(output)
-
-
-def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
-    """All orders in which each operation is done after those that write what it reads, and before those that put the
-    next generation in its place; that of the cascade first."""
-    needs: dict[str, set[str]] = {operation.name: set() for operation in cascade}
-    for tensor, producer in cascade.producers.items():
-        for reader in cascade.consumers[tensor]:
-            if reader.reads_before(tensor):
-                needs[producer.name].add(reader.name)
-            else:
-                needs[reader.name].add(producer.name)
-
-    def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if len(done) == len(needs):
-            yield done
-        for name, needed in needs.items():
-            if name not in done and needed <= set(done):
-                yield from further((*done, name))
-
-    return further(())

@@ -121,17 +121,33 @@ class _Window:
     reach        positions that the window has beyond the first one
     pad          zeros before and after
     extent       of the rank
+    stride       the least coefficient of the other dimensions that is larger than that of the reader's; 0: none is
+    inside       positions that dimensions of lesser coefficients reach beyond the first one
     """
 
     coefficient: int
     reach: int
     pad: tuple[int, int]
     extent: int
+    stride: int
+    inside: int
 
     def even(self, read: int, kept: Kept) -> int:
         """What a visit makes for so many positions of the reader, away from the ends: what is new, or all of it."""
         made = self.coefficient * read if kept != "none" else self.coefficient * (read - 1) + 1 + self.reach
         return min(made, self.extent)
+
+    @property
+    def more(self) -> int:
+        """Positions that the first visit makes more than an even one, at most: what the window sees beyond what the
+        loop moves on by, or what zeros at the ends take from an even visit."""
+        return max(self.reach + 1 - self.coefficient, sum(self.pad))
+
+    def has_gaps(self, most: int) -> bool:
+        """Whether so many positions of the reader, or fewer, ask for words with gaps between, wherever they lie: such
+        loops are not searched."""
+        span = self.coefficient * (most - 1) + 1 + self.inside
+        return self.pad == (0, 0) and span < self.stride
 
 
 def _window(operation: Operation, made: str, reader: Operation, read: str) -> _Window:
@@ -139,8 +155,12 @@ def _window(operation: Operation, made: str, reader: Operation, read: str) -> _W
     rank = plain_rank(operation, tensor, made)
     assert rank is not None
     terms = reader.problem.tensor(tensor).ranks[rank]
-    reach = sum(c * (reader.problem.sizes[other] - 1) for other, c in terms if other != read)
-    return _Window(dict(terms)[read], reach, reader.pad(tensor, rank), operation.problem.sizes[made])
+    own, sizes = dict(terms)[read], reader.problem.sizes
+    others = [(c, sizes[other] - 1) for other, c in terms if other != read and sizes[other] > 1]
+    reach = sum(c * steps for c, steps in others)
+    stride = min((c for c, _ in others if c > own), default=0)
+    inside = sum(c * steps for c, steps in others if c <= own)
+    return _Window(own, reach, reader.pad(tensor, rank), operation.problem.sizes[made], stride, inside)
 
 
 def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
@@ -200,8 +220,11 @@ def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
                 if made is None or not (is_window(operation, made, reader, dim) or dim in own):
                     continue
                 size, window = reader.problem.sizes[dim], _window(operation, made, reader, dim)
-                even = {n for n in range(1, size) if size % n == 0} | (own[dim].steps if dim in own else set())
+                even = {n for n in range(1, size) if size % n == 0}
+                if dim not in own and window.has_gaps(max(even, default=1)):
+                    continue
+                even |= own[dim].steps if dim in own else set()
                 steps = {window.even(n, kept) for n in even for kept in KEPT}
                 steps |= {n - zeros for n in steps for zeros in (*window.pad, sum(window.pad)) if n > zeros}
-                extra = window.reach + (window.coefficient * own[dim].extra if dim in own else 0)
+                extra = window.more + (window.coefficient * own[dim].extra if dim in own else 0)
                 yield Windowed(made, frozenset(steps), extra)

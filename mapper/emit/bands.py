@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir import Operation
-from .loop_program import Access, Affine, Array, Compute, Drain, Fill, For, Statement
+from .loop_program import Access, Affine, Array, Compute, Drain, Fill, For, LookUp, Statement
 
 SHORTEST = 4
 """Iterations of a loop that is worth being innermost."""
@@ -35,7 +35,8 @@ def _changed(statement: Statement, packed: dict[Array, Array]) -> Statement:
     loops, points = _band(statement)
     if points is None:
         inner: tuple[Statement, ...] = tuple(_changed(each, packed) for each in loops[-1].body)
-        for loop in reversed(_longest_steps_first(loops)):
+        in_order = any(isinstance(each, LookUp) for each in loops[-1].body)
+        for loop in reversed(loops if in_order else _longest_steps_first(loops)):
             inner = (replace(loop, body=inner),)
         return inner[0]
     ordered = _ordered(loops, points)

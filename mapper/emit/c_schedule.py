@@ -155,8 +155,11 @@ class CSchedule:
         yield f"{indent}element {self.array[buffer]}{sizes};"
 
     def zero_lines(self, statement: Zero, indent: str) -> Iterator[str]:
-        target = self.element(statement.array, self._copied(statement.extents))
-        yield from self._box_lines(statement.array, statement.extents, f"{target} = 0;", indent)
+        index = self._copied(statement.extents)
+        if statement.at:
+            index = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
+        action = f"{self.element(statement.array, index)} = 0;"
+        yield from self._box_lines(statement.array, statement.extents, action, indent)
 
     def copy_lines(self, statement: Fill | Drain, indent: str) -> Iterator[str]:
         index = self._copied(statement.extents)
@@ -204,7 +207,8 @@ class CSchedule:
         yield f"{indent}{self.head(loop)} {{"
         inner = f"{indent}    "
         if loop.count:
-            count = f"least({loop.step}, {loop.size} - {name})"
+            end = loop.size if loop.end is None else self.text(loop.end)
+            count = f"least({loop.step}, {end} - {name})"
             yield f"{inner}const int64_t {self.names[loop.count]} = {count};"
         lines = self.scope_lines if loop is self.parallel else self.body_lines
         yield from lines(loop.body, inner)

@@ -6,16 +6,18 @@ import math
 from collections.abc import Iterator
 
 from ...arch import Architecture
-from ...ir import Cascade, FusedMapping
+from ...ir import FusedMapping
 from .bands import unrolled
-from .c_direct import added, direct_lines, lying, point_text
+from .c_cascade import cascade_lines, generations_of
+from .c_direct import added, number_text, point_text
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from .c_schedule import LARGEST_UNROLLED, SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Compute, Drain, Fill, For, Lowest, Statement, Variable
-from .tree_lowering import TreeProgram, buffers_of, loops_of, lower_tree
+from .loop_program import Affine, Array, Begin, Compute, Drain, Fill, For, LookUp, MoveUp, Statement, Variable
+from .tree_lowering import lower_tree
+from .tree_scalar_program import TreeProgram, buffers_of, loops_of, statements_of
 
 
 def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
@@ -34,7 +36,7 @@ def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
         CTree(program).function_lines(),
         [CHECK],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
-        *(_direct_lines(fused.cascade, number) for number in range(len(fused.cascade.operations))),
+        cascade_lines(fused.cascade),
         _constant_lines(program),
         [CLOCKS, TREE_MAIN],
     ]
@@ -53,6 +55,9 @@ class CTree(CSchedule):
             self.names[loop.variable] = name
             if loop.count:
                 self.names[loop.count] = names.unique(f"{name}_count")
+        for statement in statements_of(program.body):
+            for variable in statement.variables if isinstance(statement, LookUp) else ():
+                self.names[variable] = names.unique(f"{variable.dim}{variable.number}_{variable.kind}")
         arrays = (*program.inputs, *program.outputs)
         buffers = list(buffers_of(program.body))
         self.data = {a: names.unique(f"{a.tensor.name}_data") for a in arrays}
@@ -63,6 +68,7 @@ class CTree(CSchedule):
         self.parallel = None
         self.unrolled = {loop.variable for loop in unrolled(program.body, LARGEST_UNROLLED)}
         self.maxima = {op.output.name for op in program.cascade if op.reduction == "max"}
+        self.iterated = {op.output.name for op in program.cascade if op.iterates}
 
     def function_lines(self) -> Iterator[str]:
         program = self.tree
@@ -79,15 +85,20 @@ class CTree(CSchedule):
         for statement in body:
             if isinstance(statement, Compute):
                 yield f"{indent}{self.combined(statement)}"
-            elif isinstance(statement, Lowest):
-                yield from self.lowest_lines(statement, indent)
+            elif isinstance(statement, Begin):
+                yield from self.begin_lines(statement, indent)
+            elif isinstance(statement, LookUp):
+                yield from self.look_up_lines(statement, indent)
+            elif isinstance(statement, MoveUp):
+                yield from self.move_up_lines(statement, indent)
             else:
                 yield from super().body_lines((statement,), indent)
 
     def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
         """A loop; the innermost one of a sum as one that compilers turn into vector instructions."""
         statement = loop.body[0]
-        if len(loop.body) > 1 or not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
+        is_sum = isinstance(statement, Compute) and statement.operation.output.name not in self.maxima | self.iterated
+        if len(loop.body) > 1 or not isinstance(statement, Compute) or not is_sum:
             yield from super().loop_lines(loop, indent)
             return
         if loop.axis:
@@ -108,27 +119,72 @@ class CTree(CSchedule):
         yield f"{indent}    {self.access(statement.target)} += sum;"
         yield f"{indent}}}"
 
+    def element(self, array: Array, index: list[str]) -> str:
+        """An element; where a tensor has none, which is asked for around it, 0."""
+        found = super().element(array, index)
+        if not array.edges:
+            return found
+        inside = " && ".join(f"within({index[axis]}, {array.shape[axis]})" for axis in sorted(array.edges))
+        return f"({inside} ? {found} : 0)"
+
     def combined(self, statement: Compute) -> str:
         """One point of an operation."""
-        is_maximum = statement.operation.output.name in self.maxima
-        return added(self.access(statement.target), self.value(statement), is_maximum)
+        return self.joined(statement.operation.output.name, self.access(statement.target), self.value(statement))
+
+    def joined(self, tensor: str, target: str, value: str) -> str:
+        """A word of a tensor that is written, with what was there before."""
+        return f"{target} = {value};" if tensor in self.iterated else added(target, value, tensor in self.maxima)
 
     def value(self, statement: Compute) -> str:
         """What an operation makes of its operands at a point."""
         operands = zip(statement.operation.problem.operands, statement.operands, strict=True)
         words = {tensor.name: self.access(access) for tensor, access in operands}
+        words[statement.operation.output.name] = self.access(statement.target)
         return point_text(statement.operation.expression, words)
 
-    def lowest_lines(self, statement: Lowest, indent: str) -> Iterator[str]:
-        """Loops over words where maxima begin."""
+    def begin_lines(self, statement: Begin, indent: str) -> Iterator[str]:
+        """Loops over words that are not combined with others yet."""
         index = self._copied(statement.extents)
         there = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
-        action = f"{self.element(statement.array, there)} = LOWEST;"
+        action = f"{self.element(statement.array, there)} = {number_text(statement.value)};"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
+
+    def look_up_lines(self, statement: LookUp, indent: str) -> Iterator[str]:
+        """Constants from a table."""
+        step = self.step(statement.loop, statement.tile)
+        for column, variable in enumerate(statement.variables):
+            name = self.names[variable]
+            values = ", ".join(str(row[column]) for row in statement.rows)
+            yield f"{indent}static const int64_t {name}_of[{len(statement.rows)}] = {{{values}}};"
+            yield f"{indent}const int64_t {name} = {name}_of[{step}];"
+            yield f"{indent}(void){name};"
+
+    def move_up_lines(self, statement: MoveUp, indent: str) -> Iterator[str]:
+        """Loops over all words of an array, from the first row on; after the last step's begin those of the step before
+        are where this one has them."""
+        array, axis, index = statement.array, statement.axis, self.copy_index
+        shape = array.shape
+        values = ", ".join(map(str, statement.shifts))
+        yield f"{indent}{{"
+        inner = f"{indent}    "
+        yield f"{inner}static const int64_t shift_of[{len(statement.shifts)}] = {{{values}}};"
+        yield f"{inner}const int64_t shift = shift_of[{self.step(statement.loop, statement.tile)}];"
+        row = index[axis] if shape[axis] > 1 else "0"
+        here = [index[i] if n > 1 else "0" for i, n in enumerate(shape)]
+        there = [f"{row} + shift" if i == axis else one for i, one in enumerate(here)]
+        moved = f"within({row} + shift, {shape[axis]}) ? {self.element(array, there)} : 0"
+        yield from self._box_lines(
+            array, tuple(map(Affine.of, shape)), f"{self.element(array, here)} = {moved};", inner
+        )
+        yield f"{indent}}}"
+
+    def step(self, loop: Variable, tile: int) -> str:
+        """The number of a loop's step."""
+        return f"{self.names[loop]} / {tile}" if tile > 1 else self.names[loop]
 
     def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
         if isinstance(statement, Drain):
-            return added(outer, inner, statement.buffer.tensor.name in self.maxima)
+            return self.joined(statement.buffer.tensor.name, outer, inner)
         return f"{inner} = {outer};"
 
 
@@ -148,13 +204,6 @@ def _header_lines(fused: FusedMapping, arch: Architecture) -> Iterator[str]:
 # ---- the check ---------------------------------------------------------------------------------------------
 
 
-def _direct_lines(cascade: Cascade, number: int) -> Iterator[str]:
-    """A function that computes one operation of the cascade in plain loops."""
-    operation = cascade.operations[number]
-    layout = {tensor.name: lying(cascade, operation, tensor.name) for tensor in operation.problem.tensors}
-    return direct_lines(f"direct{number}", operation, layout)
-
-
 def _constant_lines(program: TreeProgram) -> Iterator[str]:
     cascade = program.cascade
     number = {name: i for i, name in enumerate(cascade.tensors)}
@@ -166,13 +215,10 @@ def _constant_lines(program: TreeProgram) -> Iterator[str]:
     yield f"#define EXACT {int(largest > 0)}"
     yield f"#define LARGEST {largest or 1}"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{elements}}};"
+    generations = ", ".join(str(generations_of(cascade, name)) for name in number)
+    yield f"static const int64_t GENERATIONS[TENSORS] = {{{generations}}};"
     yield f"static const int IS_INPUT[TENSORS] = {{{', '.join(str(int(t not in cascade.producers)) for t in number)}}};"
     yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(number[name]) for name in outputs)}}};"
     given = [f"array[{number[a.tensor.name]}]" for a in program.inputs]
     given += [f"found[{i}]" for i in range(len(outputs))]
     yield f"#define RUN(array, found) run({', '.join(f'({one[:5]}){one[5:]}' for one in given)})"
-    calls = []
-    for i, operation in enumerate(cascade):
-        tensors = (*operation.problem.operands, operation.output)
-        calls.append(f"direct{i}({', '.join(f'(array)[{number[t.name]}]' for t in tensors)})")
-    yield f"#define DIRECT(array) ({', '.join(calls)})"

@@ -17,6 +17,11 @@ static inline element magnitude(element value)
 {
     return value < 0 ? -value : value;
 }
+
+static inline int within(int64_t index, int64_t elements)
+{
+    return (uint64_t)index < (uint64_t)elements;
+}
 """
 
 TREE_MAIN = """
@@ -48,7 +53,7 @@ int main(int argc, char **argv)
     element *array[TENSORS];
     element *found[OUTPUTS];
     for (int tensor = 0; tensor < TENSORS; tensor++) {
-        array[tensor] = allocate(ELEMENTS[tensor]);
+        array[tensor] = allocate(ELEMENTS[tensor] * GENERATIONS[tensor]);
         for (int64_t i = 0; IS_INPUT[tensor] && i < ELEMENTS[tensor]; i++)
             array[tensor][i] = random_element(&state);
     }
@@ -59,15 +64,18 @@ int main(int argc, char **argv)
     int failed = 0;
     int64_t elements = 0;
     double begun = seconds();
-    DIRECT(array);
+    direct(array);
     const double plain = seconds() - begun;
     for (long i = 0; i < (runs > 1 ? runs : 1) && !failed; i++) {
         begun = seconds();
         RUN(array, found);
         const double taken = seconds() - begun;
         best = i == 0 || taken < best ? taken : best;
-        for (int output = 0; output < OUTPUTS && !failed; output++)
-            failed = difference(found[output], array[OUTPUT[output]], ELEMENTS[OUTPUT[output]]);
+        for (int output = 0; output < OUTPUTS && !failed; output++) {
+            const int tensor = OUTPUT[output];
+            const element *last = array[tensor] + ELEMENTS[tensor] * (GENERATIONS[tensor] - 1);
+            failed = difference(found[output], last, ELEMENTS[tensor]);
+        }
     }
     for (int output = 0; output < OUTPUTS; output++)
         elements += ELEMENTS[OUTPUT[output]];

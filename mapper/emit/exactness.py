@@ -24,13 +24,17 @@ def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
     """
     if not all(is_exact(operation) for operation, _ in operations):
         return 0
+    steps = max((op.problem.sizes[op.iterates] for op, _ in operations if op.iterates), default=0)
+    again = steps + len(operations) if steps else 1  # after as many rounds, all steps are in it
     for magnitude in range(LARGEST, 0, -1):
         known: dict[str, float] = {}
-        for operation, names in operations:
+        for operation, names in [*operations] * again:
             terms = math.prod(operation.problem.sizes[dim] for dim in operation.reduced_dims)
             summed = terms if operation.reduction == "sum" else 1
             here = {tensor.name: known.get(names[tensor.name], magnitude) for tensor in operation.problem.operands}
-            known[names[operation.output.name]] = summed * _magnitude(operation.expression, here)
+            output, start = names[operation.output.name], abs(operation.start or 0)
+            here[operation.output.name] = known.get(output, start if math.isfinite(start) else magnitude)
+            known[output] = max(here[operation.output.name], summed * _magnitude(operation.expression, here))
         if max(known.values()) < 2**bits:
             return magnitude
     return 0

@@ -10,12 +10,13 @@ from ..memory_plan import LiveBuffer
 from .loop_program import (
     Allocate,
     Array,
+    Begin,
     Compute,
     Drain,
     Fill,
     Finish,
     For,
-    Lowest,
+    MoveUp,
     MultiplyAccumulate,
     Statement,
     Zero,
@@ -29,7 +30,7 @@ def tightened(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """
     found = [replace(each, body=tightened(each.body)) if isinstance(each, For) else each for each in body]
     for at in reversed(range(len(found))):
-        if isinstance(found[at], (Allocate, Zero, Lowest, Fill)) and _is_local(found[at]):
+        if isinstance(found[at], (Allocate, Zero, Begin, Fill)) and _is_local(found[at]):
             _sink(found, at)
     for at, each in enumerate(found):
         if isinstance(each, Drain):
@@ -38,7 +39,7 @@ def tightened(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 
 def _is_local(statement: Statement) -> bool:
-    return not isinstance(statement, (Zero, Lowest)) or statement.array.is_local
+    return not isinstance(statement, (Zero, Begin)) or statement.array.is_local
 
 
 def _sink(body: list[Statement], at: int) -> None:
@@ -68,7 +69,7 @@ def _written(statement: Statement) -> Iterator[Array]:
                 yield from _written(each)
         case Allocate(buffer=array) | Zero(array=array) | Fill(buffer=array):
             yield array
-        case Finish(array=array) | Lowest(array=array):
+        case Finish(array=array) | Begin(array=array) | MoveUp(array=array):
             yield array
         case Drain(target=array, buffer=buffer):
             yield from (array, buffer)  # what has left is not written again
@@ -82,7 +83,9 @@ def arrays_of(statement: Statement) -> Iterator[Array]:
         case For(body=body):
             for each in body:
                 yield from arrays_of(each)
-        case Allocate(buffer=array) | Zero(array=array) | Lowest(array=array) | Finish(array=array):
+        case (
+            Allocate(buffer=array) | Zero(array=array) | Begin(array=array) | Finish(array=array) | MoveUp(array=array)
+        ):
             yield array
         case Fill(buffer=buffer, source=array) | Drain(buffer=buffer, target=array):
             yield from (buffer, array)

@@ -25,14 +25,14 @@ LEAST_PARALLEL_MACS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What a loop binds: the `start` of its tile, or the `count` of elements in it.
+    """What a loop binds: the `start` of its tile, or the `count` of elements in it; or what `LookUp` does.
 
     number  of the loop among those of its dimension, outermost first
     """
 
     dim: str
     number: int
-    kind: Literal["start", "count"] = "start"
+    kind: Literal["start", "count", "asked", "first", "made"] = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class Array:
     is_local  whether it is a buffer of the program
     order     axes from the one that should vary slowest in memory to the one that should vary fastest: those of the
               tensor as they stand for the caller's, those that inner loops move last for a buffer (a packed tile)
+    edges     axes along which what is read may lie before the first element, or behind the last one, and is 0 then
     """
 
     tensor: Tensor
@@ -95,6 +96,7 @@ class Array:
     position: int
     is_local: bool
     order: tuple[int, ...]
+    edges: frozenset[int] = frozenset()
 
     @property
     def elements(self) -> int:
@@ -118,19 +120,43 @@ class Allocate:
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """The first `extents` elements of each axis become 0."""
+    """`array[at + i] = 0` for all i within `extents`; without `at`, the first ones."""
 
     array: Array
     extents: Index
+    at: Index = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lowest:
-    """`array[at + i]` is less than all numbers, for all i within `extents`: where maxima begin."""
+class Begin:
+    """`array[at + i] = value` for all i within `extents`: what words are before the first is combined with them. Maxima
+    begin below all numbers, and what is iterated with its start value."""
 
     array: Array
     at: Index
     extents: Index
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Variables become what a table has for a step of a loop, in the row `loop / tile`."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[int, ...], ...]
+    loop: Variable
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveUp:
+    """Along an axis, elements move up by what a table has for a step of a loop; what is left behind becomes 0."""
+
+    array: Array
+    axis: int
+    shifts: tuple[int, ...]
+    loop: Variable
+    tile: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +172,8 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves."""
+    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves. Maxima take the larger
+    word, and what is iterated takes the place of the generation before."""
 
     buffer: Array
     target: Array
@@ -164,7 +191,8 @@ class MultiplyAccumulate:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger."""
+    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger, and
+    what is iterated is the expression, in which the target may stand too."""
 
     operation: Operation
     target: Access
@@ -208,6 +236,7 @@ class For:
            ragged; else None
     size   elements of the dimension
     axis   where the iterations run side by side; None: one after the other
+    end    where the dimension ends for this loop, if not at `size`
     """
 
     variable: Variable
@@ -219,9 +248,12 @@ class For:
     count: Variable | None
     axis: Axis | None
     body: tuple[Statement, ...]
+    end: Affine | None = None
 
 
-Statement: TypeAlias = "For | Allocate | Zero | Lowest | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+Statement: TypeAlias = (
+    "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...arch import Architecture
 from ...ir import FusedMapping, Mapping
 from .numpy_program import emit_numpy
 from .tree_program import emit_tree
+
+if TYPE_CHECKING:
+    from ...cost_models.sparse.recount import Recount
 
 WordTable = dict[tuple[str, str], tuple[int, int]]
 
@@ -27,6 +30,7 @@ class Verification:
     message       one line that says what disagrees, or that all agrees
     steps         of the schedule
     steps_run     of these, one by one; the others at once, in passes like one of those (`numpy_program/passes.py`)
+    zeros         what came of the means of operands with zeros (`cost_models/sparse/recount.py`); None: there are none
     """
 
     agrees: bool
@@ -37,6 +41,7 @@ class Verification:
     message: str
     steps: int = 0
     steps_run: int = 0
+    zeros: Recount | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For programs: what agrees, and the words moved of every memory and tensor."""
@@ -52,11 +57,12 @@ class Verification:
             "message": self.message,
             **figures,
             "words": words,
+            **({} if self.zeros is None else {"zeros": asdict(self.zeros)}),
         }
 
     def __bool__(self) -> bool:
-        """Whether output and words agree."""
-        return self.agrees and self.words_agree
+        """Whether output and words agree, and the means of zeros."""
+        return self.agrees and self.words_agree and (self.zeros is None or bool(self.zeros))
 
 
 def verify_numpy(
@@ -85,16 +91,28 @@ def verify_numpy(
     seconds = time.perf_counter() - begun
     expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
+    zeros = _recount(mapping, arch, seed)
     return Verification(
         agrees=not wrong,
         words_agree=not differing,
         seconds=seconds,
         moved=moved,
         expected=expected,
-        message=_message(wrong, differing, moved, expected) + program["steps_note"](steps, ran),
+        message=_message(wrong, differing, moved, expected)
+        + program["steps_note"](steps, ran)
+        + ("" if zeros is None else f"; {zeros.message}"),
         steps=steps,
         steps_run=ran,
+        zeros=zeros,
     )
+
+
+def _recount(mapping: Mapping, arch: Architecture, seed: int) -> Recount | None:
+    if not mapping.problem.has_zeros:
+        return None
+    from ...cost_models.sparse.recount import recount
+
+    return recount(mapping, arch, seed)
 
 
 def verify_tree(fused: FusedMapping, arch: Architecture, seed: int = 0) -> Verification:

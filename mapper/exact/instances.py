@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -11,7 +12,7 @@ import numpy as np
 from ...arch import Fanout
 from ...ir import Problem, ceil_div
 from ..tilings import Tiling, factors, per_dim, ragged_trips
-from .rows import Flags, Ints, distinct, row_codes
+from .rows import Flags, Ints, distinct, repeated, row_codes
 from .table_memo import TableBudget
 
 Pair = tuple[int, int]
@@ -40,16 +41,26 @@ def spreadings(
     left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair = (1, 1)
 ) -> tuple[Spreading, ...]:
     """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
-    found: dict[int, set[Pair]] = {}
+    return _least_of(_every_pair(left, limits, tiling, even, least_trips))
+
+
+def _every_pair(left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair) -> Iterator[tuple[int, Pair]]:
+    """The same, as the instances in use of every pair of axis trips, and that pair."""
     for x in _trips(left, limits[0], tiling, even):
         if x < least_trips[0]:
             continue
         rest = ceil_div(left, x)
         for y in _trips(rest, limits[1], tiling, even):
-            if y < least_trips[1]:
-                continue
-            found.setdefault(min(x * y, left), set()).add((x, y))
-    return tuple(Spreading(instances, least(pairs)) for instances, pairs in sorted(found.items()))
+            if y >= least_trips[1]:
+                yield min(x * y, left), (x, y)
+
+
+def _least_of(found: Iterable[tuple[int, Pair]]) -> tuple[Spreading, ...]:
+    """The least of the pairs for each number of instances."""
+    pairs: dict[int, set[Pair]] = {}
+    for instances, pair in found:
+        pairs.setdefault(instances, set()).add(pair)
+    return tuple(Spreading(instances, least(pairs[instances])) for instances in sorted(pairs))
 
 
 def _trips(left: int, most: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
@@ -70,6 +81,15 @@ def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:
     kept: list[Pair] = []
     for x, y in sorted(pairs):
         if not kept or y < kept[-1][1]:
+            kept.append((x, y))
+    return frozenset(kept)
+
+
+def most(rooms: set[Pair]) -> Pairs:
+    """Rooms that no other one has at least as much of on both axes."""
+    kept: list[Pair] = []
+    for x, y in sorted(rooms, reverse=True):
+        if not kept or y > kept[-1][1]:
             kept.append((x, y))
     return frozenset(kept)
 
@@ -96,15 +116,19 @@ def axis_spans(
 
 @dataclass
 class AxisUse:
-    """Axis instances taken by the dimensions spread so far, as small numbers that stand for sets of pairs.
+    """What the dimensions spread so far leave of the axes, as small numbers that stand for sets of rooms: how often
+    the instances in use fit an axis, which is all that later dimensions ask for, and takes few different numbers.
 
     State 0 is the empty array; -1 is an array that is too small.
     """
 
     sizes: Pair
-    _states: list[Pairs] = field(default_factory=lambda: [frozenset([(1, 1)])])
-    _numbers: dict[Pairs, int] = field(default_factory=lambda: {frozenset([(1, 1)]): 0})
+    _states: list[Pairs] = field(default_factory=list)
+    _numbers: dict[Pairs, int] = field(default_factory=dict)
     _next: dict[tuple[int, Pairs], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._number(frozenset([self.sizes]))
 
     @classmethod
     def of(cls, fanout: Fanout) -> AxisUse:
@@ -115,13 +139,8 @@ class AxisUse:
         """The state after one more dimension."""
         key = (state, pairs)
         if key not in self._next:
-            taken = {
-                (x * dx, y * dy)
-                for x, y in self._states[state]
-                for dx, dy in pairs
-                if x * dx <= self.sizes[0] and y * dy <= self.sizes[1]
-            }
-            self._next[key] = self._number(least(taken)) if taken else -1
+            left = {(x // dx, y // dy) for x, y in self._states[state] for dx, dy in pairs if x >= dx and y >= dy}
+            self._next[key] = self._number(most(left)) if left else -1
         return self._next[key]
 
     def _number(self, pairs: Pairs) -> int:
@@ -195,11 +214,10 @@ def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) ->
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for size, span, own, grows in dims:
         ways = _any_spreading(size, span, own, grows)
-        chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
-        rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
-        column = np.array([n for c in chosen for n in c], dtype=np.int64)
-        vectors = np.column_stack([vectors[rows], column])
-        states = np.array([s for c in after for s in c], dtype=np.int64)
+        first, which = distinct(states)
+        fine = [[(w.instances, s) for w in ways if (s := use.after(n, w.pairs)) >= 0] for n in states[first].tolist()]
+        rows, chosen = repeated([np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in fine], which)
+        vectors, states = np.column_stack([vectors[rows], chosen[:, 0]]), chosen[:, 1]
     vectors.flags.writeable = False
     return vectors
 
@@ -230,26 +248,10 @@ def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> t
     """Ways to spread a dimension, whatever the tile below the array."""
     if spans == ((1, 1), (1, 1)):
         return (Spreading(1, frozenset([(1, 1)])),)
-    ways: dict[int, set[Pair]] = {}
-    for left in {ceil_div(size, tile) for tile in factors(size, tiling, even)}:
-        for way in _spread_within(left, spans, tiling, even):
-            ways.setdefault(way.instances, set()).update(way.pairs)
-    return tuple(Spreading(count, least(pairs)) for count, pairs in sorted(ways.items()))
-
-
-def _allowed(
-    use: AxisUse, states: Ints, options: Sequence[Sequence[tuple[int, Pairs]]], which: Ints
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Per state, the instances among its options (`which` of the lists) that the axes allow, and the states after."""
-    known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
-    chosen, after = [], []
-    for state, option in zip(states.tolist(), which.tolist(), strict=True):
-        if (state, option) not in known:
-            fine = [(n, s) for n, pairs in options[option] if (s := use.after(state, pairs)) >= 0]
-            known[state, option] = [n for n, _ in fine], [s for _, s in fine]
-        chosen.append(known[state, option][0])
-        after.append(known[state, option][1])
-    return chosen, after
+    (least_x, most_x), (least_y, most_y) = spans
+    lefts = {ceil_div(size, tile) for tile in factors(size, tiling, even)}
+    found = (_every_pair(left, (most_x, most_y), tiling, even, (least_x, least_y)) for left in lefts)
+    return _least_of(itertools.chain.from_iterable(found))
 
 
 def realizable(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Lattice:
 
     for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
     group_cells  cells of the lattices for groups of arrays, at most
-    least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
+    least, most  per dimension, the smallest and the largest tile of each cell
     places       per dimension, for every tile from 0 to the size: its cell
     """
 
@@ -86,7 +86,7 @@ class Lattice:
         if math.prod(map(len, self.tiles)) <= most_cells:
             return
         every = range(len(self.tiles))
-        finer = [[_shared_cells(axis, steps) for steps in STEPS] + [np.arange(len(axis))] for axis in self.tiles]
+        finer = [_shared_cells(size, grows) for size, grows in zip(self.sizes, self.even, strict=True)]
         chosen = [0] * len(self.tiles)
         while True:
             counts = [int(finer[d][chosen[d]][-1]) + 1 for d in every]
@@ -138,6 +138,18 @@ class Lattice:
         return [
             axis[np.append(starts[1:], len(axis)) - 1] for axis, starts in zip(self.tiles, self.starts, strict=True)
         ]
+
+    @cached_property
+    def most(self) -> list[Ints]:
+        """Per dimension, the largest tile of each cell, of all that there are."""
+        if self.tiling == "perfect":
+            return self.least
+        found = []
+        for places, count in zip(self.places, self.shape, strict=True):
+            most = np.zeros(count, dtype=np.int64)
+            np.maximum.at(most, places, np.arange(len(places)))
+            found.append(most)
+        return found
 
     @cached_property
     def places(self) -> list[Ints]:
@@ -231,14 +243,23 @@ def _prime_powers(size: int) -> list[tuple[int, int]]:
     return found
 
 
-def _shared_cells(axis: Ints, steps: float) -> Ints:
-    """Cells of tiles in descending order: the whole dimension alone, the others up to powers of two, with so many steps
-    between one of these and the next.
+@lru_cache(maxsize=256)
+def _shared_cells(size: int, even: bool) -> tuple[Ints, ...]:
+    """Cells of the ragged tiles of a dimension in descending order, for each of `STEPS`, and at last one for each tile:
+    the whole dimension alone, the others up to powers of two, with so many steps between one of these and the next. The
+    searches of a cascade's branches ask for the same ones over and over.
 
     Most arrays have as many instances as some power of two, and most memories that many words. So the tiles of a cell,
     dealt out to an array, come to one cell again and not to two; and where the smallest tiles of some cells fit a
     memory, the largest are not much larger than what fits.
     """
-    place = np.ceil(np.log2(axis) * steps - 1e-9)
-    place[0] = np.inf
-    return np.cumsum(np.append(0, place[1:] < place[:-1]))
+    axis = np.array(grid(size, "ragged", even)[::-1], dtype=np.int64)
+    found = []
+    for steps in STEPS:
+        place = np.ceil(np.log2(axis) * steps - 1e-9)
+        place[0] = np.inf
+        found.append(np.cumsum(np.append(0, place[1:] < place[:-1])))
+    found.append(np.arange(len(axis)))
+    for cells in found:
+        cells.flags.writeable = False
+    return tuple(found)

@@ -132,3 +132,12 @@ def distinct(codes: Ints) -> tuple[Ints, Ints]:
     first = seats[taken]
     seats[taken] = np.arange(len(taken))
     return first, seats[codes]
+
+
+def repeated(lists: Sequence[Ints], which: Ints) -> tuple[Ints, Ints]:
+    """Rows, each as often as the one of some lists has entries that it is given (`which`); and these entries."""
+    counts = np.array([len(entries) for entries in lists], dtype=np.int64)
+    starts, own = np.cumsum(counts) - counts, counts[which]
+    rows = np.repeat(np.arange(len(which)), own)
+    places = np.arange(len(rows)) + np.repeat(starts[which] - (np.cumsum(own) - own), own)
+    return rows, np.concatenate(lists)[places]

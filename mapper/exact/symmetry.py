@@ -54,11 +54,11 @@ def _pairings(alike: Sequence[object], chosen: Mirror) -> Iterator[Mirror]:
 def _images(problem: Problem, arch: Architecture, image: dict[str, str]) -> Counter[object]:
     """The tensors with other dimensions in the place of theirs: their ranks, and how the machine treats them."""
     ranks = (sorted(sorted((image[dim], c) for dim, c in rank) for rank in t.ranks) for t in problem.tensors)
-    treatments = (_treatment(arch, t) for t in problem.tensors)
+    treatments = (treatment(arch, t) for t in problem.tensors)
     return Counter((str(each), treatment) for each, treatment in zip(ranks, treatments, strict=True))
 
 
-def _treatment(arch: Architecture, tensor: Tensor) -> object:
+def treatment(arch: Architecture, tensor: Tensor) -> object:
     """All that costs and room depend on, besides dimensions."""
     memories = tuple(
         (

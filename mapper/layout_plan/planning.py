@@ -122,7 +122,8 @@ def plan_layouts(
         raise TilewrightError(
             f"objective {objective.name} does not add up over layers",
             where="layouts of a network",
-            hint="use energy, latency, or a weighted sum such as 'energy + 100 * latency'",
+            hint="use energy, latency, or a weighted sum such as 'energy + 100 * latency'; the plan of least EDP is "
+            "that of least energy + W * latency, with W its energy (pJ) over its latency (cycles)",
         )
     if arch.memories[0].line_bits is None:
         raise TilewrightError(

@@ -10,24 +10,35 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...workloads.graph import GraphReading, bits_of
-from .lazy_path import Edge
+from .lazy_path import ChosenWay, Edge
 
 SCALE = 2**44
 """What all costs together are at most, as whole numbers: rounding is far below the tolerance of values."""
+
+
+LEAST_SECONDS = 0.3
+"""That a choice has when time is up: one is needed to have an answer at all."""
 
 
 class CheapestCover:
     """Choices of groups for one network.
 
     places  by edge, of the operations that its group does
+    alone   edges of single operations, in the network's order: a cover that there is always
     """
 
-    def __init__(self, reading: GraphReading, edges: Sequence[Edge], places: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, reading: GraphReading, edges: Sequence[Edge], places: Sequence[tuple[int, ...]], alone: Sequence[Edge]
+    ) -> None:
         self.reading, self.edges, self.places = reading, edges, places
+        numbers = {id(edge): i for i, edge in enumerate(edges)}
+        self._last = [numbers[id(edge)] for edge in alone]
 
-    def cheapest(self, cost: Callable[[Edge], float]) -> tuple[float, list[Edge]]:
-        """What the cheapest cover costs, and its edges in an order in which they can be done; infinite, and none, where
-        there is none."""
+    def cheapest(self, cost: Callable[[Edge], float], seconds: float = math.inf) -> ChosenWay:
+        """The cheapest cover, its edges in an order in which they can be done; none, where there is none.
+
+        seconds  after which the best cover so far is taken, or the one before, with what none costs less than
+        """
         from ortools.sat.python import cp_model
 
         costs = [cost(edge) for edge in self.edges]
@@ -47,13 +58,27 @@ class CheapestCover:
                 model.add(rank[place] + together >= rank[made] + 1)
         total = sum(costs[i] for i in usable) or 1.0
         model.minimize(sum(math.floor(SCALE * costs[i] / total) * chosen[i] for i in usable))
+        for i in usable:
+            model.add_hint(chosen[i], i in self._last)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
-        if solver.solve(model) != cp_model.OPTIMAL:
-            return math.inf, []
+        if seconds < math.inf:
+            solver.parameters.max_time_in_seconds = max(seconds, LEAST_SECONDS)
+        status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            least = math.inf if status == cp_model.INFEASIBLE else 0.0
+            return self._before(costs, least)
         taken = sorted((i for i in usable if solver.boolean_value(chosen[i])), key=lambda i: self._key(solver, rank, i))
-        return sum(costs[i] for i in taken), [self.edges[i] for i in taken]
+        self._last = taken
+        value = sum(costs[i] for i in taken)
+        proven = value if status == cp_model.OPTIMAL else max(0.0, solver.best_objective_bound) * total / SCALE
+        return ChosenWay(value, min(value, proven), [self.edges[i] for i in taken])
+
+    def _before(self, costs: Sequence[float], least: float) -> ChosenWay:
+        """The cover that was chosen last, where there is one by these costs."""
+        value = sum(costs[i] for i in self._last) if self._last else math.inf
+        return ChosenWay(value, min(value, least), [self.edges[i] for i in self._last] if value < math.inf else [])
 
     def _key(self, solver: object, rank: Sequence[object], number: int) -> tuple[int, int]:
         """When a group is done: by its rank, and of equal ones the first in the network."""

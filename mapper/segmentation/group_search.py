@@ -17,17 +17,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
-from ..cascades import CascadeQuestion, Nearest, NothingBelow, bound_cascade
+from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, outer_words
 from ..means import Means
+from ..question import Limits
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Edge, cheapest_way
+from .lazy_path import CheapestWay, Choose, Edge, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
 from .segments import PLAN_SECONDS, Segments
 from .steps import GroupEdge, NetworkSteps
+
+LEAST_SECONDS = 0.1
+"""That a group has when time is up: operations that are not known have to be, to have an answer at all."""
+
+FIRST_SHARE = 0.02
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+
+ADDRESS_SHARE = 0.05
+"""Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
+
+ANSWER_SECONDS = 1e-5
+"""That the answer takes in the end, for each step that it is chosen from."""
 
 Solve = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 Progress = Callable[[int, int], None]
@@ -49,9 +62,11 @@ class GroupSearch:
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
-        self.steps = NetworkSteps(self.question)
+        self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
+        self.steps = NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
         self._longer = 1.0
+        self._singles: SingleLeast = {}
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
@@ -73,7 +88,7 @@ class GroupSearch:
         if not way.edges:
             raise self._nothing_found()
         way, passing = self._with_more_time(way, passing, apart)
-        found = Segments(steps, way, self.question.limits.memory_bytes)
+        found = Segments(steps, way, self.means)
         return NetworkAnswer(
             self.question,
             found.segments,
@@ -87,9 +102,13 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
+        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, self._choose)
+
+    @property
+    def _choose(self) -> Choose | None:
+        """Chooses groups as a whole, where the network is too wild for states."""
         cover = self.steps.cover
-        choose = None if cover is None else cover.cheapest
-        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, choose)
+        return None if cover is None else lambda cost: cover.cheapest(cost, self._seconds_left)
 
     def _with_more_time(
         self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
@@ -115,8 +134,11 @@ class GroupSearch:
 
     @property
     def _seconds_left(self) -> float:
-        limit = self.question.total_s
-        return math.inf if limit is None else self.started + limit - time.perf_counter()
+        """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
+        spare = len(self.steps.edges) * ANSWER_SECONDS
+        if self.question.total_s is not None and self.residency.candidates:
+            spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
+        return self.means.seconds_left - spare
 
     # ---- groups --------------------------------------------------------------------------------------------
 
@@ -128,7 +150,17 @@ class GroupSearch:
         if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return
-        self._search(edge, min(below, other))
+        if not self._is_bounded_closer(edge):
+            self._search(edge, min(below, other))
+
+    def _is_bounded_closer(self, edge: GroupEdge) -> bool:
+        """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
+        kind = edge.kind
+        if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
+            return False
+        before, kind.floor = edge.bound, bound_by_singles(self._bounded(kind), self._singles)
+        self.steps.tell([kind])
+        return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
     def _search(self, edge: GroupEdge, below: float) -> None:
         """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
@@ -155,14 +187,27 @@ class GroupSearch:
         if self.progress is not None:
             self.progress(self.searched, sum(not other.findings for other in self.steps.kinds))
 
-    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
-        """The question about a group with the room that is left, and the time."""
+    def _bounded(self, kind: GroupKind) -> CascadeQuestion:
+        """The question about a group with all the room that there is, for bounds on it."""
         limits = self.question.limits
         if self._seconds_left < math.inf:
-            seconds = self._longer * (limits.time_s if limits.time_s is not None else math.inf)
-            limits = replace(limits, time_s=max(0.1, min(seconds, self._seconds_left)))
+            seconds = math.inf if limits.time_s is None else limits.time_s
+            limits = replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
+        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
+
+    def _limits(self) -> Limits:
+        """Of the search of one group, within the time that is left for all."""
+        limits, total = self.question.limits, self.question.total_s
+        if total is None:
+            return limits
+        seconds = self._longer * min(total * FIRST_SHARE, math.inf if limits.time_s is None else limits.time_s)
+        return replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
+
+    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
+        """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
-        return replace(asked, arch=machine, stays=kind.stays, below=below, limits=limits)
+        known = kind.floor or 0.0
+        return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
@@ -181,15 +226,16 @@ class GroupSearch:
         return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.residency))
 
     def _means_of_plans(self) -> Means:
-        return Means.from_now(PLAN_SECONDS, self.question.limits.memory_bytes)
+        return self.means.at_most(PLAN_SECONDS)
 
     def _bound_groups(self) -> None:
         """A bound for every kind that has not been searched to its end."""
         nearest: Nearest = {}
         for kind in self.steps.kinds:
+            if self._seconds_left <= 0:  # what has none is bounded by nothing, which is true
+                break
             if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
-                asked = self.question.of_group(kind.cascade)
-                kind.least = bound_cascade(replace(asked, stays=kind.stays), nearest)
+                kind.least = bound_cascade(self._bounded(kind), nearest)
 
     # ---- the answer ----------------------------------------------------------------------------------------
 

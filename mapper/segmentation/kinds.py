@@ -49,6 +49,7 @@ class GroupKind:
     cascade   the first of them
     stays     of its tensors
     least     none of its mappings weighs less, with any room
+    floor     the same by operations one by one, which is closer; None: it has not been asked
     findings  of searches
     refused   why there is no mapping, where a search has said so
     """
@@ -56,12 +57,13 @@ class GroupKind:
     cascade: Cascade
     stays: NamedStays
     least: float = 0.0
+    floor: float | None = None
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
 
     def bound(self, taken: Taken) -> float:
         """What mappings weigh at least with the room that is left."""
-        return max([self.least, *(one.bound for one in self.findings if at_most(one.taken, taken))])
+        return max([self.least, self.floor or 0.0, *(one.bound for one in self.findings if at_most(one.taken, taken))])
 
     def best(self, taken: Taken, residency: Residency) -> Finding | None:
         """The best known mapping that has room."""

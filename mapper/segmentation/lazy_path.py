@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 from ..certificate import RELATIVE_TOLERANCE
 
@@ -34,8 +34,21 @@ class Edge:
     stays: int
 
 
-Choose = Callable[[Callable[[Edge], float]], tuple[float, list[Edge]]]
-"""By what an edge costs, what the cheapest way costs, and its edges."""
+class ChosenWay(NamedTuple):
+    """A way by what edges cost.
+
+    value  it costs so much; infinite where there is none
+    least  none costs less: as much, where it is the cheapest
+    edges  of it
+    """
+
+    value: float
+    least: float
+    edges: list[Edge]
+
+
+Choose = Callable[[Callable[[Edge], float]], ChosenWay]
+"""By what an edge costs, the cheapest way, or one that is not proven to be."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,7 @@ def cheapest_way(
     """The cheapest way from state 0 to the last one.
 
     edges     by rising starts
-    choose    what the cheapest way costs, and its edges, where ways are no ways through states
+    choose    chooses the cheapest way, where ways are no ways through states
     find_out  sets bound and value of an edge to what is found out, and `is_known` if that is all; the second argument
               is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
               until then is handed over
@@ -68,11 +81,16 @@ def cheapest_way(
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
-    find = choose or partial(cheapest, states, edges)
+
+    def through_states(cost: Callable[[Edge], float]) -> ChosenWay:
+        value, way = cheapest(states, edges, cost)
+        return ChosenWay(value, value, way)
+
+    find = choose or through_states
     try:
         while goes_on():
-            least, open_way = find(bound_of)
-            value, _ = find(value_of)
+            _, least, open_way = find(bound_of)
+            value = find(value_of).value
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
@@ -81,8 +99,8 @@ def cheapest_way(
             find_out(edge, value - (least - edge.bound))
     except KeyboardInterrupt:
         pass
-    value, way = find(value_of)
-    return CheapestWay(tuple(way), value, min(value, find(bound_of)[0]))
+    value, _, way = find(value_of)
+    return CheapestWay(tuple(way), value, min(value, find(bound_of).least))
 
 
 def bound_of(edge: Edge) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,9 @@ PLAN_SECONDS = 5.0
 
 LOOK_SECONDS = 0.5
 """For the addresses of some of the groups, where all of them have none."""
+
+LEAST_SECONDS = 0.5
+"""For all addresses, where time is up: there is no answer without."""
 
 MOST_FORBIDDEN = 200
 """Runs without addresses after which nothing is left on chip."""
@@ -43,14 +47,16 @@ class Segments:
     out of all ways. What it costs remains a bound.
     """
 
-    def __init__(self, steps: NetworkSteps, way: CheapestWay, memory_bytes: int) -> None:
-        self.steps, self._memory_bytes = steps, memory_bytes
+    def __init__(self, steps: NetworkSteps, way: CheapestWay, means: Means) -> None:
+        self.steps = steps
+        self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + LEAST_SECONDS))
         self._looked: dict[object, bool] = {}
         forbidden: set[tuple[Edge, ...]] = set()
         arenas, failed = self._planned(way)
         while failed:
             forbidden.add(failed)
-            usable = [e for e in steps.edges if len(forbidden) <= MOST_FORBIDDEN or e.keeps_nothing]
+            is_soon = len(forbidden) <= MOST_FORBIDDEN and not self._means.expired
+            usable = [e for e in steps.edges if is_soon or e.keeps_nothing]
             value, edges = cheapest_but(steps.states, usable, value_of, forbidden)
             way = CheapestWay(tuple(edges), value, min(way.bound, value))
             arenas, failed = self._planned(way)
@@ -111,8 +117,7 @@ class Segments:
         for one in run:
             answer = self.steps.answer(one.edge)
             groups.append(WorkingGroup(None if answer is None else answer.cost, one.residents))
-        means = Means.from_now(seconds, self._memory_bytes)
-        return arenas_of_run(groups, self.steps.question.arch, means)
+        return arenas_of_run(groups, self.steps.question.arch, self._means.at_most(seconds))
 
     def _segments(self, arenas: Sequence[tuple[Arena, ...]]) -> tuple[Segment, ...]:
         found: list[Segment] = []

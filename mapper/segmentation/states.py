@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...workloads.graph import GraphReading, OperationGroup, bits_of, mask_of
+from ..means import UNLIMITED, Means
 from .residency import Residency, Taken
 
 MOST_STEPS = 200_000
@@ -81,13 +82,17 @@ class _Groups:
 
 
 def state_graph(
-    reading: GraphReading, groups: Sequence[OperationGroup], residency: Residency, most: int = MOST_STEPS
+    reading: GraphReading,
+    groups: Sequence[OperationGroup],
+    residency: Residency,
+    means: Means = UNLIMITED,
+    most: int = MOST_STEPS,
 ) -> StateGraph:
     """All states that can be come to, and all steps between them.
 
     groups  of consecutive operations alone: then these are done in the network's order
 
-    Raises TooManyStates where there are more than so many steps.
+    Raises TooManyStates where there are more than so many steps, or time runs out first.
     """
     asked, everything = _Groups(reading, groups, residency), (1 << len(reading.occurrences)) - 1
     by_size: list[dict[State, list[tuple[State, int, Stays, Taken]]]] = [
@@ -102,7 +107,7 @@ def state_graph(
                     steps.append((after, number, stays, passing))
                     by_size[size + asked.inside[number].bit_count()].setdefault(after, [])
             count += len(steps)
-            if count > most:
+            if count > most or means.expired:
                 raise TooManyStates
     numbers = {state: i for i, state in enumerate(itertools.chain(*by_size))}
     end = numbers.get((everything, ()))

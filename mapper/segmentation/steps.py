@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
+from ..means import UNLIMITED, Means
 from .covers import CheapestCover
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
 from .residency import NOTHING_STAYS, Residency, residency_of
 from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
+
+STATES_SHARE = 0.2
+"""Of the time that is left, for all states of a network; where that does not do, fewer choices are looked at."""
 
 
 @dataclass(eq=False)
@@ -48,8 +53,8 @@ class NetworkSteps:
     kinds      of groups
     """
 
-    def __init__(self, question: NetworkQuestion) -> None:
-        self.question = question
+    def __init__(self, question: NetworkQuestion, means: Means = UNLIMITED) -> None:
+        self.question, self._means = question, means
         self.reading = GraphReading(question.graph)
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
@@ -78,19 +83,20 @@ class NetworkSteps:
             else:
                 self.residency = NOTHING_STAYS
             try:
-                return state_graph(self.reading, self.groups, self.residency)
+                return state_graph(self.reading, self.groups, self.residency, self._means.share(STATES_SHARE))
             except TooManyStates:
                 continue
         self.in_order, self.is_wild = False, True
         steps = [GroupStep(0, 1, number, (), ()) for number in range(len(self.groups))]
         return StateGraph(2, tuple(steps))
 
-    @property
+    @cached_property
     def cover(self) -> CheapestCover | None:
         """Chooses groups where there are too many states to go through them."""
         if not self.is_wild:
             return None
-        return CheapestCover(self.reading, self.edges, [self.groups[edge.step.group].places for edge in self.edges])
+        places = [self.groups[edge.step.group].places for edge in self.edges]
+        return CheapestCover(self.reading, self.edges, places, self.alone())
 
     def another_way(self, edge: GroupEdge) -> float:
         """What the operations of a step cost in another way that is known."""

@@ -76,13 +76,13 @@ def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling, means: M
     """
     axes = [axis for region in regions for axis in region.axes]
     made: dict[tuple[int, tuple[bool, ...]], ChainTable] = {}
+    keys = [(size, tuple(axis.allows(problem, dim) for axis in axes)) for dim, size in problem.dims if size > 1]
+    for _, allowed in keys:  # before any of them is made, since that may take long
+        means.check_numbers(_numbers(regions, allowed))
     found = []
-    for dim, size in problem.dims:
-        key = (size, tuple(axis.allows(problem, dim) for axis in axes))
-        if size == 1:
-            continue
+    for key in keys:
         if key not in made:
-            made[key] = _table(regions, size, key[1], tiling, means)
+            made[key] = _table(regions, *key, tiling, means)
         found.append((sum(key[1]), len(made[key].before), made[key]))
     states = math.prod(rooms(regions))
     means.check_numbers(states)
@@ -203,6 +203,13 @@ def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tili
     counts = counts.reshape(len(before), *in_time)
     used = (counts.reshape(len(before), -1) != 0).any(axis=1)
     return ChainTable(before, after, counts, bound).only(used)
+
+
+def _numbers(regions: Sequence[Region], allowed: tuple[bool, ...]) -> int:
+    """Numbers that a table of a dimension that may use some of the axes is made from."""
+    axes = [axis for region in regions for axis in region.axes]
+    steps = (len(_room_changes(axis.size, may_use)[0]) for axis, may_use in zip(axes, allowed, strict=True))
+    return math.prod(steps) * math.prod(1 + region.slots for region in regions)
 
 
 def _chain_counts(

@@ -30,8 +30,8 @@ from .chain_tables import Region
 class SlotWays:
     """A region, and per number of slots, how many ways there are to have so many (any of them may be empty).
 
-    In the uneven space these are differences: negative where slots that must not be empty are told apart from slots
-    that may be.
+    These may be differences: negative where slots that must not be empty are told apart from slots that may be, or a
+    term of a sum takes mappings off.
     """
 
     region: Region
@@ -65,22 +65,18 @@ def without_arrays(regions: Sequence[SlotWays]) -> tuple[SlotWays, ...]:
     return tuple(SlotWays(Region((), ways.region.slots), ways.ways) for ways in regions)
 
 
-def with_blocks(regions: Sequence[SlotWays]) -> Iterator[tuple[int, tuple[SlotWays, ...]]]:
-    """The regions with a slot directly inside every array that has spatial loops: as terms of a sum, each with its
-    sign. Of all mappings with the slot, those without spatial loops are taken off, and put back without the slot."""
+def with_blocks(regions: Sequence[SlotWays]) -> Iterator[tuple[SlotWays, ...]]:
+    """The regions with a slot directly inside every array that has spatial loops: as terms of a sum. Of all mappings
+    with the slot, those without spatial loops are taken off, and put back without the slot; the last two are one term,
+    since they differ in their ways alone."""
     outermost, *inner = regions
     terms = []
     for ways in inner:
-        axes, slots, more = ways.region.axes, ways.region.slots, (0, *ways.ways)
-        terms.append(
-            [
-                (1, SlotWays(Region(axes, slots + 1), more)),
-                (-1, SlotWays(Region((), slots + 1), more)),
-                (1, SlotWays(Region((), slots), ways.ways)),
-            ]
-        )
+        axes, slots, more = ways.region.axes, ways.region.slots + 1, (0, *ways.ways)
+        put_back = tuple(fewer - n for fewer, n in zip((*ways.ways, 0), more, strict=True))
+        terms.append([SlotWays(Region(axes, slots), more), SlotWays(Region((), slots), put_back)])
     for chosen in itertools.product(*terms):
-        yield math.prod(sign for sign, _ in chosen), (outermost, *(ways for _, ways in chosen))
+        yield outermost, *chosen
 
 
 def _keeps(problem: Problem, memory: Memory) -> list[Keep]:

@@ -89,18 +89,18 @@ MOST_COUNTED = 256
 
 
 def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
-    return _signed(problem, regions, tiling, means, (True,))[0]
+    return _totals(problem, regions, tiling, means, (True,))[0]
 
 
-def _signed(
+def _totals(
     problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means, ordered: Sequence[bool]
 ) -> list[int]:
     """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
     totals = [0] * len(ordered)
-    for sign, term in with_blocks(regions):
+    for term in with_blocks(regions):
         halves = _halves(tables(problem, [r.region for r in term], tiling, means), term, means)
         for i, tell_apart in enumerate(ordered):
-            totals[i] += sign * _sum(halves, term, means, tell_apart)
+            totals[i] += _sum(halves, term, means, tell_apart)
     return totals
 
 
@@ -111,7 +111,7 @@ def space_size(
     regions = slot_ways(problem, arch, space)
     in_time = without_arrays(regions)
     found = tables(problem, [r.region for r in in_time], tiling, means)
-    spread, total = _signed(problem, regions, tiling, means, (False, True))
+    spread, total = _totals(problem, regions, tiling, means, (False, True))
     return SpaceSize(
         placements=placements(problem, arch),
         tiled=_sum(_halves(found, in_time, means), in_time, means, ordered=False),
@@ -123,6 +123,9 @@ def space_size(
 Loops = tuple[int, ...]
 """How many real loops the dimensions have in one region, ascending; dimensions without any are left out."""
 
+MULTIPLIED_AT_ONCE = 1 << 16
+"""Numbers that are multiplied together: enough to fill vectors, few enough to stay near the processor."""
+
 
 @dataclass(frozen=True)
 class _Merged:
@@ -131,12 +134,10 @@ class _Merged:
     loops   per region, the terms of the polynomial
     counts  per combination of rooms, and per term in each region: chains. The first dimensions have those that leave
             this room of empty axes, the last those that fit this room
-    bound   no sum of counts is larger
     """
 
     loops: tuple[tuple[Loops, ...], ...]
     counts: CountArray
-    bound: int
 
 
 def _halves(found: Sequence[ChainTable], regions: Sequence[SlotWays], means: Means) -> tuple[_Merged, _Merged]:
@@ -156,14 +157,28 @@ def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], means: Me
         for ways, ours, theirs in zip(regions, first.loops, last.loops, strict=True)
     ]
     # One region is summed over at a time.
-    bound = last.bound * math.prod(w.size * max(map(abs, w.ravel().tolist())) for w in weights)
-    weighted = last.counts[live].astype(whole(bound))
+    weighted = last.counts[live]
     for w in weights:
         means.check()
-        # The first region's terms are summed away and come back as the last axis: after all regions they are in order.
-        weighted = np.tensordot(weighted, w.astype(weighted.dtype), axes=(1, 1))
+        weighted = _summed_over(weighted, w)
     pairs = zip(first.counts[live].ravel().tolist(), weighted.ravel().tolist(), strict=True)
     return sum(a * b for a, b in pairs if a and b)
+
+
+def _summed_over(counts: CountArray, weights: CountArray) -> CountArray:
+    """(terms, ..., new terms): counts with the first region's terms weighted and summed away; what they come to is the
+    last axis, so that after all regions these are in order. In doubles as long as those are exact: they are multiplied
+    many times as fast."""
+    most = _largest(counts) * max(sum(map(abs, row)) for row in weights.tolist())
+    if most < 2**53:
+        found = np.tensordot(counts.astype(np.float64), weights.astype(np.float64), axes=(1, 1))
+        return found.astype(np.int64)
+    return np.tensordot(counts.astype(whole(most)), weights.astype(whole(most)), axes=(1, 1))
+
+
+def _largest(counts: CountArray) -> int:
+    """The largest of some numbers, whatever their signs."""
+    return max(int(counts.max(initial=0)), -int(counts.min(initial=0)))
 
 
 def _merged(found: Sequence[ChainTable], states: int, regions: int, means: Means, forwards: bool) -> _Merged:
@@ -178,7 +193,7 @@ def _merged(found: Sequence[ChainTable], states: int, regions: int, means: Means
         source, target = (table.before, table.after) if forwards else (table.after, table.before)
         loops = tuple(terms for terms, _ in grown)
         counts = _multiply(counts, table.counts, source, target, grown, means)
-    return _Merged(loops, counts, bound)
+    return _Merged(loops, counts)
 
 
 def _most(table: ChainTable, region: int) -> int:
@@ -207,20 +222,36 @@ def _multiply(
     """Per target, the sum over its steps of the source's polynomial times the step's factor."""
     order = np.argsort(target, kind="stable")
     source, target, factors = source[order], target[order], factors[order]
-    means.check_numbers(len(counts) * math.prod(len(terms) for terms, _ in grown))
-    product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
-    for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
-        one: tuple[slice | int, ...] = (slice(None), *more)
-        factor: CountArray = factors[one]
+    shape = tuple(len(terms) for terms, _ in grown)
+    means.check_numbers(len(counts) * math.prod(shape))
+    product = np.zeros((len(counts), math.prod(shape)), dtype=counts.dtype)
+    reached, starts = np.unique(target, return_index=True)
+    factors = factors[:, *(slice(after.shape[1]) for _, after in grown)].reshape(len(factors), 1, -1)
+    taken = counts.reshape(len(counts), -1, 1)[source]
+    # Where every product of a term of the source's and one of the step's belongs.
+    becomes = _in_all_regions([after for _, after in grown], shape)
+    at_once = max(1, MULTIPLIED_AT_ONCE // taken.size)
+    for first in range(0, becomes.shape[1], at_once):
         means.check()
-        steps = np.flatnonzero(factor)
-        if not len(steps):
-            continue
-        reached, starts = np.unique(target[steps], return_index=True)
-        taken = counts[source[steps]] * factor[steps].reshape(-1, *(1,) * len(more))
-        terms = (after[:, m] for (_, after), m in zip(grown, more, strict=True))
-        product[np.ix_(reached, *terms)] += np.add.reduceat(taken, starts, axis=0)
-    return product
+        part = slice(first, first + at_once)
+        summed = np.add.reduceat(taken * factors[:, :, part], starts, axis=0).reshape(len(reached), -1)
+        places = becomes[:, part].ravel()
+        alike = np.argsort(places, kind="stable")
+        places, begin = np.unique(places[alike], return_index=True)
+        product[reached[:, None], places] += np.add.reduceat(summed[:, alike], begin, axis=1)
+    return product.reshape(-1, *shape)
+
+
+def _in_all_regions(grown: Sequence[Indices], shape: tuple[int, ...]) -> Indices:
+    """(terms before, terms of one more dimension) the terms that they become, all regions together, numbered as in
+    flattened tables of a shape.
+
+    grown  per region, (terms before, loops of one more dimension) the term that they become there
+    """
+    found = np.zeros((1, 1), dtype=np.int64)
+    for after, count in zip(grown, shape, strict=True):
+        found = (found[:, None, :, None] * count + after[None, :, None, :]).reshape(len(found) * len(after), -1)
+    return found
 
 
 def _weights(

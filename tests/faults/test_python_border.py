@@ -100,6 +100,15 @@ class Border:
             "search tree": (tw.search, {"problem": pair, "arch": arch, "tiling": "perfect"}),
             "search zeros": (tw.search, {"problem": layer, "arch": arch, "density": {"W": 0.5}}),
             "search lines": (tw.search, {"problem": layer, "arch": lined, "layout": "any", "tiling": "perfect"}),
+            "search_im2col": (
+                tw.search_im2col,
+                {
+                    "problem": tw.conv2d(K=2, C=2, P=2, Q=2, R=2, S=1),
+                    "arch": lined,
+                    "layout": "any",
+                    "tiling": "perfect",
+                },
+            ),
             "search_many": (tw.search_many, {"layers": [layer], "arch": arch, **batch}),
             "search_pareto": (tw.search_pareto, {"problem": layer, "arch": arch, "tiling": "perfect"}),
             "search_pareto tree": (tw.search_pareto, {"problem": pair, "arch": arch, "tiling": "perfect"}),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tilewright.cost_models import count_words
+from tilewright.cost_models.sparse import DensityLike, with_densities
+from tilewright.cost_models.sparse.least import nonzero_shares, useful_macs
+from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.question import Limits
 from tilewright.mapper.ski_slope import least_traffic, one_buffer, ski_slope
 from tilewright.mapper.space import SPACES, Space
@@ -84,3 +88,34 @@ def test_a_time_limit_leaves_a_bound() -> None:
     point = least_traffic(conv2d(K=64, C=64, P=28, Q=28, R=3, S=3), 1000, limits=Limits(0.0))
     assert point.traffic is not None
     assert point.least <= point.traffic
+
+
+@pytest.mark.parametrize("density", [{"W": "2:4@K"}, {"A": 0.5, "W": 0.25}])
+def test_no_format_moves_less_than_the_slope_with_zeros(density: dict[str, DensityLike]) -> None:
+    """Nonzero words alone, on average: no mapping with any format, whatever is counted with it, moves fewer; nor has
+    the bound of all schedules more."""
+    problem = with_densities(gemm(8, 8, 8), density)
+    for words in (24, 100):
+        point = least_traffic(problem, words, "perfect")
+        assert point.proven
+        assert point.traffic is not None
+        assert point.bound <= point.traffic < (least_traffic(gemm(8, 8, 8), words, "perfect").traffic or 0)
+        for kind in ("bitmask", "coordinate", "csr", "runs"):
+            machine = one_buffer(words)
+            levels = [m.model_copy(update={"formats": {"input": (kind,), "weight": (kind,)}}) for m in machine.memories]
+            cost = search_exact(problem, machine.model_copy(update={"levels": tuple(levels)}), "energy", "perfect")[1]
+            assert cost.energy_pj >= point.traffic
+    largest = least_traffic(problem, 1000, "perfect")
+    shares = nonzero_shares(problem)
+    assert largest.traffic == pytest.approx(64 * (1 + shares["A"] + shares["W"]), rel=1e-5)
+    assert largest.bound == pytest.approx(largest.traffic, rel=1e-5)
+
+
+def test_operations_without_zeros_are_those_of_masks() -> None:
+    """A mask that no chance decides leaves as many operations as are counted."""
+    mask = np.tri(6, 8) > 0
+    problem = with_densities(gemm(4, 8, 6), {"W": mask, "A": 0.5})
+    assert useful_macs(problem) == pytest.approx(4 * mask.sum() * 0.5)
+    both = with_densities(gemm(4, 8, 6), {"W": mask, "A": np.tri(4, 6) > 0})
+    done = (np.tri(4, 6)[:, :, None] * mask[None]).sum()
+    assert useful_macs(both) <= done

@@ -185,3 +185,25 @@ def test_no_uneven_mapping_is_better(seeds: range) -> None:
         problem, arch, ragged = random_question(seed, 120)
         if brute_force.count_uneven(problem, arch, "ragged" if ragged else "perfect", 600) < 600:
             check(problem, arch, ragged, "uneven", seed)
+
+
+def test_gated_words_take_bits_by_the_tile() -> None:
+    """What a memory gates costs no energy, and so no bits that its tile decides: these were charged once, and a mapping
+    taken as proven that costs more than the best one."""
+    fields: dict[str, object] = {
+        "size_bits": 1600,
+        "keeps": MAY,
+        "read_energy_pj": 3.0,
+        "write_energy_pj": 9.0,
+        "formats": {"input": ("runs",), "weight": ("coordinate",)},
+        "gates": {"input": ("weight",), "weight": ("input",)},
+    }
+    coordinates = {"input": ("coordinate",), "weight": ("coordinate",)}
+    outer = memory(
+        "DRAM", shared_bits_per_cycle=64.0, read_energy_pj=9.0, write_energy_pj=3.0, halo="none", formats=coordinates
+    )
+    levels = (outer, memory("L1", halo="none", **fields))
+    arch = Architecture(
+        name="gating", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=levels, mac=Mac(energy_pj=0.5)
+    )
+    check(with_densities(problem_of(3, 3, 4), {"I": 0.5, "W": 0.25}), arch, False, "even", 0)

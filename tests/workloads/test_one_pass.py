@@ -1,4 +1,4 @@
-"""Attention in one pass, made of one in two: it computes the same, for all sizes of blocks."""
+"""Forms of attention, made of the one in two passes: they compute the same, for all sizes of blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.ir import Cascade, FusedMapping, Loop, Node, ProblemError, Tree
 from tilewright.mapper.emit import emit_tree
 from tilewright.workloads import cascade, cascade_of, resolve_cascade
-from tilewright.workloads.one_pass import attentions, in_one_pass
+from tilewright.workloads.attention import attentions
+from tilewright.workloads.one_pass import in_one_pass
+from tilewright.workloads.softmax_forms import in_any_way
 
 LINES = [
     "S[b,m,n] += Q[m,b,e] * K[n,b,e]",
@@ -46,15 +48,17 @@ def direct(whole: Cascade, operands: dict[str, np.ndarray]) -> np.ndarray:
     return result
 
 
-def test_all_sizes_of_blocks_compute_the_same() -> None:
-    whole = cascade(LINES, SIZES)
-    (one,) = attentions(whole)
+FORMS = ["two passes", "two passes, divided last", "one pass, 1 at a time", "one pass, 2 at a time"]
+
+
+def test_all_forms_compute_the_same() -> None:
+    whole = in_any_way(cascade(LINES, SIZES))
     rng = np.random.default_rng(3)
     operands = {name: rng.random(shape) for name, shape in {"Q": (3, 2, 2), "K": (4, 2, 2), "V": (4, 2, 2)}.items()}
-    expected = direct(whole, operands)
-    forms = in_one_pass(whole, one)
-    assert [form.form for form in forms] == ["one pass, 1 at a time", "one pass, 2 at a time"]
-    for size, form in zip((1, 2), forms, strict=True):
+    assert [form.form for form in whole.forms] == FORMS
+    expected = direct(whole.forms[0], operands)
+    assert direct(whole.forms[1], operands) == pytest.approx(expected, rel=1e-12)
+    for size, form in zip((1, 2), whole.forms[2:], strict=True):
         cut = {name: operands[name].reshape(4 // size, size, 2, 2) for name in ("K", "V")}
         assert direct(form, operands | cut) == pytest.approx(expected, rel=1e-12)
 
@@ -62,9 +66,17 @@ def test_all_sizes_of_blocks_compute_the_same() -> None:
 def test_keys_that_others_see_whole_stay_one_rank() -> None:
     whole = cascade(["K[n,b,e] = X[n,b,e]", *LINES], SIZES)
     (one,) = attentions(whole)
-    scores = in_one_pass(whole, one)[1].operation("S").problem
+    scores = in_one_pass(whole, one, 2).operation("S").problem
     assert scores.tensor("K").ranks[0] == (("I", 2), ("J", 1))
     assert scores.tensor("S").ranks[2:] == ((("I", 1),), (("J", 1),))
+
+
+def test_several_softmaxes_are_computed_in_the_same_way() -> None:
+    second = ["T[b,m,n] += O[m,b,f] * H[n,b,f]", "M[b,m] max= T[b,m,n]", "E[b,m,n] = exp(T[b,m,n] - M[b,m])"]
+    second += ["G[b,m] += E[b,m,n]", "Z[b,m,n] = E[b,m,n] / G[b,m]", "X[m,b,f] += Z[b,m,n] * W[n,b,f]"]
+    whole = in_any_way(cascade([*LINES, *second], SIZES))
+    assert [form.form for form in whole.forms] == FORMS
+    assert [len(form.operations) for form in whole.forms] == [12, 12, 20, 20]
 
 
 @pytest.mark.parametrize(
@@ -83,14 +95,18 @@ def test_what_is_no_softmax_between_products(line: int, other: str) -> None:
     assert list(attentions(cascade(lines, {letter: SIZES[letter] for letter in letters}))) == []
 
 
-def test_layers_of_a_network_in_one_pass() -> None:
-    two = cascade_of("gpt2_small", "qk+softmax+av")
-    one = cascade_of("gpt2_small", "qk+softmax+av", softmax="one-pass")
-    either = cascade_of("gpt2_small", "qk+softmax+av", softmax="any")
-    assert [len(whole.forms) for whole in (two, one, either)] == [1, 10, 11]
-    assert either.forms[0].operations == two.operations
-    assert either.others == one.forms
-    assert resolve_cascade("gpt2_small:qk+softmax.any+av") == either
-    assert resolve_cascade("gpt2_small:qk+softmax.one-pass+av") == one
-    with pytest.raises(ProblemError, match="0 softmaxes stand between two products"):
-        resolve_cascade("gpt2_small:qk+softmax.any")
+def test_layers_of_a_network() -> None:
+    whole = cascade_of("gpt2_small", "qk+softmax+av")
+    two, last, one = (
+        cascade_of("gpt2_small", "qk+softmax+av", softmax=softmax)
+        for softmax in ("two-pass", "divided-last", "one-pass")
+    )
+    assert [len(each.forms) for each in (whole, two, last, one)] == [12, 1, 1, 10]
+    assert whole.forms[0].operations == two.operations
+    assert whole.others == (last, *one.forms)
+    assert len(cascade_of("gpt2_small", "q_proj..av").forms) == 12
+    assert len(cascade_of("gpt2_small", "qk+softmax").forms) == 1
+    for choice, expected in {"any": whole, "two-pass": two, "divided-last": last, "one-pass": one}.items():
+        assert resolve_cascade(f"gpt2_small:qk+softmax.{choice}+av") == expected
+    with pytest.raises(ProblemError, match="no softmax stands between two products"):
+        resolve_cascade("gpt2_small:qk+softmax.one-pass")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     Index = np.ndarray[Any, np.dtype[np.int64]]
+    Factors = np.ndarray[Any, np.dtype[np.float64]]
 
 WORD = "X"
 """What the expression of a finish calls the word."""
@@ -100,20 +101,26 @@ class ApartOperation:
     """What is done between groups, in the outermost memory, and is no operation that a mapping has.
 
     how         "move": each word of the output is one word of one of the tensors, or `fill`; "words": the expression of
-                one word of each; "sum", "mean", "max": over what is taken of the only one
+                one word of each; "sum", "mean", "max": over what is taken of the only one; "weighted": the sum of that,
+                each word times its factors of all axes; "gather": rows of the first along `axis`, those that the words
+                of the second name, in place of that axis
     shape       of the output
     reads       what it is made of
     expression  of the names of `reads`
     fill        what is nowhere else
     scale       the result is multiplied with it
+    factors     for each axis, a factor for each position and all that is taken for it
+    axis        along which rows are gathered
     """
 
-    how: Literal["move", "words", "sum", "mean", "max"]
+    how: Literal["move", "words", "sum", "mean", "max", "weighted", "gather"]
     shape: tuple[int, ...]
     reads: tuple[ApartRead, ...]
     expression: Expression | None = None
     fill: float = 0.0
     scale: float = 1.0
+    factors: tuple[Factors, ...] = ()
+    axis: int = 0
 
 
 @dataclass(frozen=True)

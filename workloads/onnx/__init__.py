@@ -8,6 +8,7 @@ edges.py         which layer reads which, for cascades
 views.py         how the words of a tensor lie in what a node makes
 between_nodes.py what nodes that do not multiply are as operations
 apart.py         what is done between groups: moves of data, tensors that are broadcast, reductions
+resized.py       sums of neighbours in images that are made larger or smaller
 words.py         what is done word by word, as expressions
 quantized.py     the same, of quantized words
 values.py        stored parameters

@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...ir import Expression, Operand, ProblemError
 from ..graph.meaning import Apart, ApartOperation, ApartRead
 from .convolutions import auto_pad_of, pads_of
 from .nodes import OnnxNode, OnnxValue
+from .resized import is_weighted, taps
 from .values import StoredModel
 from .words import WORDS, word_of
 
@@ -31,9 +32,12 @@ _RENAMED = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
 _MOVING = frozenset(
     (
         *("Concat", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Resize"),
-        *("Slice", "SpaceToDepth", "Split", "Tile", "Transpose", "Upsample", *_RENAMED),
+        *("ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Tile", "Transpose", "Trilu", "Upsample"),
+        *("Where", *_RENAMED),
     )
 )
+_MOVED = {"Where": (1, 2), "ScatterElements": (0, 2), "ScatterND": (0, 2)}
+"""Inputs whose words an operator moves, where it is not the first alone; all of Concat's."""
 _REDUCING = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceSum": "sum"}
 _POOLING = {"AveragePool": "mean", "MaxPool": "max", "GlobalAveragePool": "mean", "GlobalMaxPool": "max"}
 
@@ -83,6 +87,15 @@ def apart_of(
     """
     if node.domain or len(node.outputs) <= number or node.outputs[number].shape is None:
         raise ProblemError("there is no program for this operator", where=node.where)
+    if is_weighted(node) and lies[0] is not None:
+        if singles:
+            message = "a quantized model has no program for this mode: its sums are not rounded as words are"
+            raise ProblemError(message, where=node.where)
+        _check_stored(node, lies, (0,))
+        first = lies[0]
+        return lambda: _weighted(node, first, stored)
+    if node.op == "Gather" and _chosen(lies) is not None:
+        return lambda: _gathered(node, lies)
     if node.op in _MOVING:
         _check_moving(node, lies)
         return lambda: _moved(node, lies, number, stored)
@@ -101,17 +114,60 @@ def apart_of(
 
 
 def _check_moving(node: OnnxNode, lies: Sequence[Lies | None]) -> None:
-    moved = lies if node.op == "Concat" else lies[:1]
-    rest = lies[len(moved) :]
-    if any(one is None for one in moved):
+    moved = _moved_inputs(node)
+    if any(lies[position] is None for position in moved):
         raise ProblemError("what it reads is not known", where=node.where)
-    if node.op in _RENAMED:
-        return
-    for value, how in zip(node.inputs[len(moved) :], rest, strict=True):
-        if value is not None and not value.constant and (how is None or how.source is not None):
+    if str(node.attributes.get("reduction", "none")) not in ("none", "b'none'"):
+        raise ProblemError("there is no program for a reduction of what is scattered", where=node.where)
+    if node.op not in _RENAMED:
+        _check_stored(node, lies, moved)
+
+
+def _moved_inputs(node: OnnxNode) -> Sequence[int]:
+    return range(len(node.inputs)) if node.op == "Concat" else _MOVED.get(node.op, (0,))
+
+
+def _check_stored(node: OnnxNode, lies: Sequence[Lies | None], moved: Sequence[int]) -> None:
+    """All inputs but these are parameters, so that which words are taken is known."""
+    for position, (value, how) in enumerate(zip(node.inputs, lies, strict=True)):
+        if (
+            position not in moved
+            and value is not None
+            and not value.constant
+            and (how is None or how.source is not None)
+        ):
             raise ProblemError(f"which words it takes depends on {value.name}, which is no parameter", where=node.where)
-    if node.op in ("Resize", "Upsample") and node.attributes.get("mode", "nearest") not in ("nearest", b"nearest"):
-        raise ProblemError("there is no program for this mode, only for 'nearest'", where=node.where)
+
+
+def _chosen(lies: Sequence[Lies | None]) -> Lies | None:
+    """What says at run time which rows are taken; None where parameters say it."""
+    return lies[1] if len(lies) == 2 and lies[0] is not None and lies[1] is not None and lies[1].source else None
+
+
+def _gathered(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
+    """Rows that are named by words: an embedding."""
+    reads = [_whole(f"A{position}", one) for position, one in enumerate(lies) if one is not None]
+    rank = len(reads[0].extents)
+    axis = node.integer("axis", 0, -rank) % rank
+    return ApartOperation("gather", node.output.shape or (), tuple(reads), axis=axis)
+
+
+def _whole(name: str, lies: Lies) -> ApartRead:
+    """A tensor with all its words."""
+    import numpy as np
+
+    value = None if lies.source is not None else lies.value.name
+    shape = tuple(len(each) for each in lies.offsets)
+    positions = tuple(np.arange(n) for n in shape)
+    return ApartRead(name, lies.source, value, shape, positions, tuple(each.reshape(-1, 1) for each in lies.offsets))
+
+
+def _weighted(node: OnnxNode, lies: Lies, stored: StoredModel) -> ApartOperation:
+    """Sums of neighbours."""
+    shape = node.output.shape or ()
+    neighbours = taps(node, [len(each) for each in lies.offsets], shape, stored)
+    offsets = [along[index] for along, (index, _) in zip(lies.offsets, neighbours, strict=True)]
+    return replace(_over("weighted", lies, offsets), factors=tuple(factors for _, factors in neighbours))
 
 
 def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel) -> ApartOperation:
@@ -119,7 +175,8 @@ def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: Sto
 
     shape = node.outputs[number].shape
     assert shape is not None
-    tensors = [one for one in (lies if node.op == "Concat" else lies[:1]) if one is not None]
+    inputs = _moved_inputs(node)
+    tensors = [one for one in map(lies.__getitem__, inputs) if one is not None]
     ends = list(itertools.accumulate((math.prod(one.value.shape or ()) for one in tensors), initial=1))
     # Words are numbered from 1, tensor after tensor: 0 is what is nowhere.
     numbered = [
@@ -131,7 +188,7 @@ def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: Sto
     elif node.op in _RENAMED:
         result = numbered[0].reshape(shape)
     else:
-        given = {node.input(0).name: numbered[0]}
+        given = {node.input(position).name: one for position, one in zip(inputs, numbered, strict=True)}
         if node.op == "Pad":
             fill = _fill(node, stored)
             given |= {node.input(2).name: np.array(0, np.int64)} if node.has(2) else {}
@@ -142,7 +199,7 @@ def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: Sto
         here = (result >= low) & (result < high)
         if here.any():
             index = np.where(here, one.index.ravel()[np.where(here, result - low, 0)], -1)
-            reads.append(_read(f"A{position}", one, index, node))
+            reads.append(_read(f"A{inputs[position]}", one, index, node))
     return ApartOperation("move", shape, tuple(reads), fill=fill)
 
 

@@ -119,9 +119,7 @@ class BranchTable:
             whole = math.prod(tile[d] for d in passing.dims)
             columns += passing.per_word[:, None] * (passing.words.take(entry) / whole)
         columns *= math.prod(tile) / self.points
-        if self.timed:
-            return Choices(sheet, sheet.bits.take(entry), columns, entry)
-        steps = lower_steps(columns[0])
+        steps = not_led(columns) if self.timed else lower_steps(columns[0])
         return Choices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
 
     def _sheet(self, homes: Sources) -> Sheet:
@@ -254,6 +252,18 @@ def lower_steps(values: Floats) -> Ints:
     lower = np.ones(len(least), dtype=bool)
     np.less(least[1:], least[:-1], out=lower[1:])
     return np.flatnonzero(lower)
+
+
+def not_led(columns: Floats) -> Ints:
+    """Where no leader is as low in every column: the lowest in one of them of all until there."""
+    left = np.arange(columns.shape[1])
+    for column in range(len(columns)):
+        steps = lower_steps(columns[column].take(left))
+        if len(steps) < len(left):
+            leader = np.repeat(left.take(steps), np.diff(steps, append=len(left)))
+            behind = (columns.take(left, 1) >= columns.take(leader, 1)).all(axis=0)
+            left = left[~behind | (left == leader)]
+    return left
 
 
 def _together(passing: list[_Passing]) -> tuple[_Passing, ...]:

@@ -17,7 +17,7 @@ from ...space import Space
 from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED
-from ..weights import Weights
+from ..weights import OpenRegion, Weights
 from .branches import BranchTable, Choices, Sources, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
@@ -71,6 +71,11 @@ class TableBranches:
         self.machine = TableMachine(self.arch)
         self._leakage = self.arch.total_leakage_pj_per_cycle
 
+    @property
+    def knows_all(self) -> bool:
+        """Tables do."""
+        return True
+
     # ---- answers -------------------------------------------------------------------------------------------
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
@@ -107,16 +112,16 @@ class TableBranches:
         np.less(bits[:-1], bits[1:], out=last[:-1])
         return StepFunction(bits[last], energy.take(steps[last]))
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings below a cutoff of which no other one has as little energy and latency, from the least energy on."""
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """Mappings in a region of which no other one has as little energy and latency, from the least energy on."""
         asked = self._ask(question, timed=True)
         fitting = self._fitting(asked.choices, question)
         latency = self._latency(asked.choices.columns[:, :fitting], question)
         energy = asked.choices.columns[0, :fitting] + self._leakage * latency
-        light = np.flatnonzero(weights.energy * energy + weights.latency * latency < cutoff)
-        energy, latency = energy[light], latency[light]
-        found = fronts(np.zeros(len(light), dtype=np.int64), np.array([energy, latency]))
-        return [self._mapping(asked, question, at) for at in light[found[np.argsort(energy[found])]].tolist()]
+        within = np.flatnonzero(region.of_each(energy, latency) < 1)
+        energy, latency = energy[within], latency[within]
+        found = fronts(np.zeros(len(within), dtype=np.int64), np.array([energy, latency]))
+        return [self._mapping(asked, question, at) for at in within[found[np.argsort(energy[found])]].tolist()]
 
     # ---- figures -------------------------------------------------------------------------------------------
 

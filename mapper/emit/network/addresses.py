@@ -8,11 +8,11 @@ there are zeros around a tile that the plan does not count), the buffers of that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....arch import Architecture
-from ....ir import Cascade, MemoryPlanError, Place
+from ....ir import MemoryPlanError, Place
 from ...means import Means
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 from ...segmentation import Segment, planned_places
@@ -40,21 +40,40 @@ class Addresses:
     is_planned: bool
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A part of an arena that is others' while a group works."""
+
+    offset: int
+    words: int
+
+    @property
+    def end(self) -> int:
+        """Elements up to its last one."""
+        return self.offset + self.words
+
+
 def group_addresses(
-    segment: Segment, arch: Architecture, body: tuple[Statement, ...], places: Mapping[Array, Place]
+    segment: Segment,
+    arch: Architecture,
+    bits: int,
+    body: tuple[Statement, ...],
+    places: Mapping[Array, Place],
+    taken: Mapping[ArenaKey, Sequence[Taken]],
 ) -> dict[ArenaKey, Addresses]:
     """Addresses of all buffers of a group's program, by arena; those in the outermost memory too.
 
+    bits    of the narrowest word of the network: what an element stands for
     body    of the program
     places  of its buffers in the tree
+    taken   what stays in arenas while the group works
     """
     assert segment.answer is not None
     cost = segment.answer.cost
-    bits = _narrowest(segment.answer.mapping.cascade, arch)
     planned: dict[Place, list[tuple[ArenaKey, int]]] = {}
     for arena in segment.arenas:
         for place, name in planned_places(cost, arch, arena).items():
-            offset = -(-arena.plan.offsets[name][0] * 8 // bits)
+            offset = in_elements(arena.plan.offsets[name][0], bits)
             planned.setdefault(place, []).append(((arena.memory, arena.roles), offset))
     arenas: dict[ArenaKey, dict[Array, LiveBuffer]] = {}
     offsets: dict[Array, int] = {}
@@ -64,26 +83,38 @@ def group_addresses(
         arenas.setdefault(key, {})[array] = buffer
         if len(found) == 1:  # a tile that lies in two parts, one after the other, is given one address of its own
             offsets[array] = found[0][1]
-    return {key: _addresses(buffers, offsets) for key, buffers in arenas.items()}
+    return {key: _addresses(buffers, offsets, taken.get(key, ())) for key, buffers in arenas.items()}
 
 
-def _narrowest(cascade: Cascade, arch: Architecture) -> int:
-    """Bits of the narrowest word: what an element stands for."""
-    return min(arch.width_bits(tensor) for operation in cascade for tensor in operation.problem.tensors)
+def in_elements(offset: int, bits: int) -> int:
+    """Where a tile begins that lies at some byte, in elements of so many bits."""
+    return -(-offset * 8 // bits)
 
 
-def _addresses(buffers: Mapping[Array, LiveBuffer], offsets: Mapping[Array, int]) -> Addresses:
-    """The planned addresses where they hold for these buffers, others where they do not."""
+def narrowest_bits(segments: Iterable[Segment], arch: Architecture) -> int:
+    """Bits of the narrowest word of a network: what an element stands for in all of its arenas."""
+    cascades = [segment.answer.mapping.cascade for segment in segments if segment.answer is not None]
+    tensors = (tensor for cascade in cascades for operation in cascade for tensor in operation.problem.tensors)
+    return min((arch.width_bits(tensor) for tensor in tensors), default=arch.word_bits)
+
+
+def _addresses(buffers: Mapping[Array, LiveBuffer], offsets: Mapping[Array, int], taken: Sequence[Taken]) -> Addresses:
+    """The planned addresses where they hold for these buffers, others, behind what stays, where they do not."""
     wanted = BufferSet(tuple(buffers.values()))
     if buffers.keys() <= offsets.keys():
-        plan = MemoryPlan(wanted, {buffer.name: (offsets[array],) for array, buffer in buffers.items()}, (), 0)
+        whole = max((buffer.upper for buffer in buffers.values()), default=1)
+        others = [LiveBuffer(f"stays {i}", 0, whole, one.words) for i, one in enumerate(taken)]
+        placed = {buffer.name: (offsets[array],) for array, buffer in buffers.items()}
+        placed |= {buffer.name: (one.offset,) for buffer, one in zip(others, taken, strict=True)}
+        plan = MemoryPlan(BufferSet((*wanted.buffers, *others)), placed, (), 0)
         try:
             plan.check()
             return Addresses({array: offsets[array] for array in buffers}, plan.height, is_planned=True)
         except MemoryPlanError:
             pass
-    plan = plan_elements(wanted)
-    return Addresses({array: plan.offsets[b.name][0] for array, b in buffers.items()}, plan.height, is_planned=False)
+    plan, first = plan_elements(wanted), max((one.end for one in taken), default=0)
+    found = {array: (first + plan.offsets[b.name][0]) for array, b in buffers.items()}
+    return Addresses(found, first + plan.height, is_planned=False)
 
 
 def plan_elements(buffers: BufferSet) -> MemoryPlan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from ....workloads.graph import (
     cascade_tensors,
 )
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
-from ...segmentation import NetworkAnswer, Segment
+from ...segmentation import NetworkAnswer, Segment, StayingTensor
 from ..lifetimes import tightened
-from ..loop_program import TensorFinish
+from ..loop_program import Statement, TensorFinish
 from ..passing import without_passing
 from ..tree_lowering import lower_tree, margins_of
-from .addresses import group_addresses, plan_elements
+from ..tree_scalar_program import TreeProgram, WholeLying
+from .addresses import ArenaKey, Taken, group_addresses, in_elements, narrowest_bits, plan_elements
 from .finishes import placed_finish
 from .program import (
     LINE,
@@ -35,6 +36,7 @@ from .program import (
     GroupProgram,
     NetworkProgram,
     Reading,
+    Staying,
     Step,
     StoredWords,
     Weight,
@@ -54,6 +56,14 @@ def network_program(answer: NetworkAnswer) -> NetworkProgram:
     return _Assembly(answer).program()
 
 
+@dataclass(frozen=True)
+class _LoweredTree:
+    """The program of a group, and its body with buffers that begin as late as they can."""
+
+    tree: TreeProgram
+    body: tuple[Statement, ...]
+
+
 class _Assembly:
     """One use for one network."""
 
@@ -62,11 +72,15 @@ class _Assembly:
         self.graph: NetworkGraph = answer.question.graph
         self.words: dict[str, int] = {}
         self.weights: list[Weight] = []
+        self.trees: dict[object, _LoweredTree] = {}
         self.programs: dict[object, GroupProgram] = {}
         self.meaning = self.graph.meaning
+        self.bits = narrowest_bits(answer.segments, self.arch)
+        self.staying: dict[str, Staying] = {}
 
     def program(self) -> NetworkProgram:
         self._check_known()
+        self.staying = {one.name: self._staying(one) for one in self.answer.staying}
         calls = list(self._steps())
         made = {key for call in calls for key in made_by(call)}
         read = dict.fromkeys(key for call in calls for key in _read_by(call))
@@ -83,7 +97,8 @@ class _Assembly:
             self.words,
             tuple(self.weights),
             tuple(calls),
-            self._plan(calls, {*inputs, *outputs}),
+            self._plan(calls, {*inputs, *outputs, *self.staying}),
+            self.staying,
             self.meaning.values if self.meaning is not None else None,
         )
 
@@ -106,6 +121,15 @@ class _Assembly:
             message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
             hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
             raise MappingError(message, where=self.graph.network, hint=hint)
+
+    def _staying(self, one: StayingTensor) -> Staying:
+        """A tensor that stays, at its planned address."""
+        shape, buffer = self.graph.shape(one.name), one.buffers[0]
+        arenas = (arena for arena in self.answer.segments[one.first].arenas if arena.memory == one.memory)
+        arena = next(arena for arena in arenas if buffer in arena.plan.offsets)
+        assert shape is not None
+        offset = in_elements(arena.plan.offsets[buffer][0], self.bits)
+        return Staying((arena.memory, arena.roles), offset, math.prod(shape), one.first, one.last)
 
     def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
         return [self.graph.by_name[name] for name in names]
@@ -168,14 +192,24 @@ class _Assembly:
             elif name in tensors:
                 tensor = tensors[name]
                 self._see(tensor.key, tensor.made)
-                inputs.append(replace(_reading(tensor, cascade, name), key=keys[name]))
+                reading = _reading(tensor, cascade, name)
+                inputs.append(replace(reading, key=keys[name], stays=tensor.key in self.staying))
             else:
                 weight = self._weight(cascade, name, segment, parameters[name])
                 keys[name] = weight.name
                 inputs.append(weight)
         finished = {name: self._finished(keys[name], segment, cascade.extents(name)) for name in cascade.producers}
         known = {name: found for name, found in finished.items() if found is not None}
-        program = self._group(number, segment, {name: found.finish for name, found in known.items()})
+        on_chip = {
+            name: one.on_chip
+            for name, one in zip(_given(cascade), inputs, strict=True)
+            if isinstance(one, Reading) and one.stays
+        }
+        for name in cascade.producers:
+            if keys[name] in self.staying:
+                extents = cascade.extents(name)
+                on_chip[name] = WholeLying(extents, (0,) * len(extents))
+        program = self._group(number, segment, {name: found.finish for name, found in known.items()}, on_chip)
         outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
         return GroupCall(
             number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
@@ -238,21 +272,44 @@ class _Assembly:
         ]
         return Finished(placed, tuple(weights))
 
-    def _group(self, number: int, segment: Segment, finishes: Mapping[str, TensorFinish]) -> GroupProgram:
-        """The program of a group, or of one before it that is alike and does the same with words."""
+    def _group(
+        self, number: int, segment: Segment, finishes: Mapping[str, TensorFinish], on_chip: Mapping[str, WholeLying]
+    ) -> GroupProgram:
+        """The program of a group, or of one before it that is alike, does the same with words, and has its tiles at the
+        same addresses."""
         assert segment.answer is not None
-        kind = segment.alike, tuple(finishes.get(name) for name in segment.answer.mapping.cascade.producers)
-        if kind not in self.programs:
-            try:
-                tree = lower_tree(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes)
-            except MappingError as error:
-                where = f"{self.graph.network}: {' + '.join(segment.names)}"
-                hint = "compile it with --fuse whole: groups then have no shared loops"
-                raise MappingError(error.message, where=where, hint=hint) from None
-            body = tightened(without_passing(tree.body))
-            addresses = group_addresses(segment, self.arch, body, tree.places)
-            self.programs[kind] = GroupProgram(number + 1, segment, self.arch, finishes, tree, body, addresses)
-        return self.programs[kind]
+        producers = segment.answer.mapping.cascade.producers
+        kind = segment.alike, tuple(finishes.get(name) for name in producers), tuple(on_chip.items())
+        if kind not in self.trees:
+            self.trees[kind] = self._lowered(segment, finishes, on_chip)
+        lowered, taken = self.trees[kind], self._taken(number)
+        addresses = group_addresses(segment, self.arch, self.bits, lowered.body, lowered.tree.places, taken)
+        at = tuple((key, tuple(one.offsets.items()), one.is_planned) for key, one in addresses.items())
+        if (kind, at) not in self.programs:
+            self.programs[kind, at] = GroupProgram(
+                number + 1, segment, self.arch, finishes, lowered.tree, lowered.body, addresses
+            )
+        return self.programs[kind, at]
+
+    def _lowered(
+        self, segment: Segment, finishes: Mapping[str, TensorFinish], on_chip: Mapping[str, WholeLying]
+    ) -> _LoweredTree:
+        assert segment.answer is not None
+        try:
+            tree = lower_tree(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=on_chip)
+        except MappingError as error:
+            where = f"{self.graph.network}: {' + '.join(segment.names)}"
+            hint = "compile it with --fuse whole: groups then have no shared loops"
+            raise MappingError(error.message, where=where, hint=hint) from None
+        return _LoweredTree(tree, tightened(without_passing(tree.body)))
+
+    def _taken(self, number: int) -> dict[ArenaKey, list[Taken]]:
+        """What lies in each arena while a group works."""
+        found: dict[ArenaKey, list[Taken]] = {}
+        for one in self.staying.values():
+            if one.first <= number <= one.last:
+                found.setdefault(one.arena, []).append(Taken(one.offset, one.words))
+        return found
 
     def _plan(self, calls: Sequence[Step], given: set[str]) -> MemoryPlan:
         """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a group."""
@@ -265,7 +322,7 @@ class _Assembly:
             if isinstance(call, ApartCall):
                 continue
             for reading in _readings(call):
-                if not reading.is_as_made:
+                if not reading.is_read_in_place:
                     name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
                     buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
             size = scratch_height(call.program, self.arch)
@@ -275,6 +332,11 @@ class _Assembly:
             if key not in given:
                 buffers.append(LiveBuffer(key, moment, end.get(key, moment + 1), self.words[key], LINE))
         return plan_elements(BufferSet(tuple(buffers)))
+
+
+def _given(cascade: Cascade) -> list[str]:
+    """Tensors that come from outside, in the order of a group's inputs."""
+    return [name for name in cascade.tensors if name not in cascade.producers]
 
 
 def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:

@@ -21,7 +21,7 @@ def apart_function(function: str, operation: ApartOperation) -> Iterator[str]:
     given = [f"const element *restrict {read.name}" for read in operation.reads]
     shape = " x ".join(map(str, operation.shape)) or "1"
     yield from c_comment(f"{shape}, {operation.how}")
-    yield f"static void {function}({', '.join([*given, 'element *restrict to'])})"
+    yield f"static APART void {function}({', '.join([*given, 'element *restrict to'])})"
     yield "{"
     words = math.prod(operation.shape)
     if operation.how == "move":
@@ -34,6 +34,8 @@ def apart_function(function: str, operation: ApartOperation) -> Iterator[str]:
         assert operation.expression is not None
         names = {read.name: f"{read.name}[{{{read.name}}}]" for read in operation.reads}
         yield from _nest(operation.reads, f"to[{{to}}] = {point_text(operation.expression, names)};")
+    elif operation.how == "gather":
+        yield from _gather(operation)
     else:
         yield from _reduction(operation)
     yield "}"
@@ -97,11 +99,56 @@ def _sum(terms: Sequence[str]) -> str:
     return " + ".join(term for term in terms if term) or "0"
 
 
+def _gather(operation: ApartOperation) -> Iterator[str]:
+    """Loops over the words that name rows, and over all that lies in a row, before its axis and behind it."""
+    rows, chosen = operation.reads
+    yield from _tables((rows,))
+    yield from _tables((chosen,))
+    axis, count = operation.axis, rows.extents[operation.axis]
+    indices = [f"i{k}" for k in range(len(rows.extents))]
+    named = [f"j{k}" for k in range(len(chosen.extents))]
+    loops = [
+        *zip(indices[:axis], rows.extents[:axis], strict=True),
+        *zip(named, chosen.extents, strict=True),
+        *zip(indices[axis + 1 :], rows.extents[axis + 1 :], strict=True),
+    ]
+    indent, out = "    ", []
+    for place, (index, extent) in enumerate(loops):
+        yield f"{indent}for (int64_t {index} = 0; {index} < {extent}; {index}++) {{"
+        indent += "    "
+        out.append(_times(index, math.prod(operation.shape[place + 1 :])))
+    word = _sum([_along(each[:, 0], f"A1_{k}", f"j{k}") for k, each in enumerate(chosen.offsets)])
+    yield f"{indent}int64_t i{axis} = (int64_t)A1[{word}];"
+    yield f"{indent}i{axis} += i{axis} < 0 ? {count} : 0;"
+    yield f"{indent}i{axis} = i{axis} < 0 ? 0 : i{axis} < {count} ? i{axis} : {count - 1};"
+    source = _sum([_along(each[:, 0], f"A0_{k}", f"i{k}") for k, each in enumerate(rows.offsets)])
+    yield f"{indent}to[{_sum(out)}] = A0[{source}];"
+    for _ in loops:
+        indent = indent[4:]
+        yield f"{indent}}}"
+
+
+def _factor_tables(operation: ApartOperation) -> Iterator[str]:
+    """Factors of what is taken, of the axes where they are not all one."""
+    for axis, each in enumerate(operation.factors):
+        if (each != 1).any():
+            numbers = ", ".join(map(repr, each.ravel().tolist()))
+            yield f"    static const double factor{axis}[{each.size}] = {{{numbers}}};"
+
+
+def _factor(operation: ApartOperation) -> str:
+    """What a word that is taken is multiplied with."""
+    axes = [axis for axis, each in enumerate(operation.factors) if (each != 1).any()]
+    names = [f"factor{axis}[i{axis} * {operation.factors[axis].shape[1]} + k{axis}]" for axis in axes]
+    return "".join(f" * (element){name}" for name in names)
+
+
 def _reduction(operation: ApartOperation) -> Iterator[str]:
     """Loops over the output, in them over what is taken for each word."""
     (read,) = operation.reads
     indent, inner = "    ", []
     yield from _tables(operation.reads)
+    yield from _factor_tables(operation)
     checks, places, out = [], [], []
     for axis, each in enumerate(read.offsets):
         size, taken = each.shape
@@ -126,13 +173,13 @@ def _reduction(operation: ApartOperation) -> Iterator[str]:
     if checks:
         yield f"{deep}if ({' || '.join(checks)})"
         yield f"{deep}    continue;"
-    word = f"{read.name}[{_sum(places)}]"
+    word = f"{read.name}[{_sum(places)}]{_factor(operation)}"
     yield f"{deep}found = larger(found, {word});" if operation.how == "max" else f"{deep}found += {word};"
     yield f"{deep}taken++;"
     for _ in inner:
         deep = deep[4:]
         yield f"{deep}}}"
-    result = {"mean": "found / (element)taken", "max": "found", "sum": "found"}[operation.how]
+    result = "found / (element)taken" if operation.how == "mean" else "found"
     scale = f" * {operation.scale!r}" if operation.scale != 1 else ""
     yield f"{indent}(void)taken;"
     yield f"{indent}to[{_sum(out)}] = {result}{scale};"

@@ -39,7 +39,7 @@ def finish_function(function: str, finish: TensorFinish, extents: Sequence[int])
     parameters = {name: names.unique(name) for name, _, _ in finish.parameters}
     index = [names.unique(f"i{axis}") for axis in range(len(extents))]
     given = [f"element *restrict {words}", *(f"const element *restrict {name}" for name in parameters.values())]
-    yield f"static void {function}({', '.join(given)})"
+    yield f"static APART void {function}({', '.join(given)})"
     yield "{"
     indent = "    "
     for name, extent in zip(index, extents, strict=True):

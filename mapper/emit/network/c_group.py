@@ -9,7 +9,7 @@ from ..c_schedule import LARGEST_ON_STACK, plus
 from ..c_text import c_comment
 from ..c_tree import CTree
 from ..loop_program import LEAST_PARALLEL_MACS, Array, Finish, For, Statement
-from ..tree_lowering import buffers_of
+from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram
@@ -64,7 +64,7 @@ class CGroup(CTree):
         given = [f"const element *restrict {self.data[a]}" for a in self.tree.inputs]
         given += [f"element *restrict {self.data[a]}" for a in self.tree.outputs]
         given += [f"const element *restrict {name}" for name in self.parameters.values()]
-        yield f"static void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
+        yield f"static APART void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
         yield "{"
         yield "    (void)arena;"
         yield "    (void)scratch;"

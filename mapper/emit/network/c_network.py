@@ -14,12 +14,12 @@ from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names, c_string
 from ..c_tree_runtime import FUNCTIONS
 from ..loop_program import TensorFinish
-from ..tree_lowering import buffers_of
+from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey
 from .c_apart import apart_function
 from .c_finish import finish_function
 from .c_group import CGroup, threads_of
-from .c_runtime import NETWORK_MAIN, STEP_TIMES
+from .c_runtime import APART, NETWORK_MAIN, STEP_TIMES
 from .exact import exact_magnitude, is_rounded
 from .program import (
     LINE,
@@ -69,7 +69,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     parts = [
         _header_lines(program),
         [_INCLUDES if element == "double" else _INCLUDES.replace("math.h", "tgmath.h"), f"typedef {element} element;"],
-        [LEAST, FUNCTIONS],
+        [LEAST, FUNCTIONS, APART],
         [f"#define STEPS {len(program.steps)}", STEP_TIMES],
         _arena_lines(program, members),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
@@ -115,7 +115,8 @@ def _outermost(program: NetworkProgram) -> str:
 def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Iterator[str]:
     """The struct of all memories, each as large as its plan is high."""
     yield from c_comment("Every memory with what it holds at a moment, at the addresses of plan.json; an element is a")
-    yield from c_comment("word there. The outermost one holds what passes from group to group.")
+    yield from c_comment("word there. The outermost one holds what passes from group to group, but for what stays on")
+    yield from c_comment("chip.")
     shared = _shared(program)
     if any(map(threads_of, program.programs)):
         yield from c_comment(
@@ -162,7 +163,7 @@ def _copied(program: NetworkProgram) -> dict[tuple[tuple[int, ...], ...], str]:
         (one.made, one.before, one.shape)
         for call in program.calls
         for one in call.inputs
-        if isinstance(one, Reading) and not one.is_as_made
+        if isinstance(one, Reading) and not one.is_read_in_place
     )
     return {kind: f"padded{number}" for number, kind in enumerate(kinds)}
 
@@ -171,7 +172,7 @@ def _copy_lines(program: NetworkProgram) -> Iterator[str]:
     for (made, before, extents), function in _copied(program).items():
         shape, wide = (" x ".join(map(str, each)) or "1" for each in (made, extents))
         yield from c_comment(f"{shape} as {wide}, with zeros around and without what is not read")
-        yield f"static void {function}(const element *restrict from, element *restrict to)"
+        yield f"static APART void {function}(const element *restrict from, element *restrict to)"
         yield "{"
         yield f"    for (int64_t at = 0; at < {math.prod(extents)}; at++)"
         yield "        to[at] = 0;"
@@ -231,7 +232,7 @@ def _apart_calls(program: NetworkProgram, call: ApartCall, place: Callable[[str]
 
 
 def _run_lines(program: NetworkProgram) -> Iterator[str]:
-    memory, copies = _outermost(program), _copied(program)
+    memory, members, copies = _outermost(program), _members(program), _copied(program)
     yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
     yield "{"
     yield "    (void)weights;"
@@ -241,6 +242,8 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             return f"inputs[{program.inputs.index(key)}]"
         if key in program.outputs:
             return f"outputs[{program.outputs.index(key)}]"
+        if key in program.staying:
+            return f"arena->{members[program.staying[key].arena]} + {program.staying[key].offset}"
         return f"arena->{memory} + {program.offset(key)}"
 
     yield "    BEGIN(0);"
@@ -255,7 +258,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         for one in call.inputs:
             if isinstance(one, Weight):
                 given.append(f"weights + {one.offset}")
-            elif one.is_as_made:
+            elif one.is_read_in_place:
                 given.append(place(one.key))
             else:
                 there = f"arena->{memory} + {program.offset(padded_buffer(call.number, one.key))}"
@@ -349,6 +352,8 @@ def _constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     yield f"static const char *const STEP_NAMES[STEPS] = {{{', '.join(map(_step_name, program.steps))}}};"
     yield "#endif"
     yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
+    yield "/* Of inputs that are indices: how many rows there are. */"
+    yield f"static const int64_t ROWS_NAMED[INPUTS] = {{{numbers(list(program.rows_named))}}};"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"
     yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(made.index(key)) for key in program.outputs)}}};"
     yield f"static const char *const NAMES[OUTPUTS] = {{{', '.join(c_string(key) for key in program.outputs)}}};"

@@ -1,5 +1,16 @@
 """C99 source text that all emitted programs of networks have in common, besides that of `emit/c_runtime.py`."""
 
+APART = """
+/* Functions whose pointers are `restrict` stay functions. Where gcc 12 makes them part of run(), all these pointers are
+   addresses in one arena; vectors of words that it gathers through several of them are taken for words of the first
+   one alone, and stores through the others are lost. */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+"""
+
 STEP_TIMES = """
 /* With -DTIMES, main says how long each step takes: a group, or what is done between two. Not for several threads. */
 #ifdef TIMES
@@ -29,6 +40,12 @@ static element random_element(uint64_t *state)
     if (EXACT)
         return (element)((int64_t)((*state >> 33) % (2 * LARGEST + 1)) - LARGEST);
     return ((element)((*state >> 33) % 2001) - 1000) / 1000;
+}
+
+static element random_index(uint64_t *state, int64_t rows)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (element)((*state >> 33) % (uint64_t)rows);
 }
 
 static int larger_by(double found, double bound)
@@ -170,7 +187,7 @@ static int beside_plain_loops(uint64_t state, long runs, element *inputs[], elem
     int failed = 0;
     for (int input = 0; input < INPUTS; input++)
         for (int64_t i = 0; i < INPUT_ELEMENTS[input]; i++)
-            inputs[input][i] = random_element(&state);
+            inputs[input][i] = ROWS_NAMED[input] ? random_index(&state, ROWS_NAMED[input]) : random_element(&state);
     double begun = seconds();
     direct((const element *const *)inputs, weights, made);
     const double plain = seconds() - begun;

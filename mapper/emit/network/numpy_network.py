@@ -57,6 +57,10 @@ def check(weights: np.ndarray, seed: int = 0) -> tuple[list[str], list[tuple[str
         inputs = [rng.integers(-LARGEST, LARGEST + 1, words).astype(float) for words in INPUTS.values()]
     else:
         inputs = [rng.uniform(-1, 1, words) for words in INPUTS.values()]
+    inputs = [
+        rng.integers(0, rows, words.size).astype(float) if rows else words
+        for words, rows in zip(inputs, ROWS_NAMED, strict=True)
+    ]
     with np.errstate(all="ignore"):  # beyond ragged edges anything may come out, and counts nothing
         outputs, moved = run(inputs, weights)
         expected, _ = execute(inputs, weights, by_tree=False)
@@ -131,6 +135,8 @@ def _constant_lines(program: NetworkProgram, weights_file: str) -> Iterator[str]
     for name, keys in (("INPUTS", program.inputs), ("OUTPUTS", program.outputs)):
         spelled = ", ".join(f"{quoted(key)}: {program.words[key]}" for key in keys)
         yield f"{name}: dict[str, int] = {{{spelled}}}"
+    yield from comment("Of inputs that are indices: how many rows there are.")
+    yield f"ROWS_NAMED = {program.rows_named}"
     yield f"WEIGHTS = {sum(weight.words for weight in program.weights)}"
     yield f"WEIGHTS_FILE = {quoted(weights_file)}"
     yield from comment("The largest magnitude of inputs with which all results are exact; 0: there is none.")
@@ -145,7 +151,8 @@ def _group_lines(group: GroupProgram, name: str, taken: list[str]) -> Iterator[s
     yield f"def {name}() -> GroupFunctions:"
     yield from comment(f"Group {group.number}: {' + '.join(group.segment.names)}", "    ")
     yield from comment(str(mapping), "    ", "#    ")
-    text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes))
+    stays = [tensor for tensor, _ in group.segment.stays]
+    text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes, stays))
     yield from (f"    {line}" if line else "" for line in text.split("\n"))
     yield "    return GroupFunctions(run, direct, EXPECTED)"
     yield from ("", "")
@@ -255,6 +262,11 @@ class _Execution:
                 for one, text in zip(operation.reads, reads, strict=True)
             }
             return point_text(operation.expression, arrays)
+        if operation.how == "weighted":
+            factors = ", ".join(f"np.array({each.tolist()})" for each in operation.factors)
+            return f"weighted({reads[0]}, [{factors}])"
+        if operation.how == "gather":
+            return f"rows_along({', '.join(reads)}, {operation.axis})"
         return f"reduced({reads[0]}, {quoted(operation.how)})"
 
     def _finish_lines(self, done: Finished, shape: tuple[int, ...]) -> Iterator[str]:

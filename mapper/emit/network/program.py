@@ -16,7 +16,7 @@ from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
 from ..c_direct import Lying, lying
 from ..loop_program import Statement, TensorFinish
-from ..tree_lowering import TreeProgram
+from ..tree_scalar_program import TreeProgram, WholeLying
 from .addresses import Addresses, ArenaKey
 
 LINE = 8
@@ -32,6 +32,7 @@ class Reading:
     before  zeros before the first position of each
     shape   of the array that the program reads: with these zeros, and others after the last position
     own     of the zeros before, those that the cascade takes for the tensor's; others are the operations' own
+    stays   whether it lies on chip, where the program does without zeros around it
     """
 
     key: str
@@ -39,11 +40,19 @@ class Reading:
     before: tuple[int, ...]
     shape: tuple[int, ...]
     own: tuple[int, ...]
+    stays: bool = False
 
     @property
-    def is_as_made(self) -> bool:
-        """Whether it can be read where it lies."""
-        return self.made == self.shape and not any(self.before)
+    def is_read_in_place(self) -> bool:
+        """Whether the program reads it where it lies."""
+        return self.stays or (self.made == self.shape and not any(self.before))
+
+    @property
+    def on_chip(self) -> WholeLying:
+        """How it lies where it stays."""
+        axes = enumerate(zip(self.made, self.before, self.shape, strict=True))
+        edges = frozenset(axis for axis, (made, before, wide) in axes if before or before + made < wide)
+        return WholeLying(self.made, self.own, edges)
 
     def lying(self, operation: Operation, tensor: str) -> Lying:
         """How an operation finds it as it was made."""
@@ -178,6 +187,32 @@ class ApartCall:
         """Who makes what it reads."""
         return [one for one in self.inputs if isinstance(one, str)]
 
+    def chooses_by(self, key: str) -> bool:
+        """Whether the words of a tensor name the rows that are taken."""
+        return self.operation.how == "gather" and self.inputs[1] == key
+
+
+@dataclass(frozen=True)
+class Staying:
+    """A tensor that stays on chip, and where: from the group that makes it to the last that reads it.
+
+    arena        in which it lies
+    offset       of its first word, in elements
+    words        that it has
+    first, last  places of these groups among the segments
+    """
+
+    arena: ArenaKey
+    offset: int
+    words: int
+    first: int
+    last: int
+
+    @property
+    def end(self) -> int:
+        """Elements of the arena up to its last word."""
+        return self.offset + self.words
+
 
 Step = GroupCall | ApartCall
 """What a program does at one moment."""
@@ -195,6 +230,7 @@ class NetworkProgram:
     weights  of all operations
     steps    groups, and what is done between them, in the order in which they run
     plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
+    staying  what lies on chip between groups, by who makes it
     values   reads the parameters that a model states; None: they are seeded
     """
 
@@ -206,7 +242,20 @@ class NetworkProgram:
     weights: tuple[Weight, ...]
     steps: tuple[Step, ...]
     plan: MemoryPlan
+    staying: Mapping[str, Staying]
     values: Values | None = None
+
+    @property
+    def rows_named(self) -> tuple[int, ...]:
+        """For each input among how many rows its words choose; 0 where they are no indices."""
+        return tuple(self._rows_named(key) for key in self.inputs)
+
+    def _rows_named(self, key: str) -> int:
+        """The least number of rows that words of this tensor, or the same words once more, choose among; else 0."""
+        steps = [step for step in self.steps if isinstance(step, ApartCall) and key in step.inputs]
+        counts = [step.operation.reads[0].extents[step.operation.axis] for step in steps if step.chooses_by(key)]
+        counts += [self._rows_named(step.key) for step in steps if step.operation.how == "move"]
+        return min(filter(None, counts), default=0)
 
     @property
     def calls(self) -> list[GroupCall]:
@@ -222,6 +271,8 @@ class NetworkProgram:
     def heights(self) -> dict[ArenaKey, int]:
         """Elements of every arena inside the outermost memory."""
         found: dict[ArenaKey, int] = {}
+        for one in self.staying.values():
+            found[one.arena] = max(found.get(one.arena, 0), one.end)
         for program in self.programs:
             for key, addresses in program.addresses.items():
                 if key[0] != self.arch.memories[0].name:

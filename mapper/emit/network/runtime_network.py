@@ -101,6 +101,26 @@ def reduced(read: ReadWords, how: str) -> np.ndarray:
     return np.asarray(total / (where >= 0).sum(axis=-1)) if how == "mean" else total
 
 
+def weighted(read: ReadWords, factors: Taken) -> np.ndarray:
+    """The sum of what is taken for each word, each times its factors of all axes."""
+    count = len(factors)
+    whole = np.ones((1,) * (2 * count))
+    for axis, each in enumerate(factors):
+        shape = [1] * (2 * count)
+        shape[axis], shape[count + axis] = each.shape
+        whole = whole * each.reshape(shape)
+    words = read.words[places(read, 1)]
+    return np.asarray((words * whole.reshape(words.shape)).sum(axis=-1))
+
+
+def rows_along(rows: ReadWords, chosen: ReadWords, axis: int) -> np.ndarray:
+    """Rows along an axis, those that words name; from the last one backwards where these are negative."""
+    whole = rows.words[places(rows, 0)]
+    which = chosen.words[places(chosen, 0)].astype(np.int64)
+    count = whole.shape[axis]
+    return np.asarray(np.take(whole, np.clip(np.where(which < 0, which + count, which), 0, count - 1), axis))
+
+
 def added(moved: WordTable, more: WordTable) -> None:
     """Count the words of one more group."""
     for key, (reads, writes) in more.items():

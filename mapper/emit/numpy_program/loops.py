@@ -41,11 +41,11 @@ class LoopText:
                 yield from self._begin_pass(passes[position])
             if position in python:
                 self.pending.append(python[position])
-            elif not isinstance(item, Loop):
+            elif position in self.plan.buffers:
                 yield from self._flush()
                 yield from comment(str(item), self.indent)
                 yield from self._indented(self.schedule.arrive_lines(self.plan.buffers[position]))
-            elif item.trips > 1:
+            elif isinstance(item, Loop) and item.trips > 1:
                 yield from self._flush()
                 text = f"{item}" if item.is_spatial else f"{item}: moves nothing from here on, so it is done below"
                 yield from comment(text, self.indent)

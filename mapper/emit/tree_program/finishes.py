@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ....ir import Address, MappingError, Place
+from ....ir import Address, Place
 from ..loop_program import TensorFinish
 from ..names import comment, quoted
 from ..numpy_program.plan import Buffer
@@ -51,12 +51,16 @@ class FinishText:
         self.schedules, self.finishes = schedules, finishes
         self.fused = schedules.fused
 
+    def name(self, tensor: str) -> str | None:
+        """The function of what is done with a tensor's words, if anything is."""
+        return finish_name(self.finishes, tensor) if tensor in self.finishes else None
+
     def lines(self, branch: Address) -> Iterator[str]:
         """What is done with the words that are complete behind a branch."""
         cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
         for tensor in self.finishes:
             producer, readers = cascade.producers[tensor].name, cascade.consumers[tensor]
-            if not readers or producer not in leaves:
+            if not readers or producer not in leaves or producer in self.schedules.uneven:
                 continue
             parts = [self.fused.split_of(producer, reader.name) for reader in readers]
             if max(parts, key=len) == branch[:-1]:
@@ -65,9 +69,6 @@ class FinishText:
                 yield from self._tensor_lines(tensor, producer, place, branch)
 
     def _tensor_lines(self, tensor: str, producer: str, place: Place, branch: Address) -> Iterator[str]:
-        if producer in self.schedules.uneven:
-            message = f"what is done with the words of {tensor}, whose windows move along shared loops, has no program"
-            raise MappingError(message, where=self.fused.cascade.name, hint="compile it with --fuse plain")
         schedule, path = self.schedules.of[producer], self.schedules.ways[producer].path
         buffer = schedule.plan.buffers[path.places.index(place)]
         at = sum((len(above), i) < (len(branch), 0) for above, i in path.places)

@@ -53,7 +53,7 @@ class TreeLoops:
                 yield from (f"{inside}{line}" for line in self.finish.lines((*address, number)))
         elif tree.operation in self.schedules.uneven:
             text, homes = self.schedules.uneven[tree.operation], self.schedules.homes(tree.operation)
-            yield from (f"{indent}{line}" for line in text.visit_lines(homes))
+            yield from (f"{indent}{line}" for line in text.visit_lines(homes, self.finish.name(text.output.name)))
             return
         else:
             schedule, operation = self.schedules.of[tree.operation], self.fused.cascade.operation(tree.operation)
@@ -94,7 +94,7 @@ class TreeLoops:
         """The schedule whose output has its outermost node there."""
         for name in self.schedules.of:
             way = self.schedules.ways[name]
-            position = way.mapping.nest.node_positions(way.operation.output.name)[0]
+            position = self.schedules.home(way, way.operation.output.name)
             if way.place(position) == place:
                 return self.schedules.of[name], position
         return None

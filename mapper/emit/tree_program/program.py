@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import ModuleType
 
 from ....arch import Architecture
@@ -98,15 +98,18 @@ def emit_tree(fused: FusedMapping, arch: Architecture) -> str:
     return "\n".join(line for part in parts for line in part)
 
 
-def tree_lines(fused: FusedMapping, arch: Architecture, taken: list[str], finishes: Finishes) -> Iterator[str]:
+def tree_lines(
+    fused: FusedMapping, arch: Architecture, taken: list[str], finishes: Finishes, stays: Collection[str] = ()
+) -> Iterator[str]:
     """OPERANDS, EXACT and EXPECTED, `run` and `direct`, and all that these call but the runtime.
 
     taken     names that are not free
     finishes  what is done with words of tensors that operations write
+    stays     tensors that are on chip before the run, or are left there, in their second node
 
     Raises MappingError as `emit_tree` does.
     """
-    schedules = Schedules(fused, arch, [*taken, *(finish_name(finishes, tensor) for tensor in finishes)])
+    schedules = Schedules(fused, arch, [*taken, *(finish_name(finishes, tensor) for tensor in finishes)], stays)
     parts: list[Iterable[str]] = [
         _table_lines(schedules),
         ["", ""],
@@ -234,7 +237,7 @@ def _result_lines(schedules: Schedules, finishes: Finishes) -> Iterator[str]:
         yield from comment(f"{name} has its output in {home.memory}")
     for text in schedules.uneven.values():
         array = schedules.arrays[text.exchange]
-        if schedules.is_outermost(text.exchange):
+        if text.exchange in schedules.given:
             extents = zip(array.origin, cascade.extents(text.output.name), strict=True)
             ends = ", ".join(f"{o}:{o + extent}" for o, extent in extents)
             results.append(f"{quoted(text.output.name)}: {array.name}[{ends or '...'}]")

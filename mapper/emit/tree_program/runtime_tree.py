@@ -138,9 +138,16 @@ def finish_words(
     buffer[where] = np.where(inside, finish(words, at, given), words)
 
 
-def finished(words: np.ndarray, finish: Callable[[np.ndarray, Index, Arrays], np.ndarray], given: Arrays) -> np.ndarray:
-    """All words of a tensor after what is done with them."""
-    return np.broadcast_to(finish(words, np.ix_(*map(np.arange, words.shape)), given), words.shape)
+def finished(
+    words: np.ndarray,
+    finish: Callable[[np.ndarray, Index, Arrays], np.ndarray],
+    given: Arrays,
+    first: tuple[int, ...] = (),
+) -> np.ndarray:
+    """All words of a tensor, or a part of it that begins at `first`, after what is done with them."""
+    begun = first or (0,) * words.ndim
+    at = np.ix_(*(np.arange(begin, begin + count) for begin, count in zip(begun, words.shape, strict=True)))
+    return np.broadcast_to(finish(words, at, given), words.shape)
 
 
 # ---- check of a cascade ----------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ own, so that the first element that it reads is at 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ....arch import Architecture
-from ....cost_models.boundaries import chains_of
-from ....cost_models.cascades import Way, fillers_of, ways_of
+from ....cost_models.cascades import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 from ....ir import FusedMapping, Loop, Node, Place
 from ..names import FreshNames, comment, quoted
 from ..numpy_program.plan import Buffer, NestPlan, steps_of
@@ -34,16 +34,19 @@ class NodeArray:
 
 
 class Schedules:
-    """Names for everything in `run`, and the text of its buffers and views."""
+    """Names for everything in `run`, and the text of its buffers and views.
 
-    def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str]) -> None:
-        self.fused, self.arch = fused, arch
-        self.ways = ways_of(fused, arch)
+    stays  tensors that are on chip before the run, or are left there, in their second node
+    """
+
+    def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str], stays: Collection[str] = ()) -> None:
+        self.fused, self.arch, self.stays = fused, arch, frozenset(stays)
+        self.ways = {name: without_transfers(way, arch, stays) for name, way in ways_of(fused, arch).items()}
         self.names = FreshNames(taken)
         self._views: dict[tuple[str, Place], str] = {}
         self.loop = self._loop_names()
         self.uneven = {
-            name: UnevenText(fused, self.ways, name, arch, self.loop, self.names)
+            name: UnevenText(fused, self.ways, name, arch, self.loop, self.names, self.stays)
             for name, way in self.ways.items()
             if way.made
         }
@@ -67,17 +70,21 @@ class Schedules:
         return found
 
     def _plan(self, way: Way) -> NestPlan:
-        homes = {way.mapping.nest.node_positions(t.name)[0] for t in way.mapping.problem.tensors}
+        homes = {self.home(way, t.name) for t in way.mapping.problem.tensors if t.name not in self.stays}
         exchanges = frozenset(p for p in homes if self._memory(way, p) != self.arch.memories[0].name)
         return NestPlan(
             mapping=way.mapping,
             arch=self.arch,
             steps=steps_of(way.mapping),
-            boundaries=tuple(chains_of(way.mapping, self.arch)),
+            boundaries=tuple(left_boundaries(way.mapping, self.arch, self.stays)),
             shared=way.path.starts[-1],
             exchanges=exchanges,
             edges=True,
         )
+
+    def home(self, way: Way, tensor: str) -> int:
+        """The position of a tensor's outermost node that the program knows of, on an operation's way."""
+        return home_of(way.mapping, tensor, self.stays)
 
     def _memory(self, way: Way, position: int) -> str:
         item = way.mapping.nest.items[position]
@@ -155,11 +162,17 @@ class Schedules:
             self._views[operation, place] = array if len(users) == 1 else self.names.unique(f"{array}_of_{operation}")
         return self._views[operation, place]
 
-    def is_outermost(self, place: Place) -> bool:
-        """Whether a node is in the outermost memory."""
-        node = self.fused.item(place)
-        assert isinstance(node, Node)
-        return node.memory == self.arch.memories[0].name
+    @cached_property
+    def given(self) -> set[Place]:
+        """Nodes that hold whole tensors, of the caller or between operations: those in the outermost memory, and those
+        where tensors stay."""
+        found = set()
+        for way in self.ways.values():
+            for tensor in way.mapping.problem.tensors:
+                position = self.home(way, tensor.name)
+                if tensor.name in self.stays or self._memory(way, position) == self.arch.memories[0].name:
+                    found.add(way.place(position))
+        return found
 
     def homes(self, name: str) -> dict[str, tuple[str, Place, tuple[int, ...]]]:
         """By tensor of an operation with uneven visits: the array that it is in above the branch, the node, and where
@@ -175,13 +188,14 @@ class Schedules:
     # ---- text ----------------------------------------------------------------------------------------------
 
     def array_lines(self) -> Iterator[str]:
-        """One array per node; in the outermost memory the cascade's inputs are there from the start."""
-        cascade, outermost = self.fused.cascade, self.arch.memories[0].name
+        """One array per node; in the outermost memory, or where they stay, the cascade's inputs are there from the
+        start."""
+        cascade = self.fused.cascade
         for place, array in self.arrays.items():
             node = self.fused.item(place)
             assert isinstance(node, Node)
             yield from comment(str(node))
-            if node.memory == outermost and node.tensor not in cascade.producers:
+            if place in self.given and node.tensor not in cascade.producers:
                 extents = cascade.extents(node.tensor)
                 key = quoted(node.tensor)
                 yield f"{array.name} = placed(operands[{key}], {extents}, {array.origin}, {array.shape})"

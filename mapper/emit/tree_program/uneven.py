@@ -16,15 +16,15 @@ from functools import cached_property
 
 from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
-from ....cost_models.cascades import Way
+from ....cost_models.cascades import Way, left_boundaries
 from ....cost_models.cascades.closed_form import above_the_split
 from ....cost_models.cascades.visits import visit_mapping, whole_mapping
-from ....cost_models.cascades.windows import asked_by_all, exchange_of, keeps_rows
+from ....cost_models.cascades.windows import exchange_of, keeps_rows, table_of_visits
 from ....ir import FusedMapping, Loop, Place, Tensor
 from ..names import FreshNames, comment, quoted
 from ..numpy_program.meters import meter_lines
 from ..numpy_program.plan import NestPlan, steps_of
-from ..numpy_program.schedule import LOCALS, PartOfTree, ProgramText
+from ..numpy_program.schedule import LOCALS, PartOfTree, ProgramText, tuple_text
 from .leaf import Leaf, unbounded_operands
 
 Sizes = tuple[tuple[str, int], ...]
@@ -44,6 +44,7 @@ class UnevenText:
 
     loops   names of the tree's loops in time above splits
     names   of the whole program
+    stays   tensors that are on chip before the run, or are left there
     others  all such operations of the tree, by name
     """
 
@@ -55,9 +56,11 @@ class UnevenText:
         arch: Architecture,
         loops: dict[Place, str],
         names: FreshNames,
+        stays: frozenset[str] = frozenset(),
     ) -> None:
         way = ways[name]
         self.fused, self.ways, self.way, self.arch, self.loops = fused, ways, way, arch, loops
+        self.stays = stays
         self.operation, self.path = way.operation, way.path
         self.problem, self.output = way.operation.problem, way.operation.output
         self.others: dict[str, UnevenText] = {}
@@ -118,12 +121,7 @@ class UnevenText:
         return sorted(self._shared)
 
     def _rows(self, dim: str) -> list[tuple[int, int, int]]:
-        made, found, last = self.way.made[dim], list[tuple[int, int, int]](), 0
-        windows = {name: way.made for name, way in self.ways.items()}
-        for ask, new in zip(asked_by_all(self.fused, self.operation, dim, windows), made.new, strict=True):
-            last = min(ask, default=last)
-            found.append((last, min(new, default=0), len(new)))
-        return found
+        return table_of_visits(self.fused, self.operation, dim, {name: way.made for name, way in self.ways.items()})
 
     def _function(self, sizes: dict[str, int], name: str, taken: list[str]) -> Iterator[str]:
         mapping = visit_mapping(self.path, sizes)
@@ -172,7 +170,7 @@ class UnevenText:
     def plan_above(self, tensor: str) -> NestPlan:
         """What the nodes of a tensor above the split hold, and when they are filled."""
         mapping = whole_mapping(self.path, tensor)
-        boundaries = tuple(chains_of(mapping, self.arch))
+        boundaries = tuple(left_boundaries(mapping, self.arch, self.stays))
         return NestPlan(mapping, self.arch, steps_of(mapping), boundaries, self.path.starts[-1])
 
     def schedule_above(self, tensor: str, views: dict[int, str], names: FreshNames) -> ProgramText:
@@ -228,10 +226,11 @@ class UnevenText:
         tile = math.prod(item.trips for item in inner if item.dim == loop.dim)
         return f"{self.loops[place]} // {tile}" if tile > 1 else self.loops[place]
 
-    def visit_lines(self, homes: dict[str, tuple[str, Place, tuple[int, ...]]]) -> Iterator[str]:
+    def visit_lines(self, homes: dict[str, tuple[str, Place, tuple[int, ...]]], finish: str | None) -> Iterator[str]:
         """One visit, wherever the loops above stand.
 
-        homes  by tensor: the array that it is in above the branch, its node, and where its first position lies in it
+        homes   by tensor: the array that it is in above the branch, its node, and where its first position lies in it
+        finish  the function of what is done with the words that it makes, if anything
         """
         for dim in self._shared:
             if dim in self.tables:
@@ -245,7 +244,11 @@ class UnevenText:
         parts = ", ".join(f"{quoted(t.name)}: {self._part(t, *homes[t.name])}" for t in self.problem.operands)
         key = f"({', '.join(counts)}{',' * (len(counts) == 1)})"
         yield f"    {self.names.made} = {self.names.visits.upper()}[{key}]({{{parts}}}, {self.names.counted})"
-        yield f"    {self._part(self.output, *homes[self.output.name])} = {self.names.made}"
+        made = self.names.made
+        if finish is not None:
+            first = tuple_text([self.firsts.get(dim, "0") for ((dim, _),) in self.output.ranks])
+            made = f"finished({made}, {finish}, parameters, {first})"
+        yield f"    {self._part(self.output, *homes[self.output.name])} = {made}"
 
     def _start(self, dim: str, above: Place | None = None) -> str:
         """The first position of a plain shared dimension, by the loops above a node, or all of them."""

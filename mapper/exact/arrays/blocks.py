@@ -19,6 +19,9 @@ shared  the array serves instances together that want the same word (multicast),
 idle    tiles are ragged, and D does not move a tensor which a memory inside the array keeps, and that is given to it,
         or taken from it, by a loop outside the array; and of the tiles of the last round of all n x m, blocks leave
         some instance none
+lines   a memory inside the array has lines, or one outside has banks, and D moves a tensor that it keeps; or one
+        outside has lines, D shares a rank of a tensor that it keeps with another dimension, and this one has blocks or
+        a coefficient above 1
 
 Proof. What a mapping costs follows from the tiles that each instance works on, step by step
 (`cost_models/simulator.py`). Along each dimension these depend on its own loops alone, in their order, and on the order
@@ -39,8 +42,13 @@ among instances and steps changes: where these follow each other in time, and wh
   a step at work are r in both. So what may get more is the number of instances at work in the last round: where it
   counts, and the steps do not. That is for a tensor that D does not move, while it stays in a memory inside. They get
   more if r <= (m - 1) n.
+- Lines of a memory outside: those of instances that are served each on its own lie as before. Of instances that are
+  served together, a line along the rank is touched in the steps in which some instance has one of the x tiles, which
+  follow each other, that want words of it (where the other dimensions' sum has no gap as long as a line). With the
+  loop inside, these are min(n, x) steps of a round; with the loop outside no more, since each of them has one of the x
+  tiles, and there are n at most. Of tiles that slide along another dimension, this holds of the words that are new.
 
-By the last case hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
+By `idle` hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
 rounds the last one alone. By `shared` few do, and proving for a large ragged problem that none does takes many times as
 long as the rest of the search. With ragged tiles both are tried where there are few tiles (`tilings.has_few_tiles`).
 Beyond, the space has a loop directly inside an array only by `slides` or `wraps`; perfect tiles are searched with all.
@@ -59,6 +67,7 @@ import numpy as np
 from ....arch import Halo
 from ....ir import Rank
 from ...tilings import Tiling, has_few_tiles
+from ..counting.lines import LineBounds
 from ..hierarchy import Block, Hierarchy, MemoryBoundary, Outline, Placement
 from ..instances import tiles_needed
 from ..rows import Flags, Ints, ceil_div_array
@@ -70,10 +79,16 @@ class Blocks:
 
     every  whether loops are wanted too that only cost more: then those count that may cost something else at all
     patterned  dimensions along which it counts which words are used together, so that any loop may pay
+    lines  what lines of memories take; None: no memory has any
     """
 
     def __init__(
-        self, hierarchy: Hierarchy, tiling: Tiling, every: bool = False, patterned: frozenset[str] = frozenset()
+        self,
+        hierarchy: Hierarchy,
+        tiling: Tiling,
+        every: bool = False,
+        patterned: frozenset[str] = frozenset(),
+        lines: LineBounds | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.tiling = tiling
@@ -82,6 +97,7 @@ class Blocks:
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.sizes = np.array([size for _, size in hierarchy.problem.dims], dtype=np.int64)
+        self.lines = lines
         self._few = has_few_tiles(hierarchy.problem)
 
     def outlines(self, placement: Placement) -> Iterator[Outline]:
@@ -249,6 +265,8 @@ class Blocks:
         if self.every and self.tiling == "ragged":
             return ~found
         found[:, self.patterned] = True
+        if self.lines is not None:
+            found |= self._by_lines(self.lines, fanout, placement, spread)
         for tensor, held in zip(self.tensors, placement, strict=True):
             if tensor.is_output:
                 continue
@@ -260,6 +278,26 @@ class Blocks:
                     found[:, indices] = True
                 elif len(rank) > 1 and any(self.hierarchy.fanouts[f].multicast for f in self._axes(fanout)):
                     found[:, indices] |= self._shared(fanout, rank, spread)[:, None]
+        return found
+
+    def _by_lines(self, lines: LineBounds, fanout: int, placement: Placement, spread: Ints) -> Flags:
+        """(rows, dims) where a loop may pay since it counts which tiles each instance has, or which lines are touched
+        together."""
+        found = np.zeros(spread.shape, dtype=bool)
+        for (memory, t), lies in lines.lies.items():
+            if memory not in placement[t]:
+                continue
+            is_inside = memory < self.hierarchy.inside[fanout]
+            for r, rank in enumerate(self.tensors[t].ranks):
+                indices = self._indices(rank)
+                if (lies.spread[:, r] == 1).all():
+                    continue
+                if is_inside or lies.has_banks:
+                    found[:, indices] = True
+                    continue
+                for d in indices:
+                    others = [(c, self.dims.index(dim)) for dim, c in rank if self.dims.index(dim) != d]
+                    found[:, d] |= any(c > 1 for c, _ in others) | _any_dim(spread[:, [o for _, o in others]] > 1)
         return found
 
     def _shared(self, fanout: int, rank: Rank, spread: Ints) -> Flags:

@@ -23,9 +23,11 @@ from ..lattice import Lattice
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
+from .word_bits import WordBits
 
 Gaps = tuple[Floats | float, Floats | float]
-"""What lines take more than the words in them, in the outer and the inner memory of a boundary."""
+"""What lines take more than the words in them, or words more than the least that they may, in the outer and the inner
+memory of a boundary."""
 
 
 class BoundaryBounds:
@@ -53,6 +55,7 @@ class BoundaryBounds:
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
+        self._word_bits_at_tiles: WordBits | None = None if alike is None else alike.word_bits
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
@@ -60,7 +63,7 @@ class BoundaryBounds:
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
-        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary))
+        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary, passed))
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
@@ -80,12 +83,24 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    def _gaps_at_tiles(self, boundary: MemoryBoundary) -> Gaps | None:
-        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, charged at each tile."""
-        lines = self.cost_columns.lines
+    @property
+    def word_bits(self) -> WordBits | None:
+        """Bits of words by the tile; None: all words have as many."""
+        if self._word_bits_at_tiles is None and self.cost_columns.zeros is not None:
+            self._word_bits_at_tiles = WordBits(self.cost_columns.zeros, self.lattice)
+        return self._word_bits_at_tiles
+
+    def _gaps_at_tiles(self, boundary: MemoryBoundary, passed: int) -> Gaps | None:
+        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, or bits of its words
+        over the least that they may take, charged at each tile."""
+        lines, word_bits, t = self.cost_columns.lines, self.word_bits, boundary.tensor
+        if word_bits is not None and not self.tensors[t].is_output:
+            return word_bits.of_larger(boundary.outer, t).ravel(), word_bits.of_smaller(boundary.inner, t).ravel()
         if lines is None:
             return None
-        ends = (lines.gaps_at_tiles(boundary, memory, self.lattice) for memory in (boundary.outer, boundary.inner))
+        ends = (
+            lines.gaps_at_tiles(boundary, memory, self.lattice, passed) for memory in (boundary.outer, boundary.inner)
+        )
         outer, inner = (np.broadcast_to(end, self.lattice.shape).ravel() for end in ends)
         return outer, inner
 

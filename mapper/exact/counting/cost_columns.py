@@ -104,16 +104,20 @@ class CostColumns:
         return () if self.zeros is None else self.zeros.rules.unsettled
 
     def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
-        """Note words that are read from a memory whose tile is not known."""
-        costs[self.costing + self._unsettled.index(tensor)] += words
+        """Note words that are read, not only looked at, from a memory whose tile is not known."""
+        self.unsettled(costs, tensor)[:] += words
 
     def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
         """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
         if tensor in self._unsettled:
-            column = self.costing + self._unsettled.index(tensor)
-            words = costs[column].copy()
-            costs[column] = 0.0
+            words = self.unsettled(costs, tensor).copy()
+            self.unsettled(costs, tensor)[:] = 0.0
             self.book(costs, memory, words * bits, np.zeros(1), instances)
+
+    def unsettled(self, costs: Floats, tensor: int) -> Floats:
+        """(rows,) words that are read from a memory whose tile is not known: a view of their column."""
+        column: Floats = costs[self.costing + self._unsettled.index(tensor)]
+        return column
 
     @cached_property
     def _leakage(self) -> float:
@@ -335,7 +339,7 @@ class BoundaryCosts:
                 read, written = read * more, written * more
             self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
-            self.cost_columns.leave_unsettled(costs, boundary.tensor, served * timed)
+            self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         return costs
 
     def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:

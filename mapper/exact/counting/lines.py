@@ -144,6 +144,10 @@ class _LiesIn:
     line_bits: int
     ports: int
 
+    @property
+    def has_banks(self) -> bool:
+        return self.ports > 0
+
     @cached_property
     def line(self) -> Ints:
         """(ways, ranks) words of a line."""
@@ -294,15 +298,16 @@ class LineBounds:
             return 1.0
         return lies.least if self._keeps_overlaps(boundary) else lies.least_of_all
 
-    def gaps_at_tiles(self, boundary: MemoryBoundary, memory: int, lattice: Lattice) -> Floats | float:
-        """The same, for the tiles of every cell of a lattice, to which it can be broadcast."""
+    def gaps_at_tiles(self, boundary: MemoryBoundary, memory: int, lattice: Lattice, passed: int) -> Floats | float:
+        """The same, for the tiles of every cell of a lattice, to which it can be broadcast; charged inside fanout
+        `passed`: what the instances inside it take together is one tile."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None:
             return 1.0
         if self._keeps_overlaps(boundary) or len(lies.ways) * math.prod(lattice.shape) > _MOST_GAPS:
             return self.least_gaps(boundary, memory)
         outside = memory == boundary.outer
-        whole = outside and any(self.hierarchy.joins(f, boundary) for f in range(len(self.hierarchy.fanouts)))
+        whole = outside and any(self.hierarchy.joins(f, boundary) for f in range(passed, len(self.hierarchy.fanouts)))
         return lies.at_tiles(lattice, whole)
 
     def _keeps_overlaps(self, boundary: MemoryBoundary) -> bool:
@@ -338,17 +343,46 @@ class LineBounds:
         if self._keeps_overlaps(boundary) or not (rank.is_plain or rank.is_window):
             return none
         tiles = [self._tile(dim, model, rows, boundary) for dim in rank.dims]
-        shared = self._sharing(rank, rows, boundary, outside)
+        below, beyond, alone = self._instances(rank, model, rows, boundary, outside, fill_point)
+        if fill_point is not None:
+            # No loop in time over the rank stands between the node and the charge: what all instances below it take
+            # together is one tile.
+            tiles = [np.where(below > 1, fill_point.tile[:, d], tile) for d, tile in zip(rank.dims, tiles, strict=True)]
         if rank.is_plain:
             # Wherever the tiles of instances lie, no line of the rank is touched by none of them.
-            return np.where(shared > 1, rank.sizes[0], tiles[0])
-        apart = shared == 1
+            return np.where(beyond > 1, rank.sizes[0], tiles[0])
+        counted = (beyond == 1) & ((below == 1) | ((alone == 1) & (not rank.is_box)))
         if fill_point is not None and fill_point.slide is not None and fill_point.slide[0] in rank.dims:
             dim, end = fill_point.slide
             i = rank.dims.index(dim)
-            apart &= fill_point.tile[:, dim] == tiles[i]
-            return np.where(apart, rank.sliding(rank.tile_codes(tiles), i, np.minimum(end, rank.sizes[i])), none)
-        return np.where(apart, rank.tile_codes(tiles), none)
+            counted &= (below == 1) & (fill_point.tile[:, dim] == tiles[i])
+            return np.where(counted, rank.sliding(rank.tile_codes(tiles), i, np.minimum(end, rank.sizes[i])), none)
+        return np.where(counted, rank.tile_codes(tiles), none)
+
+    def _instances(
+        self,
+        rank: _Rank,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        outside: bool,
+        fill_point: FillPoint | None,
+    ) -> tuple[Ints, Ints, Ints]:
+        """(rows,) instances with different tiles along a rank: those below the charge that share transfers, those
+        further out that do, and those below it that do not."""
+        below, beyond, alone = (np.ones(len(rows), dtype=np.int64) for _ in range(3))
+        for f in range(len(self.hierarchy.fanouts)) if outside else ():
+            if not self.hierarchy.between(f, boundary):
+                continue
+            count = rows.arrays[f][:, list(rank.dims)].prod(axis=1)
+            is_below = fill_point is not None and f < len(model.path.bands) and model.path.bands[f] <= fill_point.band
+            if not self.hierarchy.joins(f, boundary):
+                alone = alone * count
+            elif is_below:
+                below = below * count
+            else:
+                beyond = beyond * count
+        return below, beyond, alone
 
     def _tile(self, dim: int, model: TrafficModel, rows: Rows, boundary: MemoryBoundary) -> Ints:
         if boundary.inner == MAC:

@@ -27,11 +27,12 @@ from ....arch.spec import SparseFormat
 from ....cost_models.cost import capacity_parts, held_width_bits
 from ....cost_models.sets import distinct_sums
 from ....cost_models.sparse import Banded, Density, Measured, Structured, Uniform
+from ....cost_models.sparse.densities import TileWords
 from ....cost_models.sparse.formats import bits_for, metadata_bits
 from ....cost_models.sparse.shares import tile_words
 from ....ir import Tensor
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
-from ..rows import Floats, Ints, Rows, distinct, row_codes
+from ..rows import Flags, Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel
 from .zero_rules import ZeroRules
@@ -84,30 +85,71 @@ class ZeroBounds:
         return self._known[key]
 
     def _least_of(self, tensor: Tensor, kind: SparseFormat, words: int) -> float:
-        """The least bits of a word in a format, over all tiles of so many words at most: indices are no shorter in
-        larger tiles; rows of all lengths are tried, as if a tile had as many of them as it can."""
+        """The least bits of a word in a format, over all tiles of so many words at most."""
+        return self._bits_between(tensor, kind, (1, words), (1, min(self.rules.shape(tensor)[-1], words)))
+
+    def bits_between(self, memory: int, tensor: int, least: Ints, most: Ints) -> Floats:
+        """(cells,) the least bits of a word in a memory, over all tiles between two, (cells, dims) each."""
+        which, where = self._tensor(tensor), self._memory(memory)
+        if not self.depend_on_tiles(memory, tensor):
+            return np.full(len(least), self.least_bits(memory, tensor))
+        kinds, ranks = self.rules.formats(where, which), max(len(which.ranks), 1)
+
+        def figure(extents: tuple[int, ...]) -> float:
+            low, high = extents[:ranks], extents[ranks:]
+            if low == high:
+                return self._bits_of(which, kinds, low)
+            words, rows = (math.prod(low), math.prod(high)), (low[-1], high[-1])
+            return min(self._bits_between(which, kind, words, rows) for kind in kinds)
+
+        return self._of_extents(("between", memory, tensor), self._columns(which, least, most), figure)
+
+    def _bits_between(self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]) -> float:
+        """The least bits of a word in a format, over all tiles whose words, and words in a row, lie between two
+        numbers: indices are no shorter in larger tiles."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
+        density = self.rules.densities.get(tensor.name)
         if kind == "uncompressed":
             return float(width)
-        density = self.rules.densities[tensor.name]
         if kind == "bitmask":
             return nonzero * width + 1.0
         if kind == "blocks" and isinstance(density, Structured):
             return nonzero * (width + bits_for(density.block))
-        if kind != "csr":
-            return nonzero * width
-        rows = range(1, min(self.rules.shape(tensor)[-1], words) + 1)
-        return nonzero * width + min(
-            (1.0 / row + 1.0 / words) * bits_for(self._most_nonzero(tensor, row) + 1) + nonzero * bits_for(row)
-            for row in rows
-        )
+        if kind == "coordinate":
+            return nonzero * (width + bits_for(words[0]))
+        if kind == "runs":
+            known = self._known_of(tensor, words[0])
+            return nonzero * (width + (bits_for(words[0] - known.least + 1) if known else 0))
+        return nonzero * width + min(self._csr_bits(tensor, row, words) for row in range(rows[0], rows[1] + 1))
+
+    def _csr_bits(self, tensor: Tensor, row: int, words: tuple[int, int]) -> float:
+        """The least bits of metadata for a word, in rows of a length: of all tiles whose pointers are as long, the
+        largest has the fewest."""
+        least, most = (self._most_nonzero(tensor, max(row, count)).bit_length() for count in words)
+        found = math.inf
+        for pointer in range(least, most + 1):
+            largest = words[1] if pointer == most else 2**pointer - 1
+            found = min(found, (1.0 / row + 1.0 / largest) * pointer)
+        return found + self.rules.nonzero(tensor) * bits_for(row)
+
+    def fits_alone(self, memory: int, tensor: int, tiles: Ints) -> Flags:
+        """(rows,) whether a memory has room for tiles (rows, dims) of a tensor and nothing else."""
+        where, role = self._memory(memory), self._tensor(tensor).role
+        bits = self.room(memory, tensor, tiles, exactly=False) * (2 if where.double_buffered else 1)
+        rooms = [part.bits for part in capacity_parts(where) if role in part.roles]
+        return bits <= min(rooms, default=math.inf)
+
+    def _known_of(self, tensor: Tensor, words: int) -> TileWords | None:
+        """What is known of a tile of so many words, where that depends on nothing else."""
+        density, one = self.rules.densities[tensor.name], tuple(1 for _ in tensor.ranks[1:])
+        if not isinstance(density, Uniform):
+            return None
+        return tile_words(density, (words, *one), (math.prod(self.rules.shape(tensor)), *one))
 
     def _most_nonzero(self, tensor: Tensor, words: int) -> int:
         """Nonzero words in the fullest tile of so many words or more, at least; 1 where that depends on the tile."""
-        density, shape = self.rules.densities[tensor.name], self.rules.shape(tensor)
-        if not isinstance(density, Uniform):
-            return 1
-        return tile_words(density, (words, *(1 for _ in shape[1:])), (math.prod(shape), *(1 for _ in shape[1:]))).most
+        known = self._known_of(tensor, words)
+        return known.most if known else 1
 
     def _most_words(self, memory: Memory, tensor: Tensor) -> int:
         """Words of the largest tile that a memory has room for, at most: where any words may be nonzero, as many may
@@ -245,9 +287,14 @@ class ZeroBounds:
 
     def _of_tiles(self, key: object, tensor: Tensor, tiles: Ints, figure: Figure) -> Floats:
         """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks."""
-        columns = self._extents(tensor, tiles)
-        if not columns:
-            columns = [np.ones(len(tiles), dtype=np.int64)]
+        return self._of_extents(key, self._columns(tensor, tiles), figure)
+
+    def _columns(self, tensor: Tensor, *tiles: Ints) -> list[Ints]:
+        """(rows,) extents along a tensor's ranks of some tiles, (rows, dims) each, one after the other."""
+        return [column for each in tiles for column in self._extents(tensor, each) or [np.ones(len(each), np.int64)]]
+
+    def _of_extents(self, key: object, columns: list[Ints], figure: Figure) -> Floats:
+        """(rows,) a figure of some extents, which is asked for each of them once."""
         first, which = distinct(row_codes(columns))
         found = np.empty(len(first))
         for i, extents in enumerate(np.stack([column[first] for column in columns], axis=1).tolist()):
@@ -259,7 +306,7 @@ class ZeroBounds:
 
     def _extents(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
         """(rows,) per rank."""
-        if isinstance(self.rules.densities.get(tensor.name), Uniform) and not tensor.dims <= {*self._index}:
+        if self._is_joined(tensor):
             return self._joined(tensor, tiles)
         found = []
         for rank in tensor.ranks:
@@ -271,6 +318,11 @@ class ZeroBounds:
             else:
                 found.append(self._sums(tuple(c for _, c in kept), tiles[:, [d for d, _ in kept]]))
         return found
+
+    def _is_joined(self, tensor: Tensor) -> bool:
+        """Whether some of a tensor's dimensions are searched as one; those of a single element are left out."""
+        left_out = (dim for dim in tensor.dims if dim not in self._index)
+        return any(self.rules.problem.sizes[dim] > 1 for dim in left_out)
 
     def _joined(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
         """The extents of a tensor some of whose dimensions are searched as one: which of its ranks has which part of

@@ -12,6 +12,7 @@ import numpy as np
 from ..batch import Batch
 from ..context import SearchContext
 from ..counting.cost_columns import rounds_unequally
+from ..hierarchy import MAC
 from ..rows import Ints, distinct, row_codes
 
 
@@ -85,7 +86,8 @@ def _waiting_on(batch: Batch) -> list[Ints]:
 
 
 def _everything(context: SearchContext, batch: Batch) -> list[Ints]:
-    """The tile and the arrays; and where tiles overlap, along the dimensions of windows, all tiles inside.
+    """The tile and the arrays; and where tiles overlap, along the dimensions of windows, all tiles inside; and tiles
+    that decide how many bits the words take that are still to be counted.
 
     Ragged edges, words of memories with an exact halo, and times of first tiles, which are only bounded until the
     mapping is complete, depend on all tiles. So do costs that are not settled, and they depend on where they were
@@ -95,6 +97,7 @@ def _everything(context: SearchContext, batch: Batch) -> list[Ints]:
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
     found = [column for part in (*tiles[-1:], *arrays, *(c.tile for c in fill_points)) for column in part.T]
     found += [c.slide[1] for c in fill_points if c.slide is not None]
+    found += [column for tile in _deciding_bits(context, batch) for column in tile.T]
     windows = {
         context.footprints.index[dim]
         for tensor in context.hierarchy.problem.tensors
@@ -107,6 +110,19 @@ def _everything(context: SearchContext, batch: Batch) -> list[Ints]:
     every_tile = exact or fill_points or filling or context.tiling == "ragged"
     inner = range(len(context.sizes)) if every_tile else sorted(windows)
     return [*found, *(tile[:, d] for tile in tiles[:-1] for d in inner)]
+
+
+def _deciding_bits(context: SearchContext, batch: Batch) -> list[Ints]:
+    """The tiles of holders, where the bits of words depend on them, of boundaries whose words are still to be counted,
+    for the first time or again."""
+    zeros, path, found = context.zeros, batch.path, {}
+    for boundary in (*batch.state.waiting, *(p.boundary for p in batch.pending)) if zeros is not None else ():
+        for memory in (boundary.inner, boundary.outer):
+            placed = memory != MAC and memory not in batch.state.ahead[boundary.tensor]
+            if placed and zeros.depend_on_tiles(memory, boundary.tensor):
+                group = path.node_group_of(memory, boundary.tensor)
+                found[group] = batch.rows.tiles[group]
+    return [*found.values()]
 
 
 def _room_taken(context: SearchContext, batch: Batch) -> list[Ints]:

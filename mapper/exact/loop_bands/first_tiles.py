@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ....ir import ceil_div
 from ..batch import Batch
 from ..bounds.bounds import AroundBlock
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
-from ..rows import Flags, Floats, Ints, Rows, distinct, row_codes
+from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
 
 
@@ -175,9 +174,8 @@ def _fitting(
 def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
     """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
     most = min(context.limits.most_trips(memory, d), largest)
-    codes = row_codes(list(trip_rules.T)) if trip_rules.size else np.zeros(1, dtype=np.int64)
-    known = trip_rules[distinct(codes)[0]].tolist()
-    trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *columns) for columns in known))
+    different = trip_rules[_different(trip_rules.T)[0]].tolist()
+    trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *rules) for rules in different))
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
@@ -185,39 +183,53 @@ def _along(
     context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints, adjacent: bool = True
 ) -> _Along:
     """One dimension of all pairs; the first `follow` fanouts stand above the tile, directly if `adjacent`."""
-    sizes, picks = np.unique(tiles[:, d], return_inverse=True)
-    arrays = [array[:, d] for array in batch.rows.arrays]
-    columns = np.array([*arrays, *trip_rules.T]).reshape(-1, len(batch))
-    choices, instances = np.unique(columns, axis=1, return_inverse=True)
-    lattice, size = batch.bounds.lattice, context.sizes[d]
-    stride = int(np.prod(lattice.shape[d + 1 :]))
-    never = int(np.prod(lattice.shape))
-    spans = context.limits.spans(0)[d] if follow and adjacent else None
-    cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
-    for choice, column in enumerate(choices.T):
-        counts, known = np.split(column, [len(arrays)])
-        covered = np.minimum(sizes * int(counts[:follow].prod()), size)
-        fine = _leaves_room(context, sizes, counts, d, spans)
-        fine &= np.isin(sizes, context.trips(d, context.visit.sizes[d], int(sizes[-1]), *known.tolist()))
-        cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
-    return _Along(picks, cells, instances.reshape(-1))
+    codes = tiles[:, d]
+    first, picks = distinct(codes)
+    sizes, arrays = codes[first], [array[:, d] for array in batch.rows.arrays]
+    columns = np.array([*arrays, *trip_rules.T], dtype=np.int64).reshape(-1, len(batch))
+    first, instances = _different(columns)
+    choices = columns[:, first]
+    counts, known = np.split(choices, [len(arrays)])
+    lattice = batch.bounds.lattice
+    stride, never = int(np.prod(lattice.shape[d + 1 :])), int(np.prod(lattice.shape))
+    covered = np.minimum(np.multiply.outer(counts[:follow].prod(axis=0), sizes), context.sizes[d])
+    fine = _leaves_room(context, sizes, counts, d, context.limits.spans(0)[d] if follow and adjacent else None)
+    fine &= _tried(context, sizes, known, d)
+    cells = np.where(fine, lattice.places[d][covered] * stride, never).astype(np.int32)
+    return _Along(picks, cells, instances)
 
 
-def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
-    """Whether each tile leaves room for the instances of all fanouts to come."""
+def _tried(context: SearchContext, sizes: Ints, known: Ints, d: int) -> Flags:
+    """(choices, sizes) whether a loop over single elements is tried that makes each tile, by the trip rules of each
+    choice, (rules, choices)."""
+    first, which = _different(known)
+    visited, largest = context.visit.sizes[d], int(sizes[-1])
+    tried = np.zeros((len(first), largest + 1), dtype=bool)
+    for row, rules in enumerate(known[:, first].T.tolist()):
+        trips = context.trips(d, visited, largest, *rules)
+        tried[row, [f for f in trips if f <= largest]] = True
+    return tried[:, sizes][which]
+
+
+def _different(columns: Ints) -> tuple[Ints, Ints]:
+    """`distinct` of rows, given by their columns, (columns, rows), of which there may be none: perfect tilings have no
+    trip rules."""
+    return distinct(row_codes(list(columns)) if len(columns) else np.zeros(columns.shape[1], dtype=np.int64))
+
+
+def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, spans: AxisSpans | None) -> Flags:
+    """(choices, sizes) whether each tile leaves room for the instances of all fanouts to come, (fanouts, choices); and
+    can be spread over those of the first one, where its axes are given."""
     size, tiling = context.visit.sizes[d], context.visit.tilings[d]
-    needed = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], tiling == "perfect")[0])
-    fine = []
-    for tile in sizes.tolist():
-        left = ceil_div(size, tile)
-        if tiling == "perfect":
-            fine.append(left % needed == 0)
-        else:
-            realizable = spans is None or int(counts[0]) in spread_counts(
-                left, spans, tiling, context.reduced_spread[d]
-            )
-            fine.append(left >= needed and realizable)
-    return np.array(fine)
+    perfect = tiling == "perfect"
+    needed = tiles_needed([np.ones(counts.shape[1], dtype=np.int64), *counts], perfect)[:, None]
+    left = ceil_div_array(size, sizes)
+    fine: Flags = left % needed == 0 if perfect else left >= needed
+    if spans is not None and not perfect:
+        first, which = distinct(counts[0])
+        spread = (spread_counts(tiles, spans, tiling, context.reduced_spread[d]) for tiles in left.tolist())
+        fine &= np.array([[n in known for n in counts[0][first].tolist()] for known in spread])[:, which].T
+    return fine
 
 
 def _pairs(
@@ -257,6 +269,9 @@ def _pairs(
         costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
             costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+        costs = costs + context.still_to_read(
+            batch.bounds, batch.path, batch.state, batch.rows, rows[row], costs, tiles[tile]
+        )
         values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
         context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))

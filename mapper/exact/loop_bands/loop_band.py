@@ -20,7 +20,7 @@ from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
 from ..instances import tiles_needed
-from ..rows import Flags, Floats, Ints, distinct, row_codes, taken
+from ..rows import Flags, Floats, Ints, distinct, repeated, row_codes, taken
 from .first_tiles import first_tiles
 
 
@@ -42,12 +42,7 @@ class Followers:
 
     def all_of(self, rows: slice) -> tuple[Ints, Ints]:
         """Some rows, each as often as tiles follow it, and these tiles."""
-        kinds = self.kinds[rows]
-        counts = np.array([len(tiles) for tiles in self.tiles], dtype=np.int64)
-        starts, own = np.cumsum(counts) - counts, counts[kinds]
-        which = np.repeat(np.arange(len(kinds)), own)
-        offsets = np.arange(len(which)) - np.repeat(np.cumsum(own) - own, own)
-        found = np.concatenate(self.tiles)[starts[kinds][which] + offsets] if len(which) else which
+        which, found = repeated(self.tiles, self.kinds[rows])
         return which + (rows.start or 0), found
 
     def parts(self, most: int) -> Iterator[slice]:
@@ -170,7 +165,7 @@ class LoopBand:
         most_fit = self.context.tiling == "perfect"
         if not (self.last or most_fit):
             stage = self._fitting(stage)
-        costs = stage.costs
+        costs = stage.costs + self.still_to_read(stage, stage.costs, stage.state)
         if near is not None:
             costs = costs + self.ahead(near, stage, stage.state)
         if far is not None:
@@ -220,6 +215,12 @@ class LoopBand:
             return found
         larger: Floats = np.maximum(found, taken(self._once_ahead(state), stage.parents, axis=1))
         return larger
+
+    def still_to_read(self, stage: Stage, costs: Floats, state: State) -> Floats | float:
+        """(columns, rows) what words cost more, at least, whose bits the memory decides that is still to be placed in a
+        state."""
+        batch = self.batch
+        return self.context.still_to_read(self.bounds, self.path, state, batch.rows, stage.parents, costs, stage.tiles)
 
     def _once_ahead(self, state: State) -> Floats:
         """(columns, the batch's rows) what is still to be charged in a state costs at least, if all words pass once."""

@@ -44,6 +44,14 @@ def test_ranks_with_longer_names() -> None:
     assert parse_layout(tensor, "column,row,column2") == Layout((1, 0), ((1, 2),))
 
 
+def test_ranks_whose_names_end_in_digits() -> None:
+    """`N2` was read as a block of two along N."""
+    of = Tensor("O", ((("M", 1),), (("N2", 1),)), "output")
+    layout = parse_layout(of, "N2,M,N24")
+    assert layout == Layout((1, 0), ((1, 4),))
+    assert parse_layout(of, layout.text(of)) == layout
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

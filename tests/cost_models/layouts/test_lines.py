@@ -8,12 +8,17 @@ from functools import cache
 import pytest
 
 from generators import random_architecture, random_mapping, random_problem
-from tilewright.arch import Architecture, Memory
-from tilewright.cost_models import count_words
+from tilewright.arch import Architecture, Memory, load_arch
+from tilewright.cost_models import count_words, evaluate
+from tilewright.cost_models.boundaries import boundaries_of
+from tilewright.cost_models.closed_form import Nest
 from tilewright.cost_models.cost import held_width_bits
-from tilewright.cost_models.layouts import count_lines
+from tilewright.cost_models.layouts import Arrangement, count_lines
+from tilewright.cost_models.layouts.choices import with_layouts as laid_out
+from tilewright.cost_models.layouts.lines import LaidOut, count_layouts
 from tilewright.cost_models.layouts.walk import walk_lines
-from tilewright.ir import Mapping, Problem, Tensor
+from tilewright.ir import LoopNest, Mapping, Problem, Tensor
+from tilewright.workloads import gemm
 
 SEEDS = 400
 
@@ -78,6 +83,45 @@ def test_closed_form_equals_walk(block: int) -> None:
         assert found.total == expected.total, f"seed {seed}\n{mapping}"
         assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
         assert found.banks == expected.banks, f"seed {seed}\n{mapping}"
+
+
+def test_lines_of_first_tiles_are_those_of_a_walk() -> None:
+    for seed in range(150):
+        mapping, arch = random_case(seed)
+        arch = arch.model_copy(update={"latency": "with_fill"})
+        expected = walk_lines(mapping, arch, held_width_bits).first
+        assert count_lines(mapping, arch, held_width_bits).first == expected, f"seed {seed}\n{mapping}"
+
+
+def test_first_tiles_take_as_long_as_their_lines() -> None:
+    """A row of a matrix that lies by columns, in lines of eight words, takes eight times as long before work begins."""
+    nest = "DRAM keeps A W O\nfor M in 8\n  GLB keeps A\n  for K in 64\n    RF keeps A W O"
+    mapping, machine = Mapping(gemm(8, 1, 64), LoopNest.parse(nest)), {"latency": "with_fill"}
+    machine |= {"DRAM.bandwidth": "64 B/cycle", "GLB.bandwidth": "1 kB/cycle"}
+    rows, lined = (load_arch("three_level", machine | more) for more in ({}, {"DRAM.line": "8 B"}))
+    columns = laid_out(lined, mapping.problem, {"A": "column-major"})
+    filled = [evaluate(mapping, arch).fill_cycles for arch in (rows, lined, columns)]
+    assert filled[1] == filled[0]
+    assert filled[2] - filled[1] == pytest.approx(64 * (8 - 1) / 64)
+
+
+def test_layouts_counted_together_are_those_counted_alone() -> None:
+    """Where no step moves a tile of a rank, its lines of all lengths are counted at once."""
+    for seed in range(100):
+        (mapping, arch), rng = random_case(seed), random.Random(seed)
+        nest, boundaries = Nest.of(mapping, arch), boundaries_of(mapping, arch)
+        for memory in (memory for memory in arch.memories if memory.line_bits is not None):
+            for tensor in mapping.problem.tensors:
+                boxes = [tuple(rng.randint(1, 9) for _ in tensor.ranks) for _ in range(4)]
+                ways = [LaidOut(one, one) for one in (Arrangement(box, (1,) * len(box)) for box in boxes)]
+                together = count_layouts(nest, boundaries, memory, tensor, ways)
+                alone = [count_layouts(nest, boundaries, memory, tensor, [way]) for way in ways]
+                assert (together is None) == (alone[0] is None)
+                if together is not None:
+                    for i, one in enumerate(alone):
+                        assert one is not None
+                        assert together.total.of(i) == one.total.of(0), f"seed {seed}\n{mapping}"
+                        assert together.busiest.of(i) == one.busiest.of(0), f"seed {seed}\n{mapping}"
 
 
 def test_lines_of_one_word_are_words() -> None:

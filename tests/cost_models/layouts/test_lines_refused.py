@@ -27,8 +27,14 @@ def mapping() -> tw.Mapping:
     ("what", "message"),
     [
         (lambda: tw.search(GEMM, lined(), strategy="cpsat"), "it does not know line"),
-        (lambda: tw.search(CASCADE, lined()), "DRAM.line: cascades know no lines"),
-        (lambda: tw.evaluate(tw.search(CASCADE, "three_level").mapping, lined()), "DRAM.line: cascades know no lines"),
+        (
+            lambda: tw.search_pareto(CASCADE, lined()),
+            "DRAM.line: fronts, rankings and groups of cascades know no lines",
+        ),
+        (
+            lambda: tw.search_top(CASCADE, lined(), 2),
+            "DRAM.line: fronts, rankings and groups of cascades know no lines",
+        ),
         (lambda: tw.search(GEMM, lined(), density={"W": 0.5}), "zeros are not known to DRAM.line"),
         (lambda: tw.evaluate(mapping(), lined(), density={"W": 0.5}), "zeros are not known to DRAM.line"),
         (lambda: clocked_cycles(mapping(), lined()), "DRAM.line: clocks know no lines"),
@@ -39,6 +45,11 @@ def test_lines_are_refused_by_name(what: Callable[[], object], message: str) -> 
         what()
 
 
-def test_first_and_last_tiles_are_not_timed_in_lines() -> None:
-    with pytest.raises(ArchitectureError, match="DRAM has lines"):
-        load_arch("three_level", {"DRAM.line": "16 B", "latency": "with_fill"})
+def test_first_tiles_know_no_banks_and_no_open_layouts() -> None:
+    filled = {"DRAM.line": "16 B", "latency": "with_fill"}
+    with pytest.raises(ArchitectureError, match="DRAM has banks"):
+        load_arch("three_level", {**filled, "DRAM.banks": "4"})
+    with pytest.raises(TilewrightError, match="open layouts are not known to 'latency: with_fill'"):
+        tw.search(GEMM, load_arch("three_level", filled), layout="any")
+    with pytest.raises(TilewrightError, match="lines of the first tiles of trees"):
+        tw.search(CASCADE, load_arch("three_level", filled))

@@ -6,7 +6,6 @@ import math
 import random
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from generators import memory, random_architecture, random_mapping, tensor
@@ -15,6 +14,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from tilewright.cost_models import count_words, evaluate
 from tilewright.cost_models.sparse.cost import evaluate_sparse
 from tilewright.cost_models.sparse.densities import Density, Structured, Uniform
+from tilewright.cost_models.sparse.recount import random_masks
 from tilewright.cost_models.sparse.shares import SparseMapping
 from tilewright.cost_models.sparse.walk import walk, walk_operations
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, TilewrightError
@@ -52,22 +52,6 @@ def saving_machine(rng: random.Random) -> Architecture:
     return arch.model_copy(update={"levels": tuple(levels), "mac": mac})
 
 
-def mask(rng: np.random.Generator, density: Density, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    """A random mask of a density."""
-    if isinstance(density, Uniform):
-        words = math.prod(shape)
-        flat = np.zeros(words, dtype=bool)
-        flat[rng.choice(words, math.ceil(density.fraction * words - 1e-9), replace=False)] = True
-        return flat.reshape(shape)
-    assert isinstance(density, Structured)
-    lines = np.zeros(shape, dtype=bool).swapaxes(density.rank, -1)
-    for place in np.ndindex(lines.shape[:-1]):
-        for start in range(0, lines.shape[-1], density.block):
-            words = min(density.block, lines.shape[-1] - start)
-            lines[place][start + rng.choice(words, min(density.kept, words), replace=False)] = True
-    return lines.swapaxes(density.rank, -1)
-
-
 def random_case(seed: int) -> tuple[SparseMapping, random.Random]:
     rng = random.Random(seed)
     while True:
@@ -97,7 +81,7 @@ def test_means_over_masks(seeds: range) -> None:
 def check_means(sparse: SparseMapping, rng: random.Random) -> None:
     draw = np.random.default_rng(rng.randrange(2**32))
     masks = {
-        name: np.stack([mask(draw, density, sparse.shape(sparse.mapping.problem.tensor(name))) for _ in range(MASKS)])
+        name: random_masks(density, sparse.shape(sparse.mapping.problem.tensor(name)), MASKS, draw)
         for name, density in sparse.densities.items()
     }
     found = {

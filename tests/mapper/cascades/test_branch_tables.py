@@ -19,7 +19,7 @@ from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cos
 from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
 from tilewright.mapper.cascades.branch import BranchMapping, BranchQuestion
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import cascade
 
@@ -193,7 +193,8 @@ def test_no_mapping_of_a_branch_is_better(seeds: range) -> None:
             assert best is None or _is_as_said(whole, arch, question, best)
             assert _close(tables.bound(question, weights), least) or not costs
             assert tables.least(question, weights, least * (1 - 1e-6)).mapping is None
-        front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question, Weights(1.0, 1.0))]
+        everywhere = OpenRegion(Weights(1.0, 1.0), AtLeast(math.inf, math.inf, math.inf))
+        front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question, everywhere)]
         for energy, latency in costs:
             assert any(e <= energy * (1 + 1e-9) and c <= latency * (1 + 1e-9) for e, c in front)
         for one in front:

@@ -42,3 +42,34 @@ def test_orders_that_time_leaves_out_are_bounded(monkeypatch: pytest.MonkeyPatch
     bound, _ = found._least(ENERGY_ALONE, float("inf"))
     assert found.out_of_means
     assert bound == later
+
+
+def orders_of(question: CascadeQuestion) -> list[tuple[str, ...]]:
+    return list(CascadeSearch(question, Means()).orders())
+
+
+HALVES = ("G[m,n] += X[m,k] * A[k,n]", "U[m,n] += X[m,k] * B[k,n]", "O[m,n] = relu(G[m,n]) * U[m,n]")
+"""Two products of one input, that may change places."""
+
+
+def test_orders_that_differ_in_names_alone_are_one() -> None:
+    halves = CascadeQuestion(tw.cascade(HALVES, m=4, n=4, k=2), tw.load_arch("three_level"), ENERGY, "perfect")
+    assert orders_of(halves) == [("G", "U", "O")]
+    search = CascadeSearch(halves, Means()).tree_search(ENERGY_ALONE)
+    found = [search.whole(names).bound for names in (("G", "U", "O"), ("U", "G", "O"))]
+    assert found[0] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize(
+    ("operation", "sizes"),
+    [("U[m,n] += X[m,k] * B[k]", {}), ("U[m,n] = X[m,j] * B[n]", {"j": 2}), ("U[m,n] max= X[m,k] * B[k,n]", {})],
+)
+def test_orders_of_operations_that_cost_otherwise_are_kept(operation: str, sizes: dict[str, int]) -> None:
+    whole = tw.cascade((HALVES[0], operation.replace("= X[m,j]", "+= X[m,j]"), HALVES[2]), m=4, n=4, k=2, **sizes)
+    assert len(orders_of(CascadeQuestion(whole, tw.load_arch("three_level"), ENERGY, "perfect"))) == 2
+
+
+def test_orders_are_all_kept_where_tensors_stay_by_name() -> None:
+    whole, arch = tw.cascade(HALVES, m=4, n=4, k=2), tw.load_arch("three_level")
+    stays = (("G", arch.memories[1].name),)
+    assert len(orders_of(CascadeQuestion(whole, arch, ENERGY, "perfect", stays=stays))) == 2

@@ -28,6 +28,7 @@ from tilewright.mapper.emit.network import (
     emit_c_network,
     network_program,
     network_weights,
+    weights_bytes,
 )
 from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.workloads import cascade_of, load_network
@@ -91,6 +92,47 @@ def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
         planned += sum(one.is_planned for group in program.programs for one in group.addresses.values())
     assert planned
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", CASES)
+def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Path) -> None:
+    """Programs of plans in which tensors stay between groups, under sanitizers, with every tile in the arena in turn.
+    None of these tensors has a place in the outermost memory, and nothing overwrites them."""
+    stay = 0
+    for seed in range(CASES[name] * TIMES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = random.Random(seed)
+        arch = random_architecture(rng, capacity=4000)
+        answer = random_answer(rng, graph_of(folder, name), arch, stays=True)
+        program = network_program(answer)
+        done = self_checked(folder, program, emit_c_network(program), seed, *(["-DPLANNED"] if seed % 2 == 0 else []))
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+        for one in answer.staying:
+            where = program.staying[one.name]
+            assert one.name not in program.plan.offsets
+            for number in range(one.first, one.last + 1):
+                for call in (call for call in program.calls if call.number == number + 1):
+                    found = call.program.addresses.get(where.arena)
+                    for array, begin in found.offsets.items() if found is not None else ():
+                        assert begin + array.elements <= where.offset or where.end <= begin
+        stay += len(answer.staying)
+    assert stay
+
+
+@needs_gcc
+@pytest.mark.parametrize("level", ["-O2", *(["-O0", "-O1", "-O3", "-Os"] if TIMES > 1 else [])])
+def test_compilers_keep_what_groups_write(level: str, tmp_path: Path) -> None:
+    """gcc 12 lost stores of a group that it had made part of run(): restrict pointers were addresses in one arena."""
+    for seed in range(3, 3 + TIMES):
+        rng = random.Random(seed)
+        arch = random_architecture(rng, capacity=rng.choice([600, 2000, 4000]))
+        program = network_program(random_answer(rng, graph_of(tmp_path, "words"), arch, stays=True))
+        (tmp_path / "weights.bin").write_bytes(weights_bytes(network_weights(program, seed)))
+        file = built(tmp_path, emit_c_network(program), level, "-Wno-array-bounds")
+        done = subprocess.run([file, str(seed), "1"], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
 
 
 @needs_gcc

@@ -117,7 +117,31 @@ def transformer() -> onnx.ModelProto:
     return model_of(nodes, {"x": [3, 4]}, stored=stored | {n: np.array(v, np.float32) for n, v in numbers.items()})
 
 
-SEEDS = {moved: 1, squeezed: 1, transformer: 3}
+def embedded() -> onnx.ModelProto:
+    """Rows chosen by words: tokens, and some of what was made; images made larger between convolutions."""
+    nodes = [
+        node("Cast", ["ids"], ["tokens"], "cast", to=onnx.TensorProto.INT64),
+        node("Gather", ["table", "tokens"], ["e"], "embedding"),
+        node("Add", ["e", "places"], ["ep"], "position"),
+        node("MatMul", ["ep", "w1"], ["a"], "first"),
+        node("Gather", ["a", "which"], ["b"], "columns", axis=-1),
+        node("Reshape", ["b", "image"], ["c"], "as_image"),
+        node("Resize", ["c", "", "scales"], ["d"], "larger", mode="linear"),
+        node("Conv", ["d", "w2"], ["f"], "conv", pads=[1, 1, 1, 1]),
+        node("Resize", ["f", "", "smaller"], ["g"], "smaller", mode="cubic"),
+        node("Where", ["even", "g", "far"], ["h"], "masked"),
+        node("Trilu", ["h"], ["i"], "lower", upper=0),
+        node("ScatterND", ["i", "corner", "put"], ["y"], "scatter"),
+    ]
+    stored = {"table": w(7, 4), "places": w(3, 4), "w1": w(4, 6), "w2": w(2, 1, 3, 3), "image": ints(1, 1, 6, 4)}
+    stored |= {"scales": np.array([1, 1, 1.5, 2], np.float32), "smaller": np.array([1, 1, 0.6, 1], np.float32)}
+    stored |= {"even": np.arange(8) % 2 == 0, "far": np.array(-9, np.float32), "put": w(1, 5, 8)}
+    stored |= {"corner": np.array([[0, 1]])}
+    inputs = {"ids": ([2, 3], onnx.TensorProto.INT32), "which": ([4], onnx.TensorProto.INT64)}
+    return model_of(nodes, inputs, stored=stored)
+
+
+SEEDS = {moved: 1, embedded: 2, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import brute_force
 from generators import random_architecture, random_problem
-from longer import blocks
+from longer import TIMES, blocks
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.cost import held_width_bits
@@ -149,6 +149,17 @@ def test_mappings_alike_in_words_may_differ_in_lines(seed: int) -> None:
     arch = stated(arch, layouts)
     expected = values((mapping, arch) for mapping in brute_force.all_mappings(problem, arch, ragged))
     assert searched(problem, arch, "latency", ragged) == pytest.approx(expected["latency"], rel=1e-9)
+
+
+def test_optimum_with_the_time_of_first_tiles() -> None:
+    for seed in range(0, 4 * TIMES):
+        (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
+        layouts = {
+            (m.name, t.name): rng.choice(orders(problem, t.name)) for m in arch.memories for t in problem.tensors
+        }
+        arch = stated(arch, layouts).model_copy(update={"latency": "with_fill"})
+        expected = values((mapping, arch) for mapping in brute_force.all_mappings(problem, arch, ragged))
+        assert searched(problem, arch, "latency", ragged) == pytest.approx(expected["latency"], rel=1e-9), seed
 
 
 def test_a_layout_that_fills_all_lines_is_proven_without_a_long_search() -> None:

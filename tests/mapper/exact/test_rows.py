@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tilewright.ir import ceil_div
-from tilewright.mapper.exact.rows import ceil_div_array, count_active, per_distinct_row
+from tilewright.mapper.exact.rows import ceil_div_array, count_active, per_distinct_row, repeated
 
 # ---- active settings ---------------------------------------------------------------------------------------
 
@@ -82,3 +82,13 @@ def test_rows_that_differ_in_the_first_column_only() -> None:
     found = per_distinct_row([first, *others], lambda row: (row[0], row[1]))
     assert found[:, 0].tolist() == first.tolist()
     assert set(found[:, 1].tolist()) == {2**31 - 1}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_are_repeated_with_the_entries_of_their_lists(seed: int) -> None:
+    rng = random.Random(seed)
+    lists = [[rng.randint(0, 9) for _ in range(rng.randint(0, 3))] for _ in range(4)]
+    which = [rng.randrange(4) for _ in range(rng.randint(0, 6))]
+    rows, entries = repeated([np.array(each, dtype=np.int64) for each in lists], np.array(which, dtype=np.int64))
+    wanted = [(row, entry) for row, own in enumerate(which) for entry in lists[own]]
+    assert list(zip(rows.tolist(), entries.tolist(), strict=True)) == wanted

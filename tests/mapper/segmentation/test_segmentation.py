@@ -20,7 +20,9 @@ from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation.covers import CheapestCover
 from tilewright.mapper.segmentation.states import TooManyStates
+from tilewright.mapper.segmentation.steps import NetworkSteps
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
@@ -271,3 +273,34 @@ def test_covers_are_as_good_as_ways_through_states(
         done |= set(one.names)
         sources = {s.name for name in one.names for s in asked.graph.by_name[name].sources}
         assert sources & set(asked.graph.by_name) <= done
+
+
+def test_the_limit_of_the_whole_ends_searches_and_covers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that only searches move: after the limit no group is searched, and nothing is bounded; of covers the
+    best so far is taken."""
+    now = [0.0]
+    asked = question(network(tmp_path, RESIDUAL), size="400 B")
+    best, alone = segment(asked), len(asked.graph.by_name)
+    limit, searches = 3.0 * alone, 0
+
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        nonlocal searches
+        assert now[0] < limit
+        searches, now[0] = searches + 1, now[0] + 3.0
+        return answer_below(replace(one, limits=Limits()))
+
+    monkeypatch.setattr("tilewright.mapper.means.time.perf_counter", lambda: now[0])
+    answer = segment(replace(asked, total_s=limit), solve)
+    assert searches <= alone
+    assert answer.certificate.lower_bound <= best.certificate.value <= answer.certificate.value
+    steps = NetworkSteps(asked)
+    covers = CheapestCover(
+        steps.reading, steps.edges, [steps.groups[edge.step.group].places for edge in steps.edges], steps.alone()
+    )
+    for seconds in (0.0, math.inf):
+        value, least, edges = covers.cheapest(lambda edge: 1.0 + edge.start % 3, seconds)
+        assert sorted(place for edge in edges for place in steps.groups[edge.step.group].places) == list(
+            range(len(steps.reading.occurrences))
+        )
+        assert 0 <= least <= value == sum(1.0 + edge.start % 3 for edge in edges)
+    assert least == value

@@ -1,0 +1,255 @@
+"""What a cascade weighs at least by what each of its operations weighs on its own: a bound that no search over trees is
+needed for.
+
+What a tree does for one operation, with the nodes and loops on the way to its branch, is a mapping of that operation
+alone, in which every memory and tensor has its own boundary, as in the uneven space. So the operation costs there no
+less than at its best, with the whole machine to itself and with each tensor from the memory that it comes from:
+
+- one from outside from the outermost memory, or from where it stays; but where an operation before it uses the same
+  tensor, both may share a node that this one has filled, and then it comes from any memory that may keep it;
+- an intermediate from one of the memories that may exchange it, or the outermost one.
+
+Whole trees are either one split without loops, whose branches of several operations have shared loops, or have such
+loops at the top. So the operations, in their order, fall into runs, and those of a run of several make the steps of one
+loop at least. Between runs a tensor is shared, or exchanged, only where a memory has room for all of it. And the steps
+of a loop are visits: of each of them an operation costs what so much smaller a tile does, unless a node above the loop
+spares it what comes again with every step, for which there has to be room. Fewer steps never cost more, so loops of
+prime trips stand for all.
+
+Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
+what `PartBounds` says of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...cost_models.cost import capacity_parts, tensor_tile_words
+from ...cost_models.sets import is_plain
+from ...ir import Cascade, Operation, Role, Tensor
+from .branch import BranchQuestion, BranchSolver
+from .equal import form_of
+from .operation_orders import MOST_ORDERS, orders
+from .part_bounds import PartBounds
+from .question import CascadeQuestion
+from .sharing import SharedDim, shared_dims
+from .tree_search import Fuse
+from .upper_memories import UpperMemories
+from .weights import Weights
+from .windowed import windowed_dims
+
+SingleLeast = dict[object, float]
+"""By weights, form of an operation, homes, room and step: what it weighs at least on its own."""
+
+Options = tuple[tuple[str, ...], ...]
+"""By tensor of an operation, memories of which one is its home."""
+
+
+Users = set[tuple[str, Role]]
+"""Tensors that some operations use, and in which roles."""
+
+
+def is_bounded_by_singles(question: CascadeQuestion, memories: UpperMemories, weights: Weights) -> bool:
+    """Whether bounds are as quick as they should be: of energy alone, where one choice of homes is best."""
+    timed = not weights.energy_only or question.arch.total_leakage_pj_per_cycle > 0
+    return not timed and memories.nearer_is_cheaper and question.tiling == "perfect"
+
+
+@dataclass
+class SingleBounds:
+    """Bounds of one cascade on one machine, by weights of energy alone on a machine that does not leak.
+
+    solver  of operations in the uneven space
+    near    what operations weigh at least with all tensors near
+    fuse    of the trees that are bounded, as of `TreeSearch`
+    stays   (tensor, memory) of tensors from outside that lie there whole
+    known   what is known of single operations; more is noted there
+    """
+
+    cascade: Cascade
+    memories: UpperMemories
+    solver: BranchSolver
+    near: PartBounds
+    weights: Weights
+    fuse: Fuse
+    stays: dict[str, str]
+    known: SingleLeast = field(default_factory=dict)
+    _runs: dict[object, float] = field(default_factory=dict)
+    _forms: dict[str, object] = field(default_factory=dict)
+
+    def of_all(self) -> float:
+        """What the whole cascade weighs at least, in any order; 0 where there are too many."""
+        found = list(itertools.islice(orders(self.cascade), MOST_ORDERS + 1))
+        return min(map(self.of, found)) if len(found) <= MOST_ORDERS else 0.0
+
+    def of(self, names: Sequence[str]) -> float:
+        """What the whole cascade weighs at least, its operations done in an order."""
+        if any(operation.iterates or operation.generations for operation in self.cascade):
+            return 0.0
+        least = [0.0, *(math.inf for _ in names)]
+        for end in range(1, len(names) + 1):
+            for start in range(end):
+                least[end] = min(least[end], least[start] + self._run(tuple(names[start:end]), tuple(names[:start])))
+        return least[-1]
+
+    # ---- runs ----------------------------------------------------------------------------------------------
+
+    def _run(self, names: tuple[str, ...], before: tuple[str, ...]) -> float:
+        """What some operations one after the other weigh at least that are one branch, or all.
+
+        before  those that are done before them
+        """
+        used = _users(self.cascade.operation(name) for name in before)
+        key = names, frozenset(used)
+        if key not in self._runs:
+            self._runs[key] = self._new_run(names, used)
+        return self._runs[key]
+
+    def _new_run(self, names: tuple[str, ...], used: Users) -> float:
+        operations = [self.cascade.operation(name) for name in names]
+        options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
+        if len(names) == 1:
+            return self._least(operations[0], options[0])
+        if self.fuse in ("none", "whole"):
+            return math.inf
+        shared, least = shared_dims(self.cascade, names), math.inf
+        for dim in shared:
+            if dim.uneven and self.fuse != "all":
+                continue
+            beside = [other for other in shared if other is not dim]
+            for trips in _primes(self._size(dim)):
+                steps = [self._step(op, dim, beside, trips, own) for op, own in zip(operations, options, strict=True)]
+                whole = map(self._least, operations, options, steps)
+                least = min(least, sum(whole))
+        return least
+
+    def _size(self, dim: SharedDim) -> int:
+        """Elements of a shared dimension, of operations that make even steps."""
+        return next(self.cascade.operation(name).problem.sizes[own] for name, own in dim.dims if name not in dim.uneven)
+
+    def _step(
+        self, operation: Operation, dim: SharedDim, beside: Sequence[SharedDim], trips: int, options: Options
+    ) -> tuple[str, int] | None:
+        """The dimension and trips of a shared loop, where each of its steps costs an operation as much as a tile of its
+        own; None where a node above the loop may spare it some of that, or steps are uneven."""
+        own = dim.of(operation.name)
+        if operation.name in dim.uneven:
+            return None
+        smallest = dict(operation.problem.dims) | {other.of(operation.name): 1 for other in beside}
+        smallest[own] = operation.problem.sizes[own]
+        for tensor, homes in zip(operation.problem.tensors, options, strict=True):
+            passes_on = own in tensor.dims and all(
+                is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks if own in {d for d, _ in rank}
+            )
+            if not passes_on and self._keeping(tensor, homes[-1], smallest):
+                return None
+        return own, trips
+
+    # ---- homes ---------------------------------------------------------------------------------------------
+
+    def _options(
+        self, operation: Operation, before: Sequence[Operation], names: tuple[str, ...], used: Users
+    ) -> Options:
+        """By tensor of an operation of a run, memories that may be its home.
+
+        before  operations of the run that are done before
+        used    what operations before the run use
+        """
+        near = _users(before)
+        return tuple(self._homes(operation, tensor, names, near, used) for tensor in operation.problem.tensors)
+
+    def _homes(
+        self, operation: Operation, tensor: Tensor, names: tuple[str, ...], near: Users, used: Users
+    ) -> tuple[str, ...]:
+        """Memories that a tensor may come from or go to, of which one is cheapest; the innermost alone, where nearer
+        ones are cheaper."""
+        name, whole = tensor.name, operation.problem.sizes
+        home = self.stays.get(name, self.memories.outermost)
+        found = {home}
+        if self.fuse != "none":
+            if name in self.cascade.intermediates:
+                users = {self.cascade.producers[name].name, *(user.name for user in self.cascade.consumers[name])}
+                written = self.cascade.producers[name]
+                inside = set() if users <= set(names) else set(self._with_room(written.output, written.problem.sizes))
+                exchanging = self.memories.exchanging(self.cascade, name)
+                found |= {memory for memory in exchanging if users <= set(names) or memory in inside}
+            found |= {m for other, role in near if other == name for m in self._keeping(tensor, home, None, role)}
+            found |= {m for other, role in used if other == name for m in self._keeping(tensor, home, whole, role)}
+        ordered = tuple(sorted(found, key=self.memories.depth.__getitem__))
+        return ordered[-1:] if self.memories.nearer_is_cheaper else ordered
+
+    def _keeping(
+        self, tensor: Tensor, home: str, sizes: Mapping[str, int] | None, role: Role | None = None
+    ) -> list[str]:
+        """Memories further in than a home that may keep a tile of a tensor, and have room for it; None: of any size.
+
+        role  that it has for another operation that uses the same node
+        """
+        room = None if sizes is None else set(self._with_room(tensor, sizes))
+        inner = self.memories.upper[self.memories.depth[home] + 1 :]
+        roles = {tensor.role, role or tensor.role}
+        kept = [memory.name for memory in inner if all(memory.keeps[one] != "never" for one in roles)]
+        return [memory for memory in kept if room is None or memory in room]
+
+    def _with_room(self, tensor: Tensor, sizes: Mapping[str, int]) -> Iterator[str]:
+        """Memories with room for a tile of a tensor, in any part of them."""
+        arch = self.memories.arch
+        bits = tensor_tile_words(tensor, sizes, arch.footprint) * arch.width_bits(tensor)
+        for memory in self.memories.upper:
+            if bits <= max((part.bits for part in capacity_parts(memory)), default=bits):
+                yield memory.name
+
+    # ---- single operations ---------------------------------------------------------------------------------
+
+    def _least(self, operation: Operation, options: Options, step: tuple[str, int] | None = None) -> float:
+        """What one operation weighs at least.
+
+        step  dimension and trips of a loop, each step of which is a visit
+        """
+        if self.fuse == "all" and any(windowed_dims(self.cascade, operation)):
+            return self._uneven(operation, options)
+        name, dims = operation.name, operation.problem.dim_names
+        if name not in self._forms:
+            self._forms[name] = form_of(Cascade(name, (operation,)))
+        where = None if step is None else (dims.index(step[0]), step[1])
+        key = self.weights, self._forms[name], options, self.memories.room, where
+        if key not in self.known:
+            self.known[key] = self._least_of_new(operation, options, step)
+        return self.known[key]
+
+    def _uneven(self, operation: Operation, options: Options) -> float:
+        """What an operation weighs at least, even if its visits are uneven: with all tensors near, and each word from
+        its home once."""
+        tensors, sizes = (tensor.name for tensor in operation.problem.tensors), operation.problem.dims
+        further = (
+            min(self.near.far(operation, tensor, sizes, home)[0] for home in homes)
+            for tensor, homes in zip(tensors, options, strict=True)
+        )
+        return self.weights.energy * (self.near.nearest_pj(operation.name) + sum(further))
+
+    def _least_of_new(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
+        least, again, visits = math.inf, 1, 1
+        tile = operation.problem.dims
+        if step is not None:
+            own, visits = step
+            tile = tuple((dim, size // visits if dim == own else size) for dim, size in tile)
+            again = visits if own in operation.reduced_dims else 1
+        every = frozenset(operation.problem.dim_names)
+        for chosen in itertools.product(*options):
+            homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
+            asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
+            least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
+        return max(least, self._uneven(operation, options))  # where time was too short for a search
+
+
+def _users(operations: Iterable[Operation]) -> Users:
+    """What operations use, and in which roles."""
+    return {(tensor.name, tensor.role) for operation in operations for tensor in operation.problem.tensors}
+
+
+def _primes(number: int) -> list[int]:
+    """Prime factors of a number, each once."""
+    return [n for n in range(2, number + 1) if number % n == 0 and all(n % m for m in range(2, math.isqrt(n) + 1))]

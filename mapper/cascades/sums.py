@@ -1,0 +1,112 @@
+"""Where partial sums are wider than finished words: what a search over trees takes for granted of them.
+
+An intermediate takes the room of partial sums while its producer works if unfinished sums reach the node where it
+passes, else that of finished words. Which of the two a branch makes is known only once it is mapped. So trees are first
+searched as if all words were finished (no tree takes less); where the cost model does not agree with what is found, of
+one intermediate after the other all trees are searched in which it is *wide*, and all in which it comes *finished*
+(`weighted_sums.py`): together these are all trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...arch import Architecture
+from ...ir import Cascade, Operation
+from ..constraints import Constraints
+from .parts import FoundPart
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of which intermediates something is taken for granted.
+
+    wide      take the room of partial sums while they are written
+    finished  come to where they pass as finished words
+    """
+
+    wide: frozenset[str] = frozenset()
+    finished: frozenset[str] = frozenset()
+
+    def both_ways(self, tensor: str) -> tuple[Sums, Sums]:
+        """All trees of these, in two parts."""
+        return replace(self, wide=self.wide | {tensor}), replace(self, finished=self.finished | {tensor})
+
+
+NARROW = Sums()
+"""Nothing is: no tree has less room than so."""
+
+
+def all_wide(cascade: Cascade) -> Sums:
+    """Every tensor that an operation writes takes the room of partial sums."""
+    return Sums(wide=frozenset(cascade.producers))
+
+
+def open_tensor(cascade: Cascade, arch: Architecture, sums: Sums, found: FoundPart, stays: Iterable[str]) -> str | None:
+    """An intermediate of a tree that may be wider than it was taken to be; None: there is none.
+
+    stays  tensors that lie somewhere whole
+    """
+    known = {*sums.wide, *sums.finished, *found.stored}
+    for tensor, producer in cascade.producers.items():
+        passes = tensor in cascade.intermediates or tensor in stays
+        if (
+            passes
+            and tensor not in known
+            and arch.partial_width_bits(producer.output) > arch.width_bits(producer.output)
+        ):
+            return tensor
+    return None
+
+
+def finishing(operation: Operation, arch: Architecture, home: str, sizes: dict[str, int]) -> Iterator[Constraints]:
+    """Sets of constraints on the mappings of a branch: each mapping by which finished words alone come to the home of
+    the output satisfies one of them.
+
+    A word comes once if the outermost of the branch's own nodes of the output (or the MACs, if it has none) lets go of
+    its tile once: no loop above it that moves the output stands inside one over what is summed. Take the memory at
+    which the outermost loop over a sum above that node stands: further out there are none, further in no loop moves the
+    output, and at that memory those that do stand outside. What MACs hold leaves at every step, and instances that do
+    not add up what they hold send a part each.
+    """
+    summed = frozenset(dim for dim in operation.reduced_dims if sizes[dim] > 1)
+    if not summed:
+        yield Constraints()
+        return
+    names, output = [memory.name for memory in arch.memories], operation.output
+    moving = frozenset(dim for dim in output.dims if sizes[dim] > 1)
+    for holder in _holders(operation, arch, home):
+        held = names.index(holder) if holder else len(names)
+        keeps = {(name, output.name): name == holder for name in names[names.index(home) + 1 : held + 1]}
+        apart = _apart(arch, holder, summed)
+        yield Constraints(keeps=keeps, spatial=apart, temporal=_none(names[:held], summed))
+        if not holder or arch.reuse == "at_node":
+            continue
+        for place, memory in enumerate(names[:held]):
+            none = {**_none(names[:place], summed), **_none(names[place + 1 : held], moving)}
+            yield Constraints(keeps=keeps, spatial=apart, temporal=none, orders={memory: (moving, summed)})
+
+
+def _holders(operation: Operation, arch: Architecture, home: str) -> Iterator[str]:
+    """Memories inside the home that may have the outermost node of an output in a branch; "": it has none."""
+    names = [memory.name for memory in arch.memories]
+    for memory in arch.memories[names.index(home) + 1 :]:
+        if memory.keeps[operation.output.role] != "never":
+            yield memory.name
+        if memory.keeps[operation.output.role] == "must":
+            return
+    yield ""
+
+
+def _apart(arch: Architecture, holder: str, summed: frozenset[str]) -> dict[tuple[str, int, str], tuple[int, int]]:
+    """No instances, outside a memory, that do not add up sums have parts of one."""
+    levels = [level.name for level in arch.levels]
+    end = levels.index(holder) if holder else len(levels)
+    above = (fanout for fanout in arch.fanouts if levels.index(fanout.name) < end and not fanout.spatial_reduction)
+    return {(one.name, axis, dim): (1, 1) for one in above for axis in range(len(one.axes)) for dim in summed}
+
+
+def _none(memories: Sequence[str], dims: frozenset[str]) -> dict[tuple[str, str], tuple[int, int]]:
+    """No loops over some dimensions at some memories."""
+    return {(memory, dim): (1, 1) for memory in memories for dim in dims}

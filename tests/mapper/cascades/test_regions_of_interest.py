@@ -1,0 +1,65 @@
+"""Regions of energy and latency: what is left aside lies outside, and no more."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from tilewright.mapper.cascades.weights import AtLeast, OpenRegion, Weights
+
+GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
+
+
+def random_region(rng: random.Random) -> OpenRegion:
+    energy, latency = (rng.choice([math.inf, rng.uniform(1, 13)]) for _ in range(2))
+    weights = Weights(1.0, rng.choice([0.5, 1.0, 3.0]))
+    region = OpenRegion(weights, AtLeast(energy, latency, rng.choice([math.inf, rng.uniform(2, 40)])))
+    return region.without(rng.sample(GRID, rng.randrange(4)))
+
+
+def within(region: OpenRegion) -> set[tuple[float, float]]:
+    return {point for point in GRID if region.holds(AtLeast(*point, region.weights.of(*point)))}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_region_holds_what_its_measure_says(seed: int) -> None:
+    region = random_region(random.Random(seed))
+    energy, latency = np.array(GRID).T
+    measured = region.of_each(energy, latency)
+    assert within(region) == {point for point, reached in zip(GRID, measured, strict=True) if reached < 1}
+    assert measured.tolist() == [pytest.approx(region.of(*point)) for point in GRID]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_known_points_leave_aside_what_costs_no_less_in_both(seed: int) -> None:
+    rng = random.Random(seed)
+    region, points = random_region(rng), rng.sample(GRID, 3)
+    left = {p for p in within(region) if not any(p[0] >= e and p[1] >= c for e, c in points)}
+    assert within(region.without(points)) == left
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_left_beside_others_lies_within_together_with_them(seed: int) -> None:
+    rng = random.Random(seed)
+    region, (energy, latency), visits = random_region(rng), rng.choice(GRID), rng.choice([1, 2, 4])
+    others = AtLeast(energy, latency, region.weights.of(energy, latency))
+    left = region.beside(others, visits)
+    together = {p for p in GRID if region.of(visits * p[0] + energy, visits * p[1] + latency) < 1}
+    assert left.is_empty or within(left) == together
+    assert not (left.is_empty and together)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_region_in_another(seed: int) -> None:
+    rng = random.Random(seed)
+    one = random_region(rng)
+    other = one.without(rng.sample(GRID, 2)) if seed % 2 else random_region(rng)
+    other = OpenRegion(one.weights, other.limits, other.points)
+    assert within(one.with_all_of(other)) >= within(one) | within(other)
+    assert one.lies_in(one.with_all_of(other))
+    assert not one.lies_in(other) or within(one) <= within(other)
+    assert other.lies_in(one) or not seed % 2

@@ -1,0 +1,75 @@
+"""No tree weighs less than its operations one by one."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from window_brute_force import best_windowed, random_window_case
+
+from cascade_cases import CHEAP, DEAR, random_case
+from longer import TIMES, blocks
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import ENERGY
+from tilewright.ir import Cascade
+from tilewright.mapper.cascades import CascadeQuestion, Fuse, bound_by_singles, bound_cascade, search_cascade
+from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.part_bounds import PartBounds
+from tilewright.mapper.cascades.placing import Placing
+from tilewright.mapper.cascades.single_bounds import SingleBounds
+from tilewright.mapper.cascades.upper_memories import UpperMemories
+from tilewright.mapper.cascades.weights import ENERGY_ALONE
+from tilewright.mapper.means import Means
+from tilewright.workloads import cascade
+
+
+def bounds_of(whole: Cascade, arch: Architecture, fuse: Fuse) -> SingleBounds:
+    memories, solver = UpperMemories(arch), ExactBranches(whole, arch, "uneven", "perfect", Means())
+    placing = Placing(whole, memories, "uneven")
+    near = PartBounds(whole, memories, "uneven", ENERGY_ALONE, solver, placing, may_be_uneven=fuse == "all")
+    return SingleBounds(whole, memories, solver, near, ENERGY_ALONE, fuse, {})
+
+
+@pytest.mark.parametrize("seeds", blocks(10, 5))
+def test_no_tree_of_a_brute_force_lies_below(seeds: range) -> None:
+    compared = 0
+    for seed in seeds:
+        case = random_case(seed, CHEAP if TIMES == 1 else DEAR)
+        best = case.trees.best()
+        if case.tiling == "perfect" and best and not case.arch.total_leakage_pj_per_cycle:
+            least = bounds_of(case.cascade, case.arch, case.fuse).of_all()
+            assert 0 < least <= best["energy"].value * (1 + 1e-9), f"{seed}\n{case}"
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("seeds", blocks(1, 1))
+def test_no_tree_with_loops_along_windows_lies_below(seeds: range) -> None:
+    for seed in seeds:
+        case = random_window_case(seed)
+        best = best_windowed(case, random.Random(seed), 2 if TIMES == 1 else 20)["energy"]
+        if not case.arch.total_leakage_pj_per_cycle and best < math.inf:
+            least = bounds_of(case.cascade, case.arch, "all").of_all()
+            assert 0 < least <= best * (1 + 1e-9), f"{seed}\n{case}"
+
+
+def test_a_softmax_that_cannot_stay_on_chip_is_bounded_by_what_it_costs() -> None:
+    """On gemmini an intermediate goes out and comes back, and of what two operations read one finds it on chip."""
+    lines = ["L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])", "D[m] += P[m,n]", "O[m,n] = P[m,n] / D[m]"]
+    whole = cascade(lines, m=16, n=8)
+    asked = CascadeQuestion(whole, load_arch("gemmini"), ENERGY, "perfect")
+    answer = search_cascade(asked)
+    assert answer.certificate.gap == 0.0
+    assert bound_cascade(asked) < bound_by_singles(asked) == pytest.approx(answer.cost.energy_pj, rel=1e-9)
+
+
+def test_what_has_no_room_is_shared_by_steps_of_a_loop_alone() -> None:
+    """All of A has no room, and steps along its rows, which the operation between has to make too, would bring all
+    weights in again: so it is read twice."""
+    lines = ["T[m,n] += A[m,k] * V[n,k]", "O[m,k] += T[m,n] * W[n,k]", "R[m,k] = O[m,k] + A[m,k]"]
+    whole = cascade(lines, m=4, n=8, k=65_536)
+    first, *others = names = tuple(operation.name for operation in whole)
+    bounds = bounds_of(whole, load_arch("three_level"), "all")
+    apart = bounds._run((first,), ()) + bounds._run(tuple(others), (first,))
+    assert bounds._run(names, ()) > apart == bounds.of(names)

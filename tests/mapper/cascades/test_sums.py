@@ -1,0 +1,109 @@
+"""Partial sums that are wider than words: no tree is ruled out that has room for finished words, and none is taken that
+has no room for its sums."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cascade_cases import Case
+from longer import blocks
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.cost_models import ENERGY
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import FusedMapping, InfeasibleError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades.tree_constraints import read_tree_constraints
+from tilewright.workloads import cascade
+
+PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, n=2, k=2, p=2)
+FINISHED_BELOW = """DRAM keeps A B C O
+GLB keeps T
+branch T
+  for M in 2
+    for N in 2
+      RF keeps T
+      for K in 2
+branch O
+  for M in 2
+    for P in 2
+      for N in 2
+"""
+
+
+def machine(words: int, register: int = 2, array: bool = False) -> Architecture:
+    """Sums of two words each: a buffer of so many words, and a register that is dear."""
+    may = Keeps(input="may", weight="may", output="may")
+    outputs = Keeps(input="never", weight="never", output="may")
+    dram = Memory(name="DRAM", access_bits=8, read_energy_pj=200.0, write_energy_pj=200.0)
+    glb = Memory(name="GLB", access_bits=8, read_energy_pj=6.0, write_energy_pj=6.0, size_bits=8 * words, keeps=may)
+    registers = {"access_bits": 8, "size_bits": 8 * register, "keeps": outputs}
+    rf = Memory(name="RF", read_energy_pj=100.0, write_energy_pj=100.0, **registers)
+    fanout = (Fanout(name="array", axes=(ArrayAxis(size=2),)),) if array else ()
+    mac = Mac(energy_pj=1.0)
+    levels = (dram, glb, *fanout, rf)
+    return Architecture(name="wide", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=levels, mac=mac)
+
+
+def question(arch: Architecture, *lines: str) -> CascadeQuestion:
+    constraints = read_tree_constraints(lines, PAIR, arch)
+    return CascadeQuestion(PAIR, arch, ENERGY, "perfect", constraints=constraints)
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_sums_that_are_finished_in_a_register_have_room(array: bool) -> None:
+    """The cheapest mapping of T adds up in GLB, which has no room for that: another one has. (It was called
+    infeasible.)"""
+    arch = machine(4, array=array)
+    by_hand = evaluate_tree(FusedMapping.parse(PAIR, FINISHED_BELOW), arch)
+    answer = search_cascade(question(arch, "T in GLB", "no loops over M, N, K, P"))
+    assert answer.certificate.proven
+    assert answer.cost.energy_pj <= by_hand.energy_pj
+    assert answer.certificate.value == pytest.approx(evaluate_tree(answer.mapping, arch).energy_pj)
+
+
+def random_pair(seed: int) -> Case:
+    """A pair, and a machine on which T has room as finished words, and perhaps not as sums."""
+    rng = random.Random(seed)
+    lines = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
+    sizes = {"m": 2, "n": rng.choice([1, 2]), "k": rng.choice([2, 2, 4]), "p": 1}
+    machine_ = machine(rng.randint(2, 8), rng.choice([2, 3, 4]))
+    levels = list(machine_.levels)
+    if rng.random() < 0.5:
+        reduces = rng.random() < 0.5
+        levels.insert(2, Fanout(name="array", axes=(ArrayAxis(size=2),), spatial_reduction=reduces))
+    keeps = Keeps(**{role: rng.choice(["may", "never"]) for role in ("input", "weight")}, output="may")
+    energies = {"read_energy_pj": rng.choice([1.0, 7.0, 100.0]), "write_energy_pj": rng.choice([1.0, 7.0, 100.0])}
+    levels[-1] = levels[-1].model_copy(update={"keeps": keeps, **energies})
+    more = {"levels": tuple(levels), "reuse": rng.choice(["at_node", "across_levels"])}
+    arch = machine_.model_copy(update=more)
+    return Case(
+        "chain", cascade(lines, sizes), arch, "perfect", rng.choice(["even", "uneven"]), rng.choice(["all", "whole"])
+    )
+
+
+@pytest.mark.parametrize("seeds", blocks(seeds=4, size=2))
+def test_the_best_of_all_trees_is_found(seeds: range) -> None:
+    """And proven, in the even space, where visits do not add to each other's sums."""
+    for seed in seeds:
+        case = random_pair(seed)
+        whole = (case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
+        proof = search_cascade(CascadeQuestion(*whole)).certificate
+        best = case.trees.best()
+        assert best is not None
+        expected = best["energy"].value
+        assert proof.lower_bound <= expected * (1 + 1e-9) <= proof.value * (1 + 2e-9), f"{seed}\n{case}"
+        assert proof.proven or (case.space, case.fuse) != ("even", "whole"), f"{seed}\n{case}"
+
+
+def test_what_has_no_room_for_any_sum_is_infeasible() -> None:
+    with pytest.raises(InfeasibleError):
+        search_cascade(question(machine(4, register=1), "T in GLB", "no loops over M, N, K, P"))
+    assert search_cascade(question(machine(8, register=1), "T in GLB", "no loops over M, N, K, P")).certificate.proven
+
+
+def test_both_ways_are_compared() -> None:
+    """With shared loops T may be wide in GLB, or whole and finished: the better of both is proven."""
+    answer = search_cascade(question(machine(4), "T in GLB"))
+    assert (answer.certificate.value, answer.certificate.lower_bound) == (6000.0, 6000.0)
