@@ -31,6 +31,9 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .visits import VisitTiles
 
+MUCH_FINER = 3
+"""So many times as many cells are worth making all tables of a usual lattice again."""
+
 
 @dataclass
 class SearchContext:
@@ -63,6 +66,7 @@ class SearchContext:
     effort: Effort = EFFORT
     looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
+    _finest: bool = False
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)
     _models: dict[Path, TrafficModel] = field(default_factory=dict)
@@ -83,13 +87,18 @@ class SearchContext:
         """Whether bounds over a finer lattice have taken the place of those for any arrays: they are worth making when
         the search has looked at many rows for each of its cells."""
         cells = math.prod(self.bounds.lattice.shape)
-        if self.looked_at < self.effort.looked_at_per_cell * cells:
+        if self._finest or self.looked_at < self.effort.looked_at_per_cell * cells:
             return False
-        finer = self.bounds.finer(self.most_cells)
-        if finer is not None:
-            self.bounds = finer
-            self.groups = GroupBounds(finer, self.effort)
-        return finer is not None
+        most = self.most_cells
+        if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
+            most = min(self.bounds.affordable_cells, self.effort.first_cells)
+        finer = self.bounds.finer(most)
+        if finer is None:
+            self._finest = True
+            return False
+        self.bounds = finer
+        self.groups = GroupBounds(finer, self.effort)
+        return True
 
     @cached_property
     def groups(self) -> GroupBounds:

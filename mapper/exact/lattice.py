@@ -25,8 +25,8 @@ LONGEST_DIMENSION = 2**25
 LONGEST_WINDOW = 2**14
 """The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
 
-STEPS_TRIED = 20
-"""Steps that are tried, by bisection, to let neighbours share cells."""
+STEPS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Cells for every doubling of a tile that are tried, where neighbours share cells."""
 
 FEW = 8
 """So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
@@ -81,16 +81,24 @@ class Lattice:
             self._coarsen(most_cells)
 
     def _coarsen(self, most_cells: int) -> None:
-        """Let neighbours share a cell, on the longest axis first, until the lattice is small enough."""
-        counts = [len(axis) for axis in self.tiles]
-        while math.prod(counts) > most_cells and max(counts) > 4:
-            longest = counts.index(max(counts))
-            counts[longest] -= 1 + counts[longest] // 16
-        for d, count in enumerate(counts):
-            axis = self.tiles[d]
-            if count < len(axis):
-                self.cells[d] = _shared_cells(self.sizes[d], self.even[d], count)
-                self._folds[d] = (int(self.cells[d][-1]) + 1,)
+        """Let neighbours share a cell where the lattice would be too large: all axes alike, the shortest a step ahead
+        where not all can take it."""
+        if math.prod(map(len, self.tiles)) <= most_cells:
+            return
+        every = range(len(self.tiles))
+        finer = [_shared_cells(size, grows) for size, grows in zip(self.sizes, self.even, strict=True)]
+        chosen = [0] * len(self.tiles)
+        while True:
+            counts = [int(finer[d][chosen[d]][-1]) + 1 for d in every]
+            for d in sorted(every, key=lambda d: (chosen[d], len(self.tiles[d]))):
+                further = int(finer[d][min(chosen[d] + 1, len(STEPS))][-1]) + 1
+                if chosen[d] < len(STEPS) and math.prod(counts) // counts[d] * further <= most_cells:
+                    chosen[d] += 1
+                    break
+            else:
+                break
+        self.cells = [finer[d][chosen[d]] for d in every]
+        self._folds = [(int(cells[-1]) + 1,) for cells in self.cells]
 
     @property
     def is_whole(self) -> bool:
@@ -236,33 +244,22 @@ def _prime_powers(size: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def _shared_cells(size: int, even: bool, count: int) -> Ints:
-    """Cells of the ragged tiles of a dimension in descending order, so many at most: the whole dimension alone, the
-    others so that the largest tile of a cell is no more times as large as its smallest one than it must be. The
-    searches of a cascade's branches ask for the same ones over and over."""
+def _shared_cells(size: int, even: bool) -> tuple[Ints, ...]:
+    """Cells of the ragged tiles of a dimension in descending order, for each of `STEPS`, and at last one for each tile:
+    the whole dimension alone, the others up to powers of two, with so many steps between one of these and the next. The
+    searches of a cascade's branches ask for the same ones over and over.
+
+    Most arrays have as many instances as some power of two, and most memories that many words. So the tiles of a cell,
+    dealt out to an array, come to one cell again and not to two; and where the smallest tiles of some cells fit a
+    memory, the largest are not much larger than what fits.
+    """
     axis = np.array(grid(size, "ragged", even)[::-1], dtype=np.int64)
-    falling = -np.log(axis[1:].astype(np.float64))
-    fine, wide = 0.0, float(falling[-1] - falling[0])  # with steps of the second, one cell would do
-    starts = [0]
-    for _ in range(STEPS_TRIED):
-        step = (fine + wide) / 2
-        tried = _starts(falling, step, count)
-        if len(tried) < count:
-            wide, starts = step, tried
-        else:
-            fine = step
-    sizes = np.diff([*starts, len(falling)])
-    cells = np.repeat(np.arange(len(starts) + 1), [1, *sizes])
-    cells.flags.writeable = False
-    return cells
-
-
-def _starts(values: Floats, step: float, most: int) -> list[int]:
-    """Where groups of ascending values begin that span no more than a step; of more than so many, only these."""
-    found = [0]
-    while len(found) < most:
-        after = int(np.searchsorted(values, values[found[-1]] + step + 1e-12, side="right"))
-        if after == len(values):
-            break
-        found.append(after)
-    return found
+    found = []
+    for steps in STEPS:
+        place = np.ceil(np.log2(axis) * steps - 1e-9)
+        place[0] = np.inf
+        found.append(np.cumsum(np.append(0, place[1:] < place[:-1])))
+    found.append(np.arange(len(axis)))
+    for cells in found:
+        cells.flags.writeable = False
+    return tuple(found)

@@ -33,23 +33,26 @@ class ArrayChoices:
 
     rows   the choices; only these fanouts have arrays
     bound  (rows,) objective that no mapping with such arrays undercuts
+    costs  (columns, rows) what these cost at least
     """
 
     outline: Outline
     rows: Rows
     bound: Floats
+    costs: Floats
 
     depth = 0
 
     def take(self, index: Index) -> ArrayChoices:
-        return ArrayChoices(self.outline, self.rows.take(index), taken(self.bound, index))
+        costs = taken(self.costs, index, axis=1)
+        return ArrayChoices(self.outline, self.rows.take(index), taken(self.bound, index), costs)
 
     def __len__(self) -> int:
         return len(self.bound)
 
     @property
     def nbytes(self) -> int:
-        return self.bound.nbytes + sum(array.nbytes for array in self.rows.arrays)
+        return self.bound.nbytes + self.costs.nbytes + sum(array.nbytes for array in self.rows.arrays)
 
 
 class ArrayPlans:
@@ -82,14 +85,14 @@ class ArrayPlans:
             not self._decides_all(rows)
             and len(rows) * len(self.vectors(len(rows.arrays))) <= self.context.effort.rows_at_first
         ):
-            rows = self._extended(rows, self.vectors(len(rows.arrays)))
+            rows, _ = self._extended(rows, self.vectors(len(rows.arrays)))
         return rows
 
     def _decides_all(self, rows: Rows) -> bool:
         return len(rows.arrays) == len(self.hierarchy.fanouts)
 
-    def _extended(self, rows: Rows, vectors: Ints) -> Rows:
-        """Every choice with every one of some arrays for the next fanout that leaves work for it."""
+    def _extended(self, rows: Rows, vectors: Ints) -> tuple[Rows, Ints]:
+        """Every choice with every one of some arrays for the next fanout that leaves work for it; and which choice."""
         covered = np.minimum(
             np.prod([np.ones((len(rows), len(self.sizes)), np.int64), *rows.arrays], axis=0), self.sizes
         )
@@ -101,8 +104,9 @@ class ArrayPlans:
         known, picks = known[fits], picks[fits]
         found = Rows(len(known), [], [*(array[known] for array in rows.arrays), vectors[picks]])
         if self.context.mirror is None:
-            return found
-        return found.take(np.flatnonzero(compared(found.arrays, self.context.mirror, len(found)) <= 0))
+            return found, known
+        one_of_two = np.flatnonzero(compared(found.arrays, self.context.mirror, len(found)) <= 0)
+        return found.take(one_of_two), known[one_of_two]
 
     # ---- of a placement ------------------------------------------------------------------------------------
 
@@ -130,11 +134,18 @@ class ArrayPlans:
         vectors = self.vectors(len(choices.rows.arrays))
         for first in range(0, len(vectors), self.context.effort.extended_at_once):
             self.context.means.check()
-            rows = self._extended(choices.rows, vectors[first : first + self.context.effort.extended_at_once])
+            rows = self._hopeful(choices, vectors[first : first + self.context.effort.extended_at_once], below)
             if self._decides_all(rows):
                 yield self._decided(choices.outline, rows, below)
             else:
                 yield self._open(choices.outline, rows, below)
+
+    def _hopeful(self, choices: ArrayChoices, vectors: Ints, below: float) -> Rows:
+        """The choices with some arrays for the next fanout, but for those that are too slow: most are, and that is soon
+        known, at what is known to be paid before these are decided."""
+        rows, known = self._extended(choices.rows, vectors)
+        bound = self.context.value(taken(choices.costs, known, axis=1), self._least_steps(rows))
+        return rows.take(np.flatnonzero(self.context.below(bound, below)))
 
     def at_once(self, choices: ArrayChoices) -> int:
         """How many choices are to be extended together."""
@@ -147,8 +158,9 @@ class ArrayPlans:
         at_macs, once = self._least(outline.placement, rows)
         steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
         least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
-        bound = np.maximum(context.value(at_macs + once, steps), least)
-        found = ArrayChoices(outline, rows, bound).take(np.flatnonzero(context.below(bound, below)))
+        costs = at_macs + once
+        bound = np.maximum(context.value(costs, steps), least)
+        found = ArrayChoices(outline, rows, bound, costs).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
 
     def _decided(self, outline: Outline, rows: Rows, below: float) -> Batch:

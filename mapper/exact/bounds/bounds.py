@@ -54,7 +54,10 @@ FEWEST_CELLS = 500
 """Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
 
 FINER = 6
-"""By how many times as many cells a lattice gets finer."""
+"""By how many times as many cells a lattice gets finer, at most."""
+
+FINER_AT_LEAST = 1.5
+"""Less than so many times as many cells are not worth making all tables again."""
 
 MOST_STATES = 600
 """States of a placement that are counted."""
@@ -156,14 +159,22 @@ class Bounds:
         """Drop all tables; they are made again when they are asked for."""
         self.memo.forget()
 
+    @property
+    def affordable_cells(self) -> float:
+        """Cells of a lattice whose tables take all the room that there is, going by what those made so far take."""
+        budget = self.memo.budget
+        return math.prod(self.lattice.shape) * budget.most / max(budget.nbytes, 1)
+
     def finer(self, most_cells: float) -> Bounds | None:
         """Bounds for any arrays over a lattice that is several times as fine, of at most so many cells, in place of
         these; None: there is none."""
         cells, lattice = math.prod(self.lattice.shape), self.lattice
-        if lattice.is_whole or FINER * cells > 2 * most_cells:
+        if lattice.is_whole or FINER_AT_LEAST * cells > most_cells:
+            return None
+        finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
+        if math.prod(finer.shape) < FINER_AT_LEAST * cells:
             return None
         self.forget()
-        finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
         return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
 
     def prepare(self, state: State) -> None:

@@ -121,6 +121,16 @@ def test_a_coarse_lattice_uses_its_cells(most_cells: int) -> None:
         assert tiles[cells == 0].tolist() == [tiles.max()]
 
 
+def test_cells_end_at_powers_of_two() -> None:
+    """So an array of four instances takes the tiles of a cell to one cell, where tiles of every size are told apart."""
+    lattice = Lattice((4096, 16384), "ragged", (True, True), 500)
+    for places, count in zip(lattice.places, lattice.shape, strict=True):
+        assert all(places[2**power] != places[2**power + 1] for power in range(6))
+        for cell in range(count):
+            covered = 4 * np.flatnonzero(places == cell)
+            assert len(set(places[covered[(covered > 0) & (covered <= 128)]].tolist())) <= 1
+
+
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_least_within_every_tile(tiling: Tiling) -> None:
     lattice = Lattice((12, 7, 4), tiling, (True,) * 3)

@@ -114,7 +114,10 @@ def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlan
         started = plans.start(outline, float("inf"))
         while isinstance(started, ArrayChoices) and (own := same_arrays(started.rows, step.rows)).any():
             assert (started.bound[own] <= most).all()
-            (started,) = plans.further(started.take(np.flatnonzero(own)), float("inf"))
+            known = started.take(np.flatnonzero(own))
+            (started,) = plans.further(known, float("inf"))
+            (hopeful,) = plans.further(known, most * SLACK)
+            assert same_arrays(hopeful.rows, step.rows).any() == same_arrays(started.rows, step.rows).any()
         planned = same_arrays(started.rows, step.rows)
         # Where loops directly inside an array cannot pay, rows are not searched with any.
         assert planned.any() or step.state.blocks or context.tiling == "ragged"
