@@ -43,6 +43,9 @@ FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
 less energy."""
 
+BEYOND = 1e-6
+"""By which part more cycles are looked at than could be wanted: where none keeps a limit, bounds say so for sure."""
+
 ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
 
@@ -168,7 +171,7 @@ class CascadeSearch(WeightedSums):
         while high > low * (1 + RELATIVE_TOLERANCE):
             middle = (low + high) / 2
             low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
-        return high
+        return min(most, high * (1 + BEYOND))  # clear of a limit, which has room for rounding
 
     @property
     def _fewest_cycles_of_all(self) -> float:

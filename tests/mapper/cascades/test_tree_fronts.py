@@ -138,3 +138,12 @@ def test_limits_and_formulas_take_the_best_of_the_front(seeds: range) -> None:
                 continue
             assert proof.proven
             assert proof.value == pytest.approx(best, rel=1e-9), f"{seed}, {text}\n{case}"
+
+
+def test_a_limit_that_none_keeps_is_known_to_be_unmet() -> None:
+    """Where bounds alone do not say so, and a search for what is faster is cut off at the limit."""
+    case = contrary(random_case(7, DEAR), random.Random(7))
+    fastest = search_cascade(question(case, "latency")).certificate.value
+    for part in (0.95, 0.97, 0.99):
+        with pytest.raises(InfeasibleError):
+            search_cascade(question(case, f"energy where latency <= {part * fastest!r}"))
