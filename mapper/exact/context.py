@@ -215,29 +215,6 @@ class SearchContext:
         self.pruned[rule] += count
         self.looked_at += count
 
-    def still_to_read(
-        self, bounds: Bounds, path: Path, state: State, rows: Rows, which: Ints, costs: Floats, tiles: Ints
-    ) -> Floats | float:
-        """(columns, n) what words cost more, at least, than they are booked at, that are read from a memory whose tile
-        is not known yet: it is no smaller than some.
-
-        rows   of arrays
-        which  (n,) those of them that costs (columns, n) and tiles (n, dims) belong to
-        """
-        word_bits, columns = bounds.boundaries.word_bits, self.costs.cost_columns
-        if word_bits is None:
-            return 0.0
-        found, cells = np.zeros_like(costs), None
-        for t in word_bits.zeros.rules.unsettled:
-            words = columns.unsettled(costs, t)
-            if not state.ahead[t] or not words.any():
-                continue
-            memory, cells = state.ahead[t][0], bounds.lattice.cell(tiles) if cells is None else cells
-            more = (word_bits.of_larger(memory, t).ravel()[cells] - 1.0) * word_bits.zeros.least_bits(memory, t)
-            instances = self.model(path).instances(rows, memory)[which]
-            columns.book(found, self.hierarchy.memories[memory], words * more, np.zeros(1), instances)
-        return found
-
     def only_bounded(self, boundary: MemoryBoundary, passed: int, below: bool = False) -> bool:
         """Whether what a boundary costs is only bounded as long as fanouts are still to be passed (`traffic.py`).
 

@@ -48,7 +48,7 @@ class Lattice:
 
     for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
     group_cells  cells of the lattices for groups of arrays, at most
-    least, most  per dimension, the smallest and the largest tile of each cell
+    least        per dimension, the smallest tile of each cell
     places       per dimension, for every tile from 0 to the size: its cell
     """
 
@@ -138,18 +138,6 @@ class Lattice:
         return [
             axis[np.append(starts[1:], len(axis)) - 1] for axis, starts in zip(self.tiles, self.starts, strict=True)
         ]
-
-    @cached_property
-    def most(self) -> list[Ints]:
-        """Per dimension, the largest tile of each cell, of all that there are."""
-        if self.tiling == "perfect":
-            return self.least
-        found = []
-        for places, count in zip(self.places, self.shape, strict=True):
-            most = np.zeros(count, dtype=np.int64)
-            np.maximum.at(most, places, np.arange(len(places)))
-            found.append(most)
-        return found
 
     @cached_property
     def places(self) -> list[Ints]:

@@ -8,5 +8,4 @@ array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 loop_charges.py  what the next loop does to the boundaries that wait
 table_columns.py which cost columns tables have
-word_bits.py     what words of operands with zeros take at least, by the tile
 """

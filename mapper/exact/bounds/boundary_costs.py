@@ -23,7 +23,6 @@ from ..lattice import Lattice
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
-from .word_bits import WordBits
 
 Gaps = tuple[Floats | float, Floats | float]
 """What lines take more than the words in them, or words more than the least that they may, in the outer and the inner
@@ -55,7 +54,6 @@ class BoundaryBounds:
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
-        self._word_bits_at_tiles: WordBits | None = None if alike is None else alike.word_bits
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
@@ -83,19 +81,9 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    @property
-    def word_bits(self) -> WordBits | None:
-        """Bits of words by the tile; None: all words have as many."""
-        if self._word_bits_at_tiles is None and self.cost_columns.zeros is not None:
-            self._word_bits_at_tiles = WordBits(self.cost_columns.zeros, self.lattice)
-        return self._word_bits_at_tiles
-
     def _gaps_at_tiles(self, boundary: MemoryBoundary, passed: int) -> Gaps | None:
-        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, or bits of its words
-        over the least that they may take, charged at each tile."""
-        lines, word_bits, t = self.cost_columns.lines, self.word_bits, boundary.tensor
-        if word_bits is not None and not self.tensors[t].is_output:
-            return word_bits.of_larger(boundary.outer, t).ravel(), word_bits.of_smaller(boundary.inner, t).ravel()
+        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, charged at each tile."""
+        lines = self.cost_columns.lines
         if lines is None:
             return None
         ends = (

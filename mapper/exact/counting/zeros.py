@@ -32,7 +32,7 @@ from ....cost_models.sparse.formats import bits_for, metadata_bits
 from ....cost_models.sparse.shares import tile_words
 from ....ir import Tensor
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
-from ..rows import Flags, Floats, Ints, Rows, distinct, row_codes
+from ..rows import Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel
 from .zero_rules import ZeroRules
@@ -88,22 +88,6 @@ class ZeroBounds:
         """The least bits of a word in a format, over all tiles of so many words at most."""
         return self._bits_between(tensor, kind, (1, words), (1, min(self.rules.shape(tensor)[-1], words)))
 
-    def bits_between(self, memory: int, tensor: int, least: Ints, most: Ints) -> Floats:
-        """(cells,) the least bits of a word in a memory, over all tiles between two, (cells, dims) each."""
-        which, where = self._tensor(tensor), self._memory(memory)
-        if not self.depend_on_tiles(memory, tensor):
-            return np.full(len(least), self.least_bits(memory, tensor))
-        kinds, ranks = self.rules.formats(where, which), max(len(which.ranks), 1)
-
-        def figure(extents: tuple[int, ...]) -> float:
-            low, high = extents[:ranks], extents[ranks:]
-            if low == high:
-                return self._bits_of(which, kinds, low)
-            words, rows = (math.prod(low), math.prod(high)), (low[-1], high[-1])
-            return min(self._bits_between(which, kind, words, rows) for kind in kinds)
-
-        return self._of_extents(("between", memory, tensor), self._columns(which, least, most), figure)
-
     def _bits_between(self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]) -> float:
         """The least bits of a word in a format, over all tiles whose words, and words in a row, lie between two
         numbers: indices are no shorter in larger tiles."""
@@ -131,13 +115,6 @@ class ZeroBounds:
             largest = words[1] if pointer == most else 2**pointer - 1
             found = min(found, (1.0 / row + 1.0 / largest) * pointer)
         return found + self.rules.nonzero(tensor) * bits_for(row)
-
-    def fits_alone(self, memory: int, tensor: int, tiles: Ints) -> Flags:
-        """(rows,) whether a memory has room for tiles (rows, dims) of a tensor and nothing else."""
-        where, role = self._memory(memory), self._tensor(tensor).role
-        bits = self.room(memory, tensor, tiles, exactly=False) * (2 if where.double_buffered else 1)
-        rooms = [part.bits for part in capacity_parts(where) if role in part.roles]
-        return bits <= min(rooms, default=math.inf)
 
     def _known_of(self, tensor: Tensor, words: int) -> TileWords | None:
         """What is known of a tile of so many words, where that depends on nothing else."""

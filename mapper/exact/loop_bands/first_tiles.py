@@ -269,9 +269,6 @@ def _pairs(
         costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
             costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
-        costs = costs + context.still_to_read(
-            batch.bounds, batch.path, batch.state, batch.rows, rows[row], costs, tiles[tile]
-        )
         values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
         context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))

@@ -165,7 +165,7 @@ class LoopBand:
         most_fit = self.context.tiling == "perfect"
         if not (self.last or most_fit):
             stage = self._fitting(stage)
-        costs = stage.costs + self.still_to_read(stage, stage.costs, stage.state)
+        costs = stage.costs
         if near is not None:
             costs = costs + self.ahead(near, stage, stage.state)
         if far is not None:
@@ -215,12 +215,6 @@ class LoopBand:
             return found
         larger: Floats = np.maximum(found, taken(self._once_ahead(state), stage.parents, axis=1))
         return larger
-
-    def still_to_read(self, stage: Stage, costs: Floats, state: State) -> Floats | float:
-        """(columns, rows) what words cost more, at least, whose bits the memory decides that is still to be placed in a
-        state."""
-        batch = self.batch
-        return self.context.still_to_read(self.bounds, self.path, state, batch.rows, stage.parents, costs, stage.tiles)
 
     def _once_ahead(self, state: State) -> Floats:
         """(columns, the batch's rows) what is still to be charged in a state costs at least, if all words pass once."""

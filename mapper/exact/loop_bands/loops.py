@@ -160,7 +160,6 @@ class _Loops(LoopBand):
                 here.booked[boundary] = self.context.book(self.path, here.rows, boundary, here.fill_point)
             costs = costs + here.booked[boundary]
         ahead = self.ahead(self.bounds.after_fixed(stage.state, move), stage, stage.state.charging(move.fixed))
-        ahead = ahead + self.still_to_read(stage, costs, stage.state)
         bound = self.context.value(costs + ahead, self.batch.steps[stage.parents])
         index = np.flatnonzero(self.context.below(bound, self.below))
         pending = [
@@ -226,7 +225,6 @@ class _Loops(LoopBand):
         pending = self._settled(stage, rows, node_group, held)
         above = self.hierarchy.place(self.batch.state, node_group, still)
         costs = stage.costs + self._least_above(stage, node_group, still)
-        costs = costs + self.still_to_read(stage, stage.costs, above)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
