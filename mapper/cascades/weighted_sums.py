@@ -8,7 +8,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -77,26 +77,6 @@ class Aside(NamedTuple):
     solver: TableBranches | ExactBranches
     means: Means
     beam: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Floors:
-    """What no whole tree weighs less than.
-
-    known    in any order, as is known before
-    singles  by operations one by one, where that is asked
-    """
-
-    known: float
-    singles: SingleBounds | None
-
-    def of(self, names: Sequence[str]) -> float:
-        """Of trees with their operations in an order."""
-        return max(self.known, 0.0 if self.singles is None else self.singles.of(names))
-
-    def of_all(self) -> float:
-        """Of all trees."""
-        return max(self.known, 0.0 if self.singles is None else self.singles.of_all())
 
 
 @dataclass
@@ -332,18 +312,16 @@ class WeightedSums:
         search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
         looked = weights in self._looked and not ragged
-        singles = None if is_one or self.question.floor else self.single_bounds(weights, fuse)
-        known = self.question.floor if weights == ENERGY_ALONE else 0.0
-        floors = Floors(known, singles)
-        best = None if is_one or looked else self._first_tree(search, cutoff, floors=floors)
+        floor = self.question.floor if weights == ENERGY_ALONE else 0.0
+        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
-            if self._weighs_at_most(floors.of_all(), best, weights):
-                return floors.of_all(), best
+            if self._weighs_at_most(floor, best, weights):
+                return floor, best
         bound, done = math.inf, 0
         try:
             for names in self.orders():
-                outcome = search.whole(names, cutoff, floors.of(names))
+                outcome = search.whole(names, cutoff, floor)
                 if outcome.found is not None:
                     cutoff, best = outcome.bound, outcome.found
                 done += 1
@@ -352,7 +330,7 @@ class WeightedSums:
             bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
         self.branches += search.branches
         self.pruned.update(search.pruned)
-        return max(min(cutoff, bound), min(floors.of_all(), self.question.below)), search.incumbent or best
+        return max(min(cutoff, bound), min(floor, self.question.below)), search.incumbent or best
 
     def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
         """Whether a tree weighs no more than so much, by the cost model."""
@@ -370,7 +348,7 @@ class WeightedSums:
         return SingleBounds(question.cascade, self.memories, solver, near, weights, trees, stays, self.singles)
 
     def _first_tree(
-        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floors: Floors | None = None
+        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0
     ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
@@ -393,7 +371,6 @@ class WeightedSums:
             )
             try:
                 for names in self.orders():
-                    floor = 0.0 if floors is None else floors.of(names)
                     best = first.whole(names, cutoff * (1 - RELATIVE_TOLERANCE), floor).found or best
                     cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
             except OutOfMeans:
