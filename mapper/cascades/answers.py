@@ -104,7 +104,7 @@ def search_against(
     return kind(question, means, corners=corners, whole_front=whole_front, nearest=nearest)
 
 
-def bound_by_singles(question: CascadeQuestion, known: SingleLeast | None = None) -> float:
+def bound_by_singles(question: CascadeQuestion, known: SingleLeast) -> float:
     """What no tree of the cascade has less energy than, by what each of its operations costs at best on its own
     (`single_bounds.py`): closer than `bound_cascade`, and a search for each operation that is not known. 0 for other
     objectives, and on machines where it would take long.
@@ -112,19 +112,14 @@ def bound_by_singles(question: CascadeQuestion, known: SingleLeast | None = None
     known  what is known of single operations on the same machine; more is noted there
     """
     weights = weights_of(question.objective)
-    bounds = None if weights is None else _search(question, singles=known).single_bounds(weights)
+    bounds = None if weights is None else _search(question).single_bounds(weights, known)
     return 0.0 if bounds is None else bounds.of_all()
 
 
-def _search(
-    question: CascadeQuestion,
-    whole_front: bool = False,
-    nearest: Nearest | None = None,
-    singles: SingleLeast | None = None,
-) -> CascadeSearch:
+def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    known, alone = {} if nearest is None else nearest, {} if singles is None else singles
-    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known, singles=alone)
+    known = {} if nearest is None else nearest
+    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
 
 
 def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:

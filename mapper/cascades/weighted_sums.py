@@ -18,6 +18,7 @@ from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
+from ..space import Space
 from .equal import order_form_of
 from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
@@ -91,7 +92,6 @@ class WeightedSums:
     ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
     nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
-    singles  the same with homes (`SingleBounds`)
     """
 
     question: CascadeQuestion
@@ -104,20 +104,19 @@ class WeightedSums:
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     nearest: Nearest = field(default_factory=dict)
-    singles: SingleLeast = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
-        self.solver = self._solver()
+        self.solver = self._solver(self.question.space)
         self._looked: set[Weights] = set()
         self._taken, self._taken_ragged = 0.0, 0.0
 
-    def _solver(self) -> TableBranches | ExactBranches:
+    def _solver(self, space: Space) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
         question = self.question
-        if supports(question.cascade, question.arch, question.space, question.tiling) is None:
+        if supports(question.cascade, question.arch, space, question.tiling) is None:
             return TableBranches(question.cascade, question.arch)
-        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
+        return ExactBranches(question.cascade, question.arch, space, question.tiling, self.means)
 
     def use(self, means: Means) -> None:
         """Go on with other means."""
@@ -337,15 +336,16 @@ class WeightedSums:
         corner = self.evaluated(found)
         return corner is not None and weights.of(corner.energy, corner.latency) <= most * (1 + RELATIVE_TOLERANCE)
 
-    def single_bounds(self, weights: Weights, fuse: Fuse | None = None) -> SingleBounds | None:
-        """Bounds by operations one by one; None where they would take long, or say nothing."""
+    def single_bounds(self, weights: Weights, known: SingleLeast) -> SingleBounds | None:
+        """Bounds by operations one by one; None where they would take long, or say nothing.
+
+        known  what is known of single operations on the same machine; more is noted there
+        """
         if not is_bounded_by_singles(self.question, self.memories, weights):
             return None
-        question, means = self.question, self.means
-        solver = ExactBranches(question.cascade, question.arch, "uneven", question.tiling, means)
-        search: TreeSearch = self.tree_search(weights, fuse=fuse)
-        near, trees, stays = search.bounds, search.fuse, dict(question.stays)
-        return SingleBounds(question.cascade, self.memories, solver, near, weights, trees, stays, self.singles)
+        question, search = self.question, self.tree_search(weights)
+        solver, near, stays = self._solver("uneven"), search.bounds, dict(question.stays)
+        return SingleBounds(question.cascade, self.memories, solver, near, weights, search.fuse, stays, known)
 
     def _first_tree(
         self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0

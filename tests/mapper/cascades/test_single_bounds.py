@@ -18,14 +18,17 @@ from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.part_bounds import PartBounds
 from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.single_bounds import SingleBounds
+from tilewright.mapper.cascades.tables.tables import TableBranches, supports
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
+from tilewright.mapper.ski_slope import one_buffer
 from tilewright.workloads import cascade
 
 
-def bounds_of(whole: Cascade, arch: Architecture, fuse: Fuse) -> SingleBounds:
-    memories, solver = UpperMemories(arch), ExactBranches(whole, arch, "uneven", "perfect", Means())
+def bounds_of(whole: Cascade, arch: Architecture, fuse: Fuse, by_tables: bool = False) -> SingleBounds:
+    memories = UpperMemories(arch)
+    solver = TableBranches(whole, arch) if by_tables else ExactBranches(whole, arch, "uneven", "perfect", Means())
     placing = Placing(whole, memories, "uneven")
     near = PartBounds(whole, memories, "uneven", ENERGY_ALONE, solver, placing, may_be_uneven=fuse == "all")
     return SingleBounds(whole, memories, solver, near, ENERGY_ALONE, fuse, {})
@@ -40,6 +43,9 @@ def test_no_tree_of_a_brute_force_lies_below(seeds: range) -> None:
         if case.tiling == "perfect" and best and not case.arch.total_leakage_pj_per_cycle:
             least = bounds_of(case.cascade, case.arch, case.fuse).of_all()
             assert 0 < least <= best["energy"].value * (1 + 1e-9), f"{seed}\n{case}"
+            if supports(case.cascade, case.arch, "uneven", "perfect") is None:
+                tabled = bounds_of(case.cascade, case.arch, case.fuse, by_tables=True).of_all()
+                assert tabled == pytest.approx(least, rel=1e-9), f"{seed}\n{case}"
             compared += 1
     assert compared
 
@@ -61,7 +67,17 @@ def test_a_softmax_that_cannot_stay_on_chip_is_bounded_by_what_it_costs() -> Non
     asked = CascadeQuestion(whole, load_arch("gemmini"), ENERGY, "perfect")
     answer = search_cascade(asked)
     assert answer.certificate.gap == 0.0
-    assert bound_cascade(asked) < bound_by_singles(asked) == pytest.approx(answer.cost.energy_pj, rel=1e-9)
+    assert bound_cascade(asked) < bound_by_singles(asked, {}) == pytest.approx(answer.cost.energy_pj, rel=1e-9)
+
+
+def test_operations_too_long_for_a_search_are_bounded_by_tables() -> None:
+    """Where tables answer for the trees, they answer for single operations: an exact search takes no such dimension."""
+    whole = cascade(["T[m] = exp(A[m])", "O[m] = exp(T[m])"], m=134_217_728)
+    arch = one_buffer(1024)
+    asked = CascadeQuestion(whole, arch, ENERGY, "perfect", "uneven")
+    words = arch.memories[0].read_energy_pj + arch.memories[0].write_energy_pj
+    assert bound_by_singles(asked, {}) == pytest.approx(134_217_728 * words, rel=1e-9)
+    assert search_cascade(asked).cost.energy_pj >= bound_by_singles(asked, {})
 
 
 def test_what_has_no_room_is_shared_by_steps_of_a_loop_alone() -> None:
