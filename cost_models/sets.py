@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arch import Footprint
-from ..ir import Rank
+from ..ir import Rank, Tensor
 
 Sums = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -65,6 +65,12 @@ def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
 def is_plain(rank: Rank, footprint: Footprint) -> bool:
     """Whether tiles along a rank neither overlap nor count gaps: however it is cut, each element counts once."""
     return len(rank) <= 1 and (footprint == "exact" or all(c == 1 for _, c in rank))
+
+
+def tiles_overlap(tensor: Tensor, dim: str, footprint: Footprint) -> bool:
+    """Whether tiles that follow each other along a dimension may have words in common, or count gaps."""
+    moved = (rank for rank in tensor.ranks if dim in {own for own, _ in rank})
+    return not all(is_plain(rank, footprint) for rank in moved)
 
 
 def _is_gapless(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> bool:

@@ -1,8 +1,8 @@
 """One branch of a tree: what is asked of the mapping of one operation's visits, and what answers it.
 
-A branch lasts for one visit of its tile: nodes inside it are filled anew at every visit (DESIGN: *barrier*). So what an
-operation costs inside its branch is the number of visits times the cost of an ordinary mapping of the tile, whose
-tensors come from, and go to, the innermost nodes above the branch: their *homes*.
+A branch lasts for one visit of its tile: nodes inside it are filled anew at every visit (docs/cascades.md).
+So what an operation costs inside its branch is the number of visits times the cost of an ordinary mapping of the tile,
+whose tensors come from, and go to, the innermost nodes above the branch: their *homes*.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class PartBounds:
         far = [t.name for t in operation.problem.tensors if t.name in homes]
         far = [tensor for tensor in far if self.placing.users(part, tensor)[0] is operation]
         passing = [t.name for t in operation.problem.tensors if t.name not in homes]
-        passing = [tensor for tensor in passing if operation in self._sure_users(part, tensor)]
+        passing = [tensor for tensor in passing if operation in self.placing.exchangers(part, tensor)]
         least = 0.0, 0.0
         for tiles in part.tiles(place, self.timed):
             energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
@@ -100,12 +100,6 @@ class PartBounds:
             slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
             least = max(least[0], energy), max(least[1], slowest)
         return least
-
-    def _sure_users(self, part: VisitedPart, tensor: str) -> list[Operation]:
-        """The operations that write and read an intermediate where it is exchanged inside a part: its producer, and its
-        first reader; others may find it at a node that this one has filled. None, where there are generations."""
-        users = self.placing.users(part, tensor)
-        return [] if any(user.generations for user in users) else users[:2]
 
     def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
         """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""

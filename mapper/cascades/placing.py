@@ -3,7 +3,8 @@
 A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
 less. A node all of whose loops below move its tensor saves nothing over one below them, and holds more. So only those
 depths are tried with a moving loop directly above and a standing one directly below; directly above the split, where
-several branches share the node, or where the even space would bind it to others inside its branch.
+several branches share the node, where the even space would bind it to others inside its branch, or where words that two
+steps have in common remain.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...arch import Memory
+from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role
 from ..space import Space
 from .parts import VisitedPart
@@ -53,6 +55,15 @@ class Placing:
         own; else the first, since the others may have a node further in that it has filled."""
         users = self.users(part, tensor)
         return users if self.all_part_here(part) else users[:1]
+
+    def exchangers(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations of a part that come for sure to where an intermediate without a home above is exchanged: that
+        which writes it, if the part has it, and the first that reads it. Others may find it at a node that this one
+        has filled. None, where there are generations."""
+        users = self.users(part, tensor)
+        if any(user.generations for user in users):
+            return []
+        return users[: 2 if users[0].output.name == tensor else 1]
 
     def all_part_here(self, part: VisitedPart) -> bool:
         """Whether each operation of a part is for sure a branch of its split."""
@@ -100,7 +111,7 @@ class Placing:
     ) -> Iterator[int]:
         first = users[0]
         moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
-        innermost = len(loops)
+        innermost, slides = len(loops), bool(loops) and self._slides(first, tensor, loops[-1])
         if len(users) > 1 and any(user.name in loop.uneven for user in users for loop in loops):
             return  # what uneven visits share with another operation is not counted yet
         for depth in range(outermost, innermost + 1):
@@ -110,10 +121,17 @@ class Placing:
                 continue
             if depth < innermost and moves[depth]:
                 continue
-            if depth == innermost and len(users) == 1 and self.space == "uneven":
+            if depth == innermost and len(users) == 1 and self.space == "uneven" and not slides:
                 continue
             if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
                 yield depth
+
+    def _slides(self, operation: Operation, tensor: str, loop: SharedDim) -> bool:
+        """Whether a node between the innermost loop and a branch may fill less than its tile: what the step before has
+        in common with it remains there. Inside the branch it does not: nothing goes on from visit to visit."""
+        one, own = operation.problem.tensor(tensor), loop.of(operation.name)
+        keeps = any(memory.halo != "none" for memory in self.memories.upper)
+        return keeps and tiles_overlap(one, own, self.memories.arch.footprint)
 
     def _alike(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
         """Whether all operations ask a node for the same tile."""

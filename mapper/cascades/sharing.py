@@ -1,4 +1,4 @@
-"""Which dimensions of several operations may be one loop above their split (DESIGN: *shared loops*).
+"""Which dimensions of several operations may be one loop above their split (docs/cascades.md: *shared loops*).
 
 A loop above the split of a producer and its consumer has to cut their intermediate for both, along the same rank; and
 all dimensions that share it are joined by ranks of tensors that the operations have in common. A consumer that reads a

@@ -13,7 +13,8 @@ Whole trees are either one split without loops, whose branches of several operat
 loops at the top. So the operations, in their order, fall into runs, and those of a run of several make the steps of one
 loop at least. Between runs a tensor is shared, or exchanged, only where a memory has room for all of it. And the steps
 of a loop are visits: of each of them an operation costs what so much smaller a tile does, unless a node above the loop
-spares it what comes again with every step, for which there has to be room. Fewer steps never cost more, so loops of
+spares it what comes again with every step, for which there has to be room, or one below it keeps what two steps have in
+common (a halo). Fewer steps never cost more, so loops of
 prime trips stand for all.
 
 Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
@@ -28,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
-from ...cost_models.sets import is_plain
+from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
 from .branch import BranchQuestion, BranchSolver
 from .equal import form_of
@@ -46,7 +47,6 @@ SingleLeast = dict[object, float]
 
 Options = tuple[tuple[str, ...], ...]
 """By tensor of an operation, memories of which one is its home."""
-
 
 Users = set[tuple[str, Role]]
 """Tensors that some operations use, and in which roles."""
@@ -135,15 +135,16 @@ class SingleBounds:
     ) -> tuple[str, int] | None:
         """The dimension and trips of a shared loop, where each of its steps costs an operation as much as a tile of its
         own; None where a node above the loop may spare it some of that, or steps are uneven."""
-        own = dim.of(operation.name)
+        own, arch = dim.of(operation.name), self.memories.arch
         if operation.name in dim.uneven:
             return None
+        overlapping = {t.name for t in operation.problem.tensors if tiles_overlap(t, own, arch.footprint)}
+        if overlapping and any(memory.halo != "none" for memory in arch.memories):
+            return None  # what two steps have in common may remain in a node
         smallest = dict(operation.problem.dims) | {other.of(operation.name): 1 for other in beside}
         smallest[own] = operation.problem.sizes[own]
         for tensor, homes in zip(operation.problem.tensors, options, strict=True):
-            passes_on = own in tensor.dims and all(
-                is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks if own in {d for d, _ in rank}
-            )
+            passes_on = own in tensor.dims and tensor.name not in overlapping
             if not passes_on and self._keeping(tensor, homes[-1], smallest):
                 return None
         return own, trips

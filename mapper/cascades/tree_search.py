@@ -1,7 +1,7 @@
 """The best tree for a cascade: branch and bound over parts (`parts.py`), each mapped from the outside in.
 
 A part of several operations has loops, nodes of tensors that come from outside, and a split. Everything inside it costs
-the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
+the same in the mean for every one of its visits, whatever stands outside: that is what docs/cascades.md counts. So
 parts are searched on their own, and each is known once for all trees that it occurs in.
 
 The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
