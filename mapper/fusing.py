@@ -197,7 +197,7 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
         check_lined_cascade(form, question.arch)
     started, limit = time.perf_counter(), question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
-    mapping, bound = unfused_in_lines(replace(question, cascade=question.cascade.forms[0], limits=limits))
+    mapping, bound = _unfused_in_lines(replace(question, limits=limits))
     fuse: Fuse = "plain" if question.fuse == "all" else question.fuse
     full = replace(question, arch=packed(question.arch), fuse=fuse)
     best = _in_lines(question, answer_alone(with_time_left(full, started)))
@@ -207,7 +207,8 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
     unfused = None
     if fuse != "none":
         figures = cost.energy_pj, cost.latency_cycles, outer_words(cost)
-        least = min(value, max(bound, proof.lower_bound))
+        among_all = proof.lower_bound if question.constraints == ANY_TREE else 0.0
+        least = min(value, max(bound, among_all))
         told = replace(proof, value=value, lower_bound=least, constraints=_CONSTRAINTS["none"])
         unfused = Unfused(*figures, told)
         mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
@@ -220,6 +221,19 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
     if proof.lower_bound >= proof.value * (1 - RELATIVE_TOLERANCE):
         proof = replace(proof, lower_bound=proof.value)
     return replace(best, certificate=proof, unfused=unfused)
+
+
+def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
+    """The tree with nothing fused that costs least, of any form; and what none of them costs less than."""
+    forms = question.cascade.forms
+    seconds = None if question.limits.time_s is None else question.limits.time_s / len(forms)
+    limits = replace(question.limits, time_s=seconds)
+    found = [unfused_in_lines(replace(question, cascade=form, limits=limits)) for form in forms]
+
+    def cost(mapping: FusedMapping) -> float:
+        return evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)
+
+    return min((mapping for mapping, _ in found), key=cost), min(bound for _, bound in found)
 
 
 def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:

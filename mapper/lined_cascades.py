@@ -22,8 +22,8 @@ from .several import best_of
 
 def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     """The tree, each of whose operations is best with layouts that it may choose where they are open; and what no tree
-    costs less than in which nothing is fused: 0 for objectives that do not add up, and
-    where operations may share what they read.
+    costs less than in which nothing is fused: 0 for objectives that do not add up, and where operations may share what
+    they read.
 
     Raises TilewrightError as a search of each operation does.
     """

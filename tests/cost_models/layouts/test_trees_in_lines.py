@@ -89,6 +89,20 @@ def test_operations_that_are_not_fused_are_those_of_searches_on_their_own(object
     assert tw.evaluate(fused.mapping, arch) == fused.cost
 
 
+def test_bounds_of_constrained_trees_are_none_of_trees_with_nothing_fused() -> None:
+    """Where T has to be in a dear buffer all trees that may be cost more: the best with nothing fused was called proven
+    by their bound."""
+    pair = tw.cascade(["T[m,n] = exp(A[m,n])", "O[m,n] = T[m,n] + A[m,n]"], {"m": 4, "n": 4})
+    arch = load_arch("three_level", {"DRAM.line": "16 bit", "GLB.read": "900 pJ", "GLB.write": "900 pJ"})
+    free, bound = (
+        tw.search(pair, arch, "energy", tiling="perfect", constraints=constraints) for constraints in (None, "T in GLB")
+    )
+    assert free.unfused is not None
+    assert bound.unfused is not None
+    assert bound.unfused.certificate.value == free.unfused.certificate.value
+    assert bound.unfused.certificate.lower_bound <= free.certificate.value < bound.certificate.value
+
+
 def test_a_layout_that_leaves_lines_empty_costs_more_and_says_how_much() -> None:
     """Of a tensor by columns that is read by rows, a tile along a row touches a line for each word."""
     pair, arch = tw.cascade(PAIR, {"m": 2, "k": 8, "n": 8, "p": 2}), load_arch("three_level", {"DRAM.line": "16 B"})
