@@ -134,7 +134,6 @@ def search(
     _check_not_fused(fuse)
     if density is not None:
         _refuse_of("densities", layout=layout)
-    check_choice("strategy", strategy, STRATEGIES)
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     layer, limits = with_zeros(problem, density), limits_of(time_limit, memory_limit)
     kind = tiling_or_default(tiling, tilings_of(layer, chosen.tilings) if tiling is None else chosen.tilings)
