@@ -13,8 +13,8 @@ from ..ir import InfeasibleError, Problem, Tensor
 def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
     """The error that says why no mapping of the unconstrained even space fits.
 
-    The one possible reason is a memory too small for one word of each tensor that it must keep. Where there is no
-    such memory, this mapping fits: every memory but the outermost keeps only what it must, and every loop stands
+    The one possible reason is a memory too small for one word, or line, of each tensor that it must keep. Where there
+    is no such memory, this mapping fits: every memory but the outermost keeps only what it must, and every loop stands
     directly below the outermost memory, in time. All tiles further in are single words, the outermost memory is
     unbounded, no array is used, and every tiling and placement rule allows it. To ask for a diagnosis then is a
     defect of the caller, and an AssertionError.
@@ -29,7 +29,7 @@ def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
 
 @dataclass(frozen=True)
 class _Shortage:
-    """A capacity that is too small for one word of each of its tensors.
+    """A capacity that is too small for one word of each of its tensors, or for the line that holds it.
 
     word_bits  per tensor, what its smallest tile takes
     """
@@ -51,7 +51,8 @@ class _Shortage:
         """What does not fit, and by how much."""
         memory = self.part.memory
         names = _listed([t.name for t in self.tensors])
-        what = f"two words of {names} (double buffered)" if memory.double_buffered else f"one word of {names}"
+        one = "word" if memory.line_bits is None else "line"
+        what = f"two {one}s of {names} (double buffered)" if memory.double_buffered else f"one {one} of {names}"
         if len(self.tensors) > 1 and len(set(self.word_bits)) > 1:
             sizes = zip(self.tensors, self.word_bits, strict=True)
             what += f" ({', '.join(f'{t.name} {_bytes(bits)}' for t, bits in sizes)})"
@@ -85,6 +86,8 @@ class _Shortage:
         return f"keep: {{{next(iter(roles))}: may}}"
 
     def _narrower(self) -> str:
+        if self.part.memory.line_bits is not None:
+            return f"use shorter lines ({_bytes(self.part.memory.line_bits)} now)"
         partial = [t for t in self.tensors if self.arch.partial_width_bits(t) > self.arch.width_bits(t)]
         if partial:
             return f"use narrower partial sums ({self.arch.partial_width_bits(partial[0])} bit now)"
@@ -102,8 +105,9 @@ def _shortages(problem: Problem, arch: Architecture) -> Iterator[_Shortage]:
 
 
 def _smallest_bits(arch: Architecture, memory: Memory, tensor: Tensor) -> int:
-    """What a tile of one word takes."""
-    return held_width_bits(arch, memory, tensor) * (2 if memory.double_buffered else 1)
+    """What a tile of one word takes: a line of its own, where the memory has lines."""
+    one = held_width_bits(arch, memory, tensor) if memory.line_bits is None else memory.line_bits
+    return one * (2 if memory.double_buffered else 1)
 
 
 def _bytes(bits: int) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from generators import memory, random_problem, tensor
-from tilewright.arch import Architecture, Keeps, Mac, Memory
+from tilewright import search
+from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import evaluate
 from tilewright.ir import InfeasibleError, Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.diagnosis import diagnose
@@ -37,6 +38,28 @@ def test_partial_sums_are_wider() -> None:
         "RF: one word of A, W and O (A 1 B, W 1 B, O 4 B) needs 6 B, capacity is 5 B: 1 B too small\n"
         "hint: let RF bypass A, W or O (keep: may), give it at least 6 B or use narrower partial sums (32 bit now)"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"RF.size": "4 B", "RF.line": "8 B", "RF.keep": "must"},
+            "RF: one line of A, W and O needs 24 B, capacity is 4 B: 20 B too small\n"
+            "hint: let RF bypass A, W or O (keep: may), give it at least 24 B or use shorter lines (8 B now)",
+        ),
+        (
+            {"GLB.size": "128 B", "GLB.line": "64 B", "GLB.keep": "must"},
+            "GLB: one line of A, W and O needs 192 B, capacity is 128 B: 64 B too small\n"
+            "hint: let GLB bypass A, W or O (keep: may), give it at least 192 B or use shorter lines (64 B now)",
+        ),
+    ],
+)
+def test_lines_take_room_whole(changes: dict[str, str], message: str) -> None:
+    """A search of some seconds ended in an assertion, or in nothing found."""
+    with pytest.raises(InfeasibleError) as error:
+        search(GEMM, load_arch("three_level", changes), tiling="perfect")
+    assert str(error.value) == message
 
 
 def test_private_part() -> None:

@@ -52,7 +52,8 @@ class Footprints:
     def used(self, memory: int, held: Sequence[tuple[int, Ints]], exactly: bool = False) -> list[Ints]:
         """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims).
 
-        exactly  else at least, where operands have zeros: and no less in larger tiles
+        exactly  else at least, where operands have zeros: and no less in larger tiles. Where the memory has lines, as
+                 many as hold so much are counted: at least, since a tile may touch more
         """
         level = self.hierarchy.memories[memory]
         copies = 2 if level.double_buffered else 1
@@ -64,8 +65,8 @@ class Footprints:
                 if tensor.role in part.roles and self.zeros is not None:
                     bits = bits + copies * self.zeros.room(memory, t, tiles, exactly)
                 elif tensor.role in part.roles:
-                    width = held_width_bits(self.hierarchy.arch, level, tensor)
-                    bits = bits + copies * width * self.tile_words(tensor, tiles)
+                    taken = held_width_bits(self.hierarchy.arch, level, tensor) * self.tile_words(tensor, tiles)
+                    bits = bits + copies * (taken if level.line_bits is None else _in_lines(taken, level.line_bits))
             found.append(bits)
         return found
 
@@ -106,3 +107,9 @@ class Footprints:
         earlier  tiles that other node groups of the same memory hold already
         """
         return self.fits(node_group.memory, [*((t, tiles) for t in residents), *earlier])
+
+
+def _in_lines(bits: Ints, line_bits: int) -> Ints:
+    """The bits of as many lines as hold so many bits."""
+    lines: Ints = -(-bits // line_bits) * line_bits
+    return lines
