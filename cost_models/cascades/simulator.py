@@ -112,13 +112,9 @@ class OperationWalk(Walk):
             if t.name in intermediates
         }
         self.leaves_home = self.problem.output.name in intermediates
-        self.seen = LinesSeen(
-            {
-                (memory.name, tensor.name): laid_out_for(tree.fused.cascade, arch, memory, self.problem, tensor)
-                for memory in arch.memories
-                if memory.line_bits is not None
-                for tensor in self.problem.tensors
-            }
+        whole, problem = tree.fused.cascade, self.problem
+        self.seen = LinesSeen.of(
+            arch, problem.tensors, lambda memory, tensor: laid_out_for(whole, arch, memory, problem, tensor)
         )
 
     def transfer(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Set
 from collections.abc import Mapping as MappingABC
-from collections.abc import Set
 from dataclasses import astuple
 
 from ...arch import Architecture, Memory
@@ -30,6 +30,17 @@ class LinesSeen:
         self.lines: Passed = defaultdict(lambda: defaultdict(int))
         self.bank_cycles: Passed = defaultdict(lambda: defaultdict(int))
         self.first: FirstLines = {}
+
+    @classmethod
+    def of(
+        cls, arch: Architecture, tensors: Collection[Tensor], lay_out: Callable[[Memory, Tensor], LaidOut]
+    ) -> LinesSeen:
+        """Of all memories that have lines.
+
+        lay_out  how a tensor lies in one of them
+        """
+        lined = [memory for memory in arch.memories if memory.line_bits is not None]
+        return cls({(memory.name, tensor.name): lay_out(memory, tensor) for memory in lined for tensor in tensors})
 
     def touched(self, memory: Memory, tensor: Tensor, words: Set[Element], finished: bool) -> int:
         """Lines of a memory that some words lie in."""
@@ -66,16 +77,12 @@ class LineWalk(Walk):
 
     def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
         super().__init__(mapping, arch)
-        self.seen = LinesSeen(
-            {
-                (memory.name, tensor.name): laid_out(
-                    arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
-                )
-                for memory in arch.memories
-                if memory.line_bits is not None
-                for tensor in mapping.problem.tensors
-            }
-        )
+
+        def lay_out(memory: Memory, tensor: Tensor) -> LaidOut:
+            layout, bits = layout_in(memory, tensor), width(arch, memory, tensor)
+            return laid_out(arch, memory, mapping.problem, tensor, layout, bits)
+
+        self.seen = LinesSeen.of(arch, mapping.problem.tensors, lay_out)
 
     def transfer(
         self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]

@@ -119,10 +119,6 @@ class SparseMapping:
             return "uncompressed"
         return possible_formats(memory, tensor, self.densities[tensor.name])[0]
 
-    def is_compressed(self, memory: Memory, tensor: Tensor) -> bool:
-        """Whether a memory holds the nonzero words of a tensor alone."""
-        return self.format(memory, tensor) != "uncompressed"
-
     def saved(self, boundary: Boundary) -> tuple[Kind, float] | None:
         """What the outer memory leaves out of its accesses across a boundary, and the chance of it; the better of
         gating and skipping, and skipping of equals."""

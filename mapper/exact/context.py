@@ -145,7 +145,7 @@ class SearchContext:
 
     @cached_property
     def reduced_spread(self) -> tuple[bool, ...]:
-        """Per dimension, whether only some of all numbers of instances that take as many rounds matter (`arrays.py`).
+        """Per dimension, whether only some of the numbers of instances with as many rounds matter (`instances.py`).
 
         Not where instances keep parts of the same sum, and the last round is ragged: the fewer of them have work in it,
         the fewer have sums to get back. And not where they share windows: how many words depends on each one's tile.

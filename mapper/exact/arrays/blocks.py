@@ -53,7 +53,7 @@ rounds the last one alone. By `shared` few do, and proving for a large ragged pr
 long as the rest of the search. With ragged tiles both are tried where there are few tiles (`tilings.has_few_tiles`).
 Beyond, the space has a loop directly inside an array only by `slides` or `wraps`; perfect tiles are searched with all.
 
-`tests/mapper/exact/test_blocks.py` tries to refute it, by brute force over the space with all loops.
+`tests/mapper/exact/arrays/test_blocks.py` tries to refute it, by brute force over the space with all loops.
 """
 
 from __future__ import annotations

@@ -25,8 +25,7 @@ from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
 
 Gaps = tuple[Floats | float, Floats | float]
-"""What lines take more than the words in them, or words more than the least that they may, in the outer and the inner
-memory of a boundary."""
+"""What lines take more than the words in them, in the outer and the inner memory of a boundary."""
 
 
 class BoundaryBounds:

@@ -31,7 +31,7 @@ class OnceEach(BoundaryBounds):
     and loops are chosen. So many words are wanted at least (`_wanted`):
 
     - Along a dimension that a tensor does not have, by all instances that ever have work. Of nested arrays, all
-      instances but the last one have a whole tile, with work for all that is inside them (`arrays.tiles_needed`).
+      instances but the last one have a whole tile, with work for all that is inside them (`instances.tiles_needed`).
     - Along a rank of several dimensions, c1 i1 + c2 i2 + ..., instances work on sets of indices A1, A2, ... that
       are apart from each other, and cover each dimension together. Sums of such sets are as many as |A1| + |A2| + ... -
       (dimensions - 1) at least, and more where one of two dimensions steps over the other (`_windows`).

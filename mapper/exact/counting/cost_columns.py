@@ -105,16 +105,16 @@ class CostColumns:
 
     def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
         """Note words that are read, not only looked at, from a memory whose tile is not known."""
-        self.unsettled(costs, tensor)[:] += words
+        self._unsettled_column(costs, tensor)[:] += words
 
     def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
         """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
         if tensor in self._unsettled:
-            words = self.unsettled(costs, tensor).copy()
-            self.unsettled(costs, tensor)[:] = 0.0
+            words = self._unsettled_column(costs, tensor).copy()
+            self._unsettled_column(costs, tensor)[:] = 0.0
             self.book(costs, memory, words * bits, np.zeros(1), instances)
 
-    def unsettled(self, costs: Floats, tensor: int) -> Floats:
+    def _unsettled_column(self, costs: Floats, tensor: int) -> Floats:
         """(rows,) words that are read from a memory whose tile is not known: a view of their column."""
         column: Floats = costs[self.costing + self._unsettled.index(tensor)]
         return column

@@ -13,7 +13,7 @@ and of tiles of a rank with one dimension, the lines that all of them touch are 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -131,6 +131,19 @@ class _Rank:
         return lattice.along(self.dims, lattice.least_in_cells(values, self.dims))
 
 
+def _in_parts(columns: Sequence[Ints], ways: int, figure: Callable[[Ints], Floats]) -> Floats:
+    """(rows,) a figure of some columns, asked once for rows that are alike, and for few at once.
+
+    ways    that are looked at for each row
+    figure  takes the numbers of rows
+    """
+    first, which = distinct(row_codes(columns))
+    step = max(1, _AT_ONCE // ways)
+    parts = [figure(first[at : at + step]) for at in range(0, len(first), step)]
+    found: Floats = np.concatenate(parts)[which] if parts else np.ones(0)
+    return found
+
+
 @dataclass(frozen=True)
 class _LiesIn:
     """A tensor in a memory.
@@ -246,7 +259,7 @@ class LineBounds:
         for (m, t), lies in self.lies.items():
             memory = self.hierarchy.memories[m]
             ways = ((True, False), (False, True)) if memory.ports_are_apart else ((True, True),)
-            found += [Port(memory, *way, 1.0, waits_for=t) for way in ways if lies.ports]
+            found += [Port(memory, *way, 1.0, waits_for=t) for way in ways if lies.has_banks]
         return tuple(found)
 
     def words_per_word(
@@ -262,34 +275,24 @@ class LineBounds:
         for r, rank in enumerate(lies.ranks):
             most.append(np.minimum(self._most(rank, model, rows, boundary, outside), int(lies.line[:, r].max())))
             tiles.append(self._counted(rank, model, rows, boundary, outside, fill_point))
-        first, which = distinct(row_codes([*most, *tiles]))
-        step = max(1, _AT_ONCE // len(lies.ways))
-        parts = [
-            lies.words_per_word([m[some] for m in most], [t[some] for t in tiles])
-            for some in (first[at : at + step] for at in range(0, len(first), step))
-        ]
-        found: Floats = np.concatenate(parts)[which] if parts else np.ones(0)
-        return found
+        return _in_parts(
+            [*most, *tiles],
+            len(lies.ways),
+            lambda some: lies.words_per_word([m[some] for m in most], [t[some] for t in tiles]),
+        )
 
     def cycles_per_word(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | None:
         """(rows,) cycles of the busiest bank at one end of a boundary over words that are wanted, at least; None: it
         has no banks."""
         lies = self.lies.get((memory, boundary.tensor))
-        if lies is None or not lies.ports:
+        if lies is None or not lies.has_banks:
             return None
         outside = memory == boundary.outer
         most = [
             np.minimum(self._most(rank, model, rows, boundary, outside), int(lies.spread[:, r].max()))
             for r, rank in enumerate(lies.ranks)
         ]
-        first, which = distinct(row_codes(most))
-        step = max(1, _AT_ONCE // len(lies.ways))
-        parts = [
-            lies.cycles_per_word([m[some] for m in most])
-            for some in (first[at : at + step] for at in range(0, len(first), step))
-        ]
-        found: Floats = np.concatenate(parts)[which] if parts else np.ones(0)
-        return found
+        return _in_parts(most, len(lies.ways), lambda some: lies.cycles_per_word([m[some] for m in most]))
 
     def least_gaps(self, boundary: MemoryBoundary, memory: int) -> float:
         """`words_per_word` at one end of a boundary, whatever tile it is charged at."""

@@ -85,12 +85,8 @@ class ZeroBounds:
         return self._known[key]
 
     def _least_of(self, tensor: Tensor, kind: SparseFormat, words: int) -> float:
-        """The least bits of a word in a format, over all tiles of so many words at most."""
-        return self._bits_between(tensor, kind, (1, words), (1, min(self.rules.shape(tensor)[-1], words)))
-
-    def _bits_between(self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]) -> float:
-        """The least bits of a word in a format, over all tiles whose words, and words in a row, lie between two
-        numbers: indices are no shorter in larger tiles."""
+        """The least bits of a word in a format, over all tiles of so many words at most: indices are no shorter in
+        larger tiles."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
         density = self.rules.densities.get(tensor.name)
         if kind == "uncompressed":
@@ -100,19 +96,20 @@ class ZeroBounds:
         if kind == "blocks" and isinstance(density, Structured):
             return nonzero * (width + bits_for(density.block))
         if kind == "coordinate":
-            return nonzero * (width + bits_for(words[0]))
+            return nonzero * (width + bits_for(1))
         if kind == "runs":
-            known = self._known_of(tensor, words[0])
-            return nonzero * (width + (bits_for(words[0] - known.least + 1) if known else 0))
-        return nonzero * width + min(self._csr_bits(tensor, row, words) for row in range(rows[0], rows[1] + 1))
+            known = self._known_of(tensor, 1)
+            return nonzero * (width + (bits_for(2 - known.least) if known else 0))
+        rows = range(1, min(self.rules.shape(tensor)[-1], words) + 1)
+        return nonzero * width + min(self._csr_bits(tensor, row, words) for row in rows)
 
-    def _csr_bits(self, tensor: Tensor, row: int, words: tuple[int, int]) -> float:
-        """The least bits of metadata for a word, in rows of a length: of all tiles whose pointers are as long, the
-        largest has the fewest."""
-        least, most = (self._most_nonzero(tensor, max(row, count)).bit_length() for count in words)
+    def _csr_bits(self, tensor: Tensor, row: int, words: int) -> float:
+        """The least bits of metadata for a word, in rows of a length, of tiles of so many words at most: of all whose
+        pointers are as long, the largest has the fewest."""
+        least, most = (self._most_nonzero(tensor, max(row, count)).bit_length() for count in (1, words))
         found = math.inf
         for pointer in range(least, most + 1):
-            largest = words[1] if pointer == most else 2**pointer - 1
+            largest = words if pointer == most else 2**pointer - 1
             found = min(found, (1.0 / row + 1.0 / largest) * pointer)
         return found + self.rules.nonzero(tensor) * bits_for(row)
 
@@ -263,15 +260,8 @@ class ZeroBounds:
     # ---- tiles ---------------------------------------------------------------------------------------------
 
     def _of_tiles(self, key: object, tensor: Tensor, tiles: Ints, figure: Figure) -> Floats:
-        """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks."""
-        return self._of_extents(key, self._columns(tensor, tiles), figure)
-
-    def _columns(self, tensor: Tensor, *tiles: Ints) -> list[Ints]:
-        """(rows,) extents along a tensor's ranks of some tiles, (rows, dims) each, one after the other."""
-        return [column for each in tiles for column in self._extents(tensor, each) or [np.ones(len(each), np.int64)]]
-
-    def _of_extents(self, key: object, columns: list[Ints], figure: Figure) -> Floats:
-        """(rows,) a figure of some extents, which is asked for each of them once."""
+        """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks, asked for each of them once."""
+        columns = self._extents(tensor, tiles) or [np.ones(len(tiles), np.int64)]
         first, which = distinct(row_codes(columns))
         found = np.empty(len(first))
         for i, extents in enumerate(np.stack([column[first] for column in columns], axis=1).tolist()):

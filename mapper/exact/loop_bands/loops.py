@@ -223,7 +223,6 @@ class _Loops(LoopBand):
             still = ()
         held = [*self.batch.take(stage.parents).pending, *charged] if self.context.zeros is not None else charged
         pending = self._settled(stage, rows, node_group, held)
-        above = self.hierarchy.place(self.batch.state, node_group, still)
         costs = stage.costs + self._least_above(stage, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
@@ -235,7 +234,7 @@ class _Loops(LoopBand):
         before = self.batch.take(stage.parents)
         placed = Batch(
             self.path.placing(node_group),
-            above,
+            self.hierarchy.place(self.batch.state, node_group, still),
             self.bounds,
             before.member,
             Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays),
