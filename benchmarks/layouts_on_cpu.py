@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from reality import build, timed
-from reality_page import machine
+from reality_page import FLAGS, compiler, machine
 
 import tilewright as tw
 from tilewright.arch import Architecture
@@ -37,8 +37,9 @@ HEAD = """\
     python benchmarks/layouts_on_cpu.py > results/cpu/layouts.md
 
 {doc}
-Run on: {machine}, with other programs at work. Predicted and measured times are over those of the first row of each
-layer, row-major arrays.
+Run on: {machine}; {compiler}, `{flags}`;
+the fastest of {rounds} rounds. Predicted and measured times are over those of the first row of each layer, row-major
+arrays.
 
 | layer | mapping | I, W, O in DRAM | lines, DRAM | lines, L2 | predicted | measured | ms |
 |---|---|---|---|---|---|---|---|"""
@@ -83,7 +84,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds per search")
     given = parser.parse_args()
-    print(HEAD.format(doc=(__doc__ or "").split("\n\n", 2)[2], machine=machine()))
+    doc = (__doc__ or "").split("\n\n", 2)[2]
+    print(HEAD.format(doc=doc, machine=machine(), compiler=compiler(), flags=FLAGS, rounds=given.rounds))
     for layer in LAYERS:
         print("\n".join(rows(layer, given.rounds, given.time_limit)), flush=True)
 

@@ -36,7 +36,9 @@ def seconds(
     started = time.process_time()
     found = tw.search(layer, arch, tiling=tiling, density=density or None, time_limit=limit).certificate
     took = time.process_time() - started
-    return took, f"{took:.1f}" + ("" if found.proven else f", gap {1 - found.lower_bound / found.value:.0%}")
+    return took, f"{took:.{1 if took >= 0.1 else 2}f}" + (
+        "" if found.proven else f", gap {1 - found.lower_bound / found.value:.0%}"
+    )
 
 
 def row(name: str, arch: str, changes: dict[str, object], density: dict[str, str], tiling: str, limit: float) -> str:
