@@ -28,6 +28,7 @@ _SPELLED = {
     "relu": "larger({}, 0)",
     "rint": "rint({})",
     "rsqrt": "(1 / sqrt({}))",
+    "select": "({} != 0 ? {} : {})",
     "sigmoid": "(1 / (1 + exp(-{})))",
     "single": "((element)(float)({}))",
     "sqrt": "sqrt({})",
@@ -37,7 +38,7 @@ _SPELLED = {
 }
 
 
-# ceil, floor, pow, rint, single and trunc are no functions of cascades: models apply them to words that are complete.
+# ceil, floor, pow, rint, select, single and trunc are no functions of cascades: models apply them to complete words.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

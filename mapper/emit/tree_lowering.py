@@ -89,8 +89,8 @@ class TreeLowering:
         for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
             self._copies(place, self.of[name], position)
 
-    def _refused(self, why: str, hint: str | None = None) -> MappingError:
-        return MappingError(why, where=self.fused.cascade.name, hint=hint)
+    def _refused(self, why: str) -> MappingError:
+        return MappingError(why, where=self.fused.cascade.name)
 
     def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
         """For every node of the tree the operation that fills or drains it, and the node's position on its way."""

@@ -90,11 +90,6 @@ class ApartRead:
     positions: tuple[Index, ...]
     offsets: tuple[Index, ...]
 
-    @property
-    def has_gaps(self) -> bool:
-        """Whether some of the words are not there."""
-        return any(bool((each < 0).any()) for each in self.offsets)
-
 
 @dataclass(frozen=True)
 class ApartOperation:
@@ -129,6 +124,7 @@ class NetworkMeaning:
 
     finishes  by occurrence, of those whose words are changed
     stored    by occurrence and operand
+    inputs    occurrences that stand for what it is given, in order
     outputs   occurrences that make what the network hands out
     unknown   what cannot be computed, each with its place and why
     values    reads the parameters
@@ -140,6 +136,7 @@ class NetworkMeaning:
 
     finishes: Mapping[str, WordFinish]
     stored: Mapping[tuple[str, str], StoredOperand]
+    inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     unknown: tuple[str, ...]
     values: Values

@@ -33,10 +33,10 @@ _MOVING = frozenset(
     (
         *("Concat", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Resize"),
         *("ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Tile", "Transpose", "Trilu", "Upsample"),
-        *("Where", *_RENAMED),
+        *_RENAMED,
     )
 )
-_MOVED = {"Where": (1, 2), "ScatterElements": (0, 2), "ScatterND": (0, 2)}
+_MOVED = {"ScatterElements": (0, 2), "ScatterND": (0, 2)}
 """Inputs whose words an operator moves, where it is not the first alone; all of Concat's."""
 _REDUCING = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceSum": "sum"}
 _POOLING = {"AveragePool": "mean", "MaxPool": "max", "GlobalAveragePool": "mean", "GlobalMaxPool": "max"}
@@ -63,6 +63,14 @@ class Lies:
             found = found + offsets.reshape([-1 if i == axis else 1 for i in range(len(self.offsets))])
         return found
 
+    def read(self, name: str, offsets: Sequence[Index]) -> ApartRead:
+        """It as an operation reads it whose axes are its own: (positions, taken) of each, where the words lie."""
+        import numpy as np
+
+        value = None if self.source is not None else self.value.name
+        shape = tuple(len(each) for each in offsets)
+        return ApartRead(name, self.source, value, shape, tuple(np.arange(n) for n in shape), tuple(offsets))
+
 
 def stored_lies(value: OnnxValue, shape: Sequence[int] | None = None) -> Lies:
     """A parameter, in a shape of its own."""
@@ -85,10 +93,12 @@ def apart_of(
 
     Raises ProblemError where there is no program for it.
     """
-    if node.domain or len(node.outputs) <= number or node.outputs[number].shape is None:
+    if node.domain or len(node.outputs) <= number:
         raise ProblemError("there is no program for this operator", where=node.where)
+    if node.outputs[number].shape is None:
+        raise ProblemError("there is no program where the shape of its output depends on data", where=node.where)
     if is_weighted(node) and lies[0] is not None:
-        if singles:
+        if singles and node.text("mode", "nearest") != "nearest":
             message = "a quantized model has no program for this mode: its sums are not rounded as words are"
             raise ProblemError(message, where=node.where)
         _check_stored(node, lies, (0,))
@@ -117,7 +127,7 @@ def _check_moving(node: OnnxNode, lies: Sequence[Lies | None]) -> None:
     moved = _moved_inputs(node)
     if any(lies[position] is None for position in moved):
         raise ProblemError("what it reads is not known", where=node.where)
-    if str(node.attributes.get("reduction", "none")) not in ("none", "b'none'"):
+    if node.text("reduction", "none") != "none":
         raise ProblemError("there is no program for a reduction of what is scattered", where=node.where)
     if node.op not in _RENAMED:
         _check_stored(node, lies, moved)
@@ -146,20 +156,11 @@ def _chosen(lies: Sequence[Lies | None]) -> Lies | None:
 
 def _gathered(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
     """Rows that are named by words: an embedding."""
-    reads = [_whole(f"A{position}", one) for position, one in enumerate(lies) if one is not None]
+    known = ((position, one) for position, one in enumerate(lies) if one is not None)
+    reads = [one.read(f"A{position}", [each.reshape(-1, 1) for each in one.offsets]) for position, one in known]
     rank = len(reads[0].extents)
     axis = node.integer("axis", 0, -rank) % rank
     return ApartOperation("gather", node.output.shape or (), tuple(reads), axis=axis)
-
-
-def _whole(name: str, lies: Lies) -> ApartRead:
-    """A tensor with all its words."""
-    import numpy as np
-
-    value = None if lies.source is not None else lies.value.name
-    shape = tuple(len(each) for each in lies.offsets)
-    positions = tuple(np.arange(n) for n in shape)
-    return ApartRead(name, lies.source, value, shape, positions, tuple(each.reshape(-1, 1) for each in lies.offsets))
 
 
 def _weighted(node: OnnxNode, lies: Lies, stored: StoredModel) -> ApartOperation:
@@ -235,7 +236,8 @@ def _read(name: str, lies: Lies, index: Index, node: OnnxNode) -> ApartRead:
     flat = index.ravel()
     kept = np.flatnonzero(flat >= 0)
     if kept.size > MOST_TABLE:
-        raise ProblemError("it moves words in an order for which there is no program", where=node.where)
+        message = f"it moves {kept.size:,} words in no order along axes, and programs have {MOST_TABLE:,} such at most"
+        raise ProblemError(message, where=node.where)
     return ApartRead(name, lies.source, value, (flat.size,), (kept,), (flat[kept].reshape(-1, 1),))
 
 
@@ -310,10 +312,5 @@ def _windows(along: Index, outputs: int, size: int, step: int, dilation: int, be
 
 
 def _over(how: Any, lies: Lies, offsets: Sequence[Index], scale: float = 1.0) -> ApartOperation:
-    import numpy as np
-
-    value = None if lies.source is not None else lies.value.name
-    shape = tuple(len(each) for each in offsets)
-    positions = tuple(np.arange(n) for n in shape)
-    read = ApartRead("A0", lies.source, value, shape, positions, tuple(offsets))
-    return ApartOperation(how, shape, (read,), Operand("A0"), scale=scale)
+    read = lies.read("A0", offsets)
+    return ApartOperation(how, read.extents, (read,), Operand("A0"), scale=scale)

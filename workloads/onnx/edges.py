@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from ...ir import Call, Expression, Number, Operand, Problem, ProblemError
 from ..graph.meaning import (
@@ -35,6 +36,13 @@ from .views import TensorView, axis_places, lying, made, order_of, regrouped, sw
 from .words import word_of
 
 
+class GraphEnds(NamedTuple):
+    """Names of the tensors that a file is given, and of those that it hands out, in its order."""
+
+    given: tuple[str, ...]
+    results: tuple[str, ...]
+
+
 def onnx_wiring(
     network: str,
     nodes: Iterable[OnnxNode],
@@ -42,7 +50,7 @@ def onnx_wiring(
     problems: Mapping[str, Problem],
     dense: Iterable[str],
     *,
-    results: Sequence[str],
+    ends: GraphEnds,
     stored: StoredModel,
 ) -> tuple[NetworkGraph, int]:
     """The graph of an ONNX file's layers and of what is done between them, and how many functions of one word are done
@@ -52,7 +60,7 @@ def onnx_wiring(
     layers    of the network
     problems  by node, of those that are one problem
     dense     operators that become problems
-    results   names of the tensors that the file hands out
+    ends      tensors that the file is given, and that it hands out
     stored    its parameters
     """
     rows = {node: layer.name for layer in layers for node in layer.nodes}
@@ -65,7 +73,7 @@ def onnx_wiring(
         reader = _NodeReader(rows, problems, frozenset(dense), names, stored, apart, singles=singles)
         for node in every:
             reader.read(node)
-        meaning = reader.meaning(results)
+        meaning = reader.meaning(ends)
         more = (reader.wanted & written) - apart
         if not more:
             return NetworkGraph(network, tuple(reader.found), meaning), reader.epilogues
@@ -366,10 +374,10 @@ class _NodeReader:
             value, view, parameters, f"{node.name}.{position}", _channels(node, value) if channels else None
         )
 
-    def meaning(self, results: Sequence[str]) -> NetworkMeaning:
+    def meaning(self, ends: GraphEnds) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
         outputs = []
-        for result in results:
+        for result in ends.results:
             view = self.views.get(result)
             if view is None or not view.is_as_made:
                 self.wanted.add(result)
@@ -378,9 +386,11 @@ class _NodeReader:
             self._read(view, "")
             outputs.append(view)
         finishes, plain = dict[str, WordFinish](), WordFinish(Operand(WORD))
-        given = {occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE and not occurrence.sources}
+        outside = {
+            occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE and not occurrence.sources
+        }
         for source, found in self.finished.items():
-            several = len(found) > 1 or source in given
+            several = len(found) > 1 or source in outside
             for finish, changed in found.items():
                 if finish.expression != plain.expression:
                     key = f"{source}:{changed}" if several else source
@@ -397,6 +407,7 @@ class _NodeReader:
         return NetworkMeaning(
             finishes,
             self.stored,
+            tuple(self.views[name].source for name in ends.given if name in self.views),
             tuple(self.forms.get((v.source, v.finish or plain), v.source) for v in outputs),
             tuple(dict.fromkeys(self.unknown)),
             self.stored_model.values,

@@ -13,7 +13,7 @@ from ..network import Network, NetworkLayer, Widths
 from .attention import attention
 from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
-from .edges import onnx_wiring
+from .edges import GraphEnds, onnx_wiring
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
@@ -126,7 +126,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         layers,
         single,
         OPERATORS,
-        results=[result.name for result in model.graph.output],
+        ends=GraphEnds(*(tuple(value.name for value in end) for end in (model.graph.input, model.graph.output))),
         stored=StoredModel(path, dims or {}, simpler),
     )
     return OnnxNetwork(

@@ -90,6 +90,11 @@ class OnnxNode:
             raise ProblemError(f"{attribute} is {given!r}, expected a number", where=self.where)
         return float(given)
 
+    def text(self, attribute: str, default: str) -> str:
+        """An attribute that is a text."""
+        given = self.attributes.get(attribute, default)
+        return given.decode() if isinstance(given, bytes) else str(given)
+
     def integer(self, attribute: str, default: int, minimum: int = 0) -> int:
         """An attribute that is a whole number; ProblemError where it is none, or too small."""
         return whole(attribute, self.attributes.get(attribute, default), self.where, minimum)

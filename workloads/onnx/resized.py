@@ -35,13 +35,13 @@ _PLACES: dict[str, Place] = {
 
 
 def is_weighted(node: OnnxNode) -> bool:
-    """Whether words of the output are sums of several words of the input. Raises ProblemError where no program knows
-    the mode."""
+    """Whether words of the output are sums of words of the input as `taps` says: all, but for nearest ones as they have
+    been since version 11. Raises ProblemError where no program knows the mode."""
     if node.op not in ("Resize", "Upsample"):
         return False
-    mode = _text(node, "mode", "nearest")
+    mode = node.text("mode", "nearest")
     if mode == "nearest":
-        return False
+        return _is_old(node)
     if mode not in ("linear", "cubic"):
         raise ProblemError(f"there is no program for mode {mode!r}", where=node.where)
     way = _way(node)
@@ -65,7 +65,7 @@ def taps(
     import numpy as np
 
     scales = _scales(node, before, after, stored)
-    place, cubic = _PLACES[_way(node)], _text(node, "mode", "nearest") == "cubic"
+    place, mode = _PLACES[_way(node)], node.text("mode", "nearest")
     sharpness = node.number("cubic_coeff_a", -0.75)
     found = []
     for size, made, scale in zip(before, after, scales, strict=True):
@@ -74,7 +74,10 @@ def taps(
             continue
         lies = np.array([place(x, scale, size, made) for x in range(made)])
         first = np.floor(lies).astype(np.int64)
-        apart = (lies - first)[:, None]
+        if mode == "nearest":  # of old versions, whose positions are rounded down
+            found.append((np.clip(first, 0, size - 1)[:, None], np.ones((made, 1))))
+            continue
+        apart, cubic = (lies - first)[:, None], mode == "cubic"
         neighbours = first[:, None] + (np.arange(-1, 3) if cubic else np.arange(2))
         factors = _cubic(apart, sharpness) if cubic else np.concatenate((1 - apart, apart), axis=1)
         if node.integer("exclude_outside", 0):
@@ -101,26 +104,38 @@ def _cubic(apart: Factors, a: float) -> Factors:
 def _scales(node: OnnxNode, before: Sequence[int], after: Sequence[int], stored: StoredModel) -> list[float]:
     """By how much each axis grows: as stated, or as the sizes say."""
     every = [made / size for size, made in zip(before, after, strict=True)]
-    place = 1 if len(node.inputs) == 2 else 2  # version 10, and Upsample, read no region
+    place = 1 if _is_old(node) else 2
     if node.attributes.get("scales"):  # Upsample before version 9
         return [float(scale) for scale in node.attributes["scales"]]
     if not node.has(place):
-        return every
+        return _of_sizes(node, before, every, stored)
     listed = [float(scale) for scale in stored.values()[node.input(place).name].ravel()]
     if not listed:
-        return every
+        return _of_sizes(node, before, every, stored)
     axes = list(node.attributes.get("axes") or range(len(before)))
     for axis, scale in zip(axes, listed, strict=True):
         every[axis] = scale
     return every
 
 
+def _of_sizes(node: OnnxNode, before: Sequence[int], every: list[float], stored: StoredModel) -> list[float]:
+    """By how much axes grow whose sizes are stated: each as it says, or all by one scale that keeps their ratio, of
+    which those of the output are rounded."""
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return every
+    sizes = [int(size) for size in stored.values()[node.input(3).name].ravel()]
+    axes = list(node.attributes.get("axes") or range(len(before)))
+    wanted = [size / before[axis] for axis, size in zip(axes, sizes, strict=True)]
+    common = min(wanted) if policy == "not_larger" else max(wanted)
+    return [common if axis in axes else scale for axis, scale in enumerate(every)]
+
+
 def _way(node: OnnxNode) -> str:
     """How positions are found; before version 11 there was one way."""
-    old = node.op == "Upsample" or len(node.inputs) == 2
-    return _text(node, "coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
+    return node.text("coordinate_transformation_mode", "asymmetric" if _is_old(node) else "half_pixel")
 
 
-def _text(node: OnnxNode, name: str, default: str) -> str:
-    value = node.attributes.get(name, default)
-    return value.decode() if isinstance(value, bytes) else str(value)
+def _is_old(node: OnnxNode) -> bool:
+    """Whether it is of a version before 11, which read no region."""
+    return node.op == "Upsample" or len(node.inputs) == 2

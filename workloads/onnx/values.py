@@ -89,5 +89,9 @@ def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.n
     outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
     graph = helper.make_graph([node], "one", inputs, outputs)
     alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-    values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
+    try:
+        values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
+    except Exception as error:  # of any kind: it is code for every operator there is
+        message = f"onnx's reference implementation cannot compute it: {' '.join(str(error).split())}"
+        raise ProblemError(message, where=f"{node.op_type} {node.name}".rstrip()) from None
     found.update(zip((name for name in node.output if name), map(np.asarray, values), strict=True))

@@ -146,6 +146,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Sub": _function("sub"),
     "Sum": _folded("add"),
     "Tanh": _function("tanh"),
+    "Where": _function("select"),
 }
 """The operators that are done word by word, with programs for them."""
 

@@ -87,6 +87,8 @@ class _Assembly:
         inputs = tuple(key for key in read if key not in made)
         outputs = tuple(key for call in calls for key in _handed_by(call) if key not in read)
         if self.meaning is not None:
+            order = {name: place for place, name in enumerate(self.meaning.inputs)}
+            inputs = tuple(sorted(inputs, key=lambda key: order.get(key, len(order))))
             outputs = self.meaning.outputs
             self._check_outputs(outputs, calls)
         return NetworkProgram(
@@ -107,7 +109,10 @@ class _Assembly:
         for key in outputs:
             if key not in handed:
                 message = f"{key} is an output of the model, and is made inside a group"
-                raise MappingError(message, where=self.graph.network, hint="compile it with --fuse none")
+                hint = "compile it with --fuse none"
+                if not self.graph.by_name[key].sources:
+                    message, hint = f"{key} is an input of the model, and an output as it is", "leave that output out"
+                raise MappingError(message, where=self.graph.network, hint=hint)
 
     def _check_known(self) -> None:
         if self.meaning is not None and self.meaning.unknown:
@@ -299,8 +304,7 @@ class _Assembly:
             tree = lower_tree(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=on_chip)
         except MappingError as error:
             where = f"{self.graph.network}: {' + '.join(segment.names)}"
-            hint = "compile it with --fuse whole: groups then have no shared loops"
-            raise MappingError(error.message, where=where, hint=hint) from None
+            raise MappingError(error.message, where=where, hint=error.hint) from None
         return _LoweredTree(tree, tightened(without_passing(tree.body)))
 
     def _taken(self, number: int) -> dict[ArenaKey, list[Taken]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....workloads.graph import ApartOperation, ApartRead
-from ..c_direct import point_text
+from ..c_direct import number_text, point_text
 from ..c_text import c_comment
 from .steps import steps_along
 
@@ -27,9 +27,11 @@ def apart_function(function: str, operation: ApartOperation) -> Iterator[str]:
     if operation.how == "move":
         if sum(math.prod(map(len, read.positions)) for read in operation.reads) < words:
             yield f"    for (int64_t at = 0; at < {words}; at++)"
-            yield f"        to[at] = {operation.fill!r};"
-        for read in operation.reads:
-            yield from _nest((read,), f"to[{{to}}] = {read.name}[{{{read.name}}}];")
+            yield f"        to[at] = {number_text(operation.fill)};"
+        for read in operation.reads:  # a block each: their tables have the same names
+            yield "    {"
+            yield from (f"    {line}" for line in _nest((read,), f"to[{{to}}] = {read.name}[{{{read.name}}}];"))
+            yield "    }"
     elif operation.how == "words":
         assert operation.expression is not None
         names = {read.name: f"{read.name}[{{{read.name}}}]" for read in operation.reads}

@@ -236,6 +236,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
     yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
     yield "{"
     yield "    (void)weights;"
+    yield "    (void)arena;"
 
     def place(key: str) -> str:
         if key in program.inputs:

@@ -17,7 +17,7 @@ from ..names import FreshNames, comment, quoted
 from ..numpy_program.program import IMPORTS, MODULE_NAMES
 from ..numpy_program.schedule import LOCALS
 from ..tree_program import RUNTIME, parameter_key, runtime_text, tree_lines
-from ..tree_program.points import point_text
+from ..tree_program.points import number_text, point_text
 from . import runtime_network
 from .exact import exact_magnitude
 from .program import ApartCall, Finished, GroupCall, GroupProgram, NetworkProgram, Reading, Weight
@@ -66,7 +66,7 @@ def check(weights: np.ndarray, seed: int = 0) -> tuple[list[str], list[tuple[str
         expected, _ = execute(inputs, weights, by_tree=False)
     wrong = []
     for name, output, reference in zip(OUTPUTS, outputs, expected, strict=True):
-        bound = 0 if LARGEST else 1e-9 * np.abs(reference).max(initial=0)
+        bound = 0 if LARGEST else 1e-9 * np.abs(reference[np.isfinite(reference)]).max(initial=0)
         found = difference(output, reference, bound)
         wrong += [f"{name}: {found}"] if found else []
     for (name, words), (_, promised) in zip(moved, EXPECTED(), strict=True):
@@ -254,7 +254,7 @@ class _Execution:
         operation = call.operation
         if operation.how == "move":
             listed = ", ".join(f"({_extents(one)}, {text})" for one, text in zip(operation.reads, reads, strict=True))
-            return f"moved_words({operation.shape}, {operation.fill!r}, [{listed}])"
+            return f"moved_words({operation.shape}, {number_text(operation.fill)}, [{listed}])"
         if operation.how == "words":
             assert operation.expression is not None
             arrays = {

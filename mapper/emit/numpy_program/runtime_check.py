@@ -38,7 +38,9 @@ def difference(output: np.ndarray, reference: np.ndarray, bound: np.ndarray | in
     """What is wrong with the output, where it is further from the reference than a bound; nothing if all is well."""
     if output.shape != reference.shape:
         return f"the output has shape {output.shape}, expected {reference.shape}"
-    wrong = np.argwhere(~(np.abs(output - reference) <= bound))  # what is no number is wrong, too
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(output - reference)
+    wrong = np.argwhere(~((apart <= bound) | (output == reference)))  # what is no number is wrong, too
     if not len(wrong):
         return ""
     first = tuple(wrong[0].tolist())

@@ -24,6 +24,7 @@ _SPELLED = {
     "relu": "np.maximum({}, 0)",
     "rint": "np.rint({})",
     "rsqrt": "(1 / np.sqrt({}))",
+    "select": "np.where({} != 0, {}, {})",
     "sigmoid": "(1 / (1 + np.exp(-{})))",
     "single": "single({})",
     "sqrt": "np.sqrt({})",
@@ -34,12 +35,17 @@ _SPELLED = {
 _EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
 
 
+def number_text(value: float) -> str:
+    """A number in Python; one that is infinite, or none, has no literal."""
+    return repr(value) if math.isfinite(value) else f"float('{value}')"
+
+
 def point_text(expression: Expression, arrays: Mapping[str, str]) -> str:
     """The expression on arrays, given the text of each tensor's."""
     if isinstance(expression, Operand):
         return arrays[expression.tensor]
     if isinstance(expression, Number):
-        return repr(expression.value)
+        return number_text(expression.value)
     return _SPELLED[expression.function].format(*(point_text(part, arrays) for part in expression.arguments))
 
 

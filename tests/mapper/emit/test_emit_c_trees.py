@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from window_trees import random_windows
 from generators import random_architecture
 from longer import TIMES
 from tilewright.arch import Architecture, Keeps, load_arch
-from tilewright.ir import FusedMapping, MappingError
+from tilewright.ir import Cascade, FusedMapping, MappingError
 from tilewright.mapper.emit import emit_c_tree
 from tilewright.workloads import cascade
 
@@ -44,27 +45,37 @@ def checked(folder: Path, text: str, seed: int, *flags: str) -> str:
     return done.stdout + done.stderr
 
 
-@needs_gcc
-def test_random_trees_compute_the_cascade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With buffers on the stack, and with allocated ones."""
+def written_trees(
+    seeds: range, cases: int = CASES, wanted: Callable[[Cascade], bool] = lambda whole: True
+) -> Iterator[tuple[int, str]]:
+    """Seeds, and programs of random trees of so many cases; what is refused hands nothing out."""
     written, refused = 0, set()
-    for seed in range(10 * CASES):
-        monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if seed % 2 else 1024)
+    for seed in seeds:
         rng = random.Random(seed)
         whole = random_cascade(rng, 4)
+        if not wanted(whole):
+            continue
         arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
         fused = random_tree(rng, whole, arch)
         try:
-            text = emit_c_tree(fused, arch)
+            yield seed, emit_c_tree(fused, arch)
         except MappingError as error:
             refused.add(error.message)
             continue
-        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}\n{fused}"
         written += 1
-        if written == CASES:
+        if written == cases:
             break
-    assert written == CASES
+    assert written == cases
     assert all("hands out nothing" in message for message in refused)
+
+
+@needs_gcc
+@pytest.mark.parametrize("on_stack", [8, 1024])
+def test_random_trees_compute_the_cascade(on_stack: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With buffers on the stack, and with allocated ones."""
+    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", on_stack)
+    for seed, text in written_trees(range(on_stack % 3, 20 * CASES, 2), CASES // 2):
+        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}"
 
 
 @needs_gcc
@@ -87,27 +98,13 @@ def test_readers_may_see_other_zeros_around_an_input(tmp_path: Path) -> None:
 @needs_gcc
 def test_iterations_step_by_step(tmp_path: Path) -> None:
     """Generations of one tensor and of several, on whole numbers exactly where these stay such."""
-    written, exact, refused = 0, 0, set()
-    for seed in range(20 * CASES):
-        rng = random.Random(seed)
-        whole = random_cascade(rng, 4)
-        if not any(operation.iterates for operation in whole):
-            continue
-        arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
-        fused = random_tree(rng, whole, arch)
-        try:
-            text = emit_c_tree(fused, arch)
-        except MappingError as error:
-            refused.add(error.message)
-            continue
-        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}\n{fused}"
-        written += 1
+    exact = 0
+    for seed, text in written_trees(
+        range(20 * CASES), wanted=lambda whole: any(one.iterates for one in whole)
+    ):
+        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}"
         exact += "#define EXACT 1" in text
-        if written == CASES:
-            break
-    assert written == CASES
     assert exact
-    assert all("hands out nothing" in message for message in refused)
     broken = text.replace("int64_t step = 0; step <", "int64_t step = 0; step + 1 <")
     assert checked(tmp_path, broken, seed + 1).startswith("FAILED")
 

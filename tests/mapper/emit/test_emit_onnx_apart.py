@@ -14,6 +14,7 @@ from onnx import helper
 
 from generators import random_architecture
 from onnx_models import model_of, saved
+from tilewright.ir import MappingError
 from tilewright.mapper.emit.network import network_program
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import operation_groups
@@ -130,13 +131,19 @@ def embedded() -> onnx.ModelProto:
         node("Conv", ["d", "w2"], ["f"], "conv", pads=[1, 1, 1, 1]),
         node("Resize", ["f", "", "smaller"], ["g"], "smaller", mode="cubic"),
         node("Where", ["even", "g", "far"], ["h"], "masked"),
-        node("Trilu", ["h"], ["i"], "lower", upper=0),
+        node("Where", ["below", "h", "least"], ["h1"], "causal"),
+        node("Pad", ["h1", "around", "nothing"], ["h2"], "pad"),
+        node("ScatterElements", ["h2", "rows", "put2"], ["h3"], "by_rows", axis=3),
+        node("MaxPool", ["h3"], ["h4"], "pool", kernel_shape=[1, 2]),
+        node("Trilu", ["h4"], ["i"], "lower", upper=0),
         node("ScatterND", ["i", "corner", "put"], ["y"], "scatter"),
     ]
     stored = {"table": w(7, 4), "places": w(3, 4), "w1": w(4, 6), "w2": w(2, 1, 3, 3), "image": ints(1, 1, 6, 4)}
     stored |= {"scales": np.array([1, 1, 1.5, 2], np.float32), "smaller": np.array([1, 1, 0.6, 1], np.float32)}
     stored |= {"even": np.arange(8) % 2 == 0, "far": np.array(-9, np.float32), "put": w(1, 5, 8)}
-    stored |= {"corner": np.array([[0, 1]])}
+    stored |= {"corner": np.array([[0, 1]]), "below": np.tril(np.ones((5, 8), bool)), "around": ints(*[0] * 7, 1)}
+    stored |= {"nothing": np.array(-np.inf, np.float32), "least": np.array(-30, np.float32), "put2": w(1, 2, 5, 2)}
+    stored |= {"rows": np.array([[0, 5], [3, 1], [2, 8], [7, 0], [4, 6]] * 2).reshape(1, 2, 5, 2)}
     inputs = {"ids": ([2, 3], onnx.TensorProto.INT32), "which": ([4], onnx.TensorProto.INT64)}
     return model_of(nodes, inputs, stored=stored)
 
@@ -149,6 +156,33 @@ SEEDS = {moved: 1, embedded: 2, squeezed: 1, transformer: 3}
 @pytest.mark.parametrize("model", SEEDS, ids=lambda model: model.__name__)
 def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     agrees_with_onnx(model(), tmp_path, SEEDS[model])
+
+
+@needs_gcc
+def test_infinite_words_are_handed_out(tmp_path: Path) -> None:
+    nodes = [node("MatMul", ["x", "u"], ["a"], "product"), node("Pad", ["a", "around", "least"], ["y"], "pad")]
+    stored = {"u": w(3, 4), "around": ints(0, 0, 0, 2), "least": np.array(-np.inf, np.float32)}
+    agrees_with_onnx(model_of(nodes, {"x": [2, 3]}, stored=stored), tmp_path, 1)
+
+
+def test_an_input_that_is_an_output_is_named(tmp_path: Path) -> None:
+    nodes = [node("Identity", ["x"], ["z"], "same"), node("MatMul", ["x", "u"], ["y"], "product")]
+    model = model_of(nodes, {"x": [2, 3]}, ("y", "z"), stored={"u": w(3, 4)})
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    rng = random.Random(0)
+    with pytest.raises(MappingError, match="x is an input of the model, and an output as it is"):
+        network_program(random_answer(rng, graph, random_architecture(rng)))
+
+
+def test_inputs_come_in_the_order_of_the_model(tmp_path: Path) -> None:
+    """Not in that in which steps read them."""
+    nodes = [node("MatMul", ["second", "u"], ["a"], "product"), node("Add", ["a", "first"], ["y"], "sum")]
+    model = model_of(nodes, {"first": [2, 4], "second": [2, 3]}, stored={"u": w(3, 4)})
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    rng = random.Random(0)
+    assert network_program(random_answer(rng, graph, random_architecture(rng))).inputs == ("first", "second")
 
 
 def test_outputs_on_the_way_pass_through_the_outermost_memory(tmp_path: Path) -> None:
