@@ -216,16 +216,16 @@ class WeightedSums:
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
         self._taken_ragged += time.perf_counter() - started
         self.ragged_bounds.append((weights, min(bound, known)))
-        self._evaluate(weights, found, ragged=True)
+        self._evaluate_plain(weights, found, ragged=True)
         self.out_of_means = unfinished
 
-    def _evaluate(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
-        """Keep a tree with what it costs."""
+    def _evaluate_plain(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
+        """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best of
+        those in which all are wide."""
         if found is not None:
             corner = self.evaluated(found)
             if corner is None:
-                fuse: Fuse | None = "plain" if ragged else None
-                _, found = self._least(weights, math.inf, all_wide(self.question.cascade), fuse, ragged)
+                _, found = self._least(weights, math.inf, all_wide(self.question.cascade), "plain", ragged)
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
                 self.corners.append(replace(corner, ragged=ragged))
@@ -258,7 +258,7 @@ class WeightedSums:
         known, (_, bound), unfinished = self._least_known(weights, most), self.bounds[-1], self.out_of_means
         if bound < known * (1 - RELATIVE_TOLERANCE):
             bound, found = self._least(weights, known, fuse="plain")
-            self._evaluate(weights, found)
+            self._evaluate_plain(weights, found)
             self.plain_bounds.append((weights, bound))
         self.out_of_means = unfinished
 
@@ -343,7 +343,8 @@ class WeightedSums:
         """
         if not is_bounded_by_singles(self.question, self.memories, weights):
             return None
-        question, search = self.question, self.tree_search(weights)
+        question = self.question
+        search: TreeSearch = self.tree_search(weights)
         solver, near, stays = self._solver("uneven"), search.bounds, dict(question.stays)
         return SingleBounds(question.cascade, self.memories, solver, near, weights, search.fuse, stays, known)
 

@@ -99,9 +99,7 @@ def test_readers_may_see_other_zeros_around_an_input(tmp_path: Path) -> None:
 def test_iterations_step_by_step(tmp_path: Path) -> None:
     """Generations of one tensor and of several, on whole numbers exactly where these stay such."""
     exact = 0
-    for seed, text in written_trees(
-        range(20 * CASES), wanted=lambda whole: any(one.iterates for one in whole)
-    ):
+    for seed, text in written_trees(range(20 * CASES), wanted=lambda whole: any(one.iterates for one in whole)):
         assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}"
         exact += "#define EXACT 1" in text
     assert exact
