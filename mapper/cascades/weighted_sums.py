@@ -220,8 +220,8 @@ class WeightedSums:
         self.out_of_means = unfinished
 
     def _evaluate_plain(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
-        """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best of
-        those in which all are wide."""
+        """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best
+        of those in which all are wide."""
         if found is not None:
             corner = self.evaluated(found)
             if corner is None:
