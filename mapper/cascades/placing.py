@@ -149,6 +149,8 @@ class Placing:
         which it is counted: that which writes the tensor, if it is among them, or else the first of its kind."""
         if len(users) == 1:
             return users[0]
+        if part.apart & {(tensor, one.name, other.name) for one, other in itertools.combinations(users, 2)}:
+            return None
         asks = [self._asks(part, above, user, tensor) for user in users]
         if len(set(asks)) == 1:
             return users[0]
@@ -159,6 +161,23 @@ class Placing:
                 whole = not is_written or any(includes(other, ask, footprint) for other in asks[1:])
                 return user if whole else None
         return None
+
+    def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
+        """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
+        the order of `users`."""
+        found = set()
+        tensors = {t.name for name in part.names for t in self.cascade.operation(name).problem.tensors}
+        for tensor in tensors if loops else ():
+            for one, other in itertools.combinations(self.users(part, tensor), 2):
+                if self._cut_by(loops, one, tensor) != self._cut_by(loops, other, tensor):
+                    found.add((tensor, one.name, other.name))
+        return frozenset(found)
+
+    @staticmethod
+    def _cut_by(loops: Dims, user: Operation, tensor: str) -> list[list[int]]:
+        """By rank of a tensor, the loops that step along it."""
+        ranks = [{dim for dim, _ in rank} for rank in user.problem.tensor(tensor).ranks]
+        return [[k for k, loop in enumerate(loops) if loop.of(user.name) in dims] for dims in ranks]
 
     def _asks(self, part: VisitedPart, above: Dims, user: Operation, tensor: str) -> tuple[Ask, ...]:
         """What an operation asks a node for: by rank, as `includes` compares it. Loops outside the part, and visits of

@@ -438,6 +438,7 @@ class TreeSearch:
             alone=self.windows.ties(part.names, loops),
             cut=self._cut(part, loops),
             over=over,
+            apart=part.apart | self.placing.apart(part, [loop.dim for loop in loops]),
         )
 
     def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:
