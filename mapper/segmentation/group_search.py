@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
@@ -24,9 +27,10 @@ from ..means import Means
 from ..question import Limits
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Choose, Edge, cheapest_way
+from .lazy_path import Asked, CheapestWay, Choose, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
+from .searching import GroupOutcome, GroupSolvers
 from .segments import PLAN_SECONDS, Segments
 from .steps import GroupEdge, NetworkSteps
 
@@ -42,23 +46,33 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
-Solve = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less."""
+
+    kind: GroupKind
+    taken: Taken
+    below: float
 
 
 @dataclass
 class GroupSearch:
     """One search.
 
-    solve     answers a question about one group
+    solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
+    running   searches of groups that are not over
     """
 
     question: NetworkQuestion
-    solve: Solve
+    solvers: GroupSolvers
     progress: Progress | None
     searched: int = 0
     interrupted: bool = False
+    running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -70,10 +84,16 @@ class GroupSearch:
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
+        try:
+            return self._run()
+        finally:
+            if self.running:
+                self.solvers.drop()
+
+    def _run(self) -> NetworkAnswer:
         steps = self.steps
         try:
-            for edge in steps.alone():
-                self._search(edge, math.inf)
+            self._search_all(steps.alone())
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
@@ -142,16 +162,29 @@ class GroupSearch:
 
     # ---- groups --------------------------------------------------------------------------------------------
 
-    def _find_out(self, edge: Edge, below: float) -> None:
-        """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
-        to do the same cost. Where it cannot be, it is left aside for good."""
-        assert isinstance(edge, GroupEdge)
-        other = self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
-        if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
+    def _find_out(self, asked: Sequence[Asked]) -> None:
+        """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
+        do the same cost: begin as many searches as there can be at once, and wait for one of them."""
+        for edge, below in asked:
+            assert isinstance(edge, GroupEdge)
+            if len(self.running) >= self.solvers.at_once():
+                break
+            if self._is_found_out(edge):  # another way may be cheapest now
+                return
+            self._begin(edge, min(below, self._another_way(edge)))
+        self._take_finished()
+
+    def _another_way(self, edge: GroupEdge) -> float:
+        """What other ways to do the same as a group cost."""
+        return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
+
+    def _is_found_out(self, edge: GroupEdge) -> bool:
+        """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the
+        same, it is left aside for good."""
+        if edge.bound >= self._another_way(edge) * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
-            return
-        if not self._is_bounded_closer(edge):
-            self._search(edge, min(below, other))
+            return True
+        return self._is_bounded_closer(edge)
 
     def _is_bounded_closer(self, edge: GroupEdge) -> bool:
         """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
@@ -162,23 +195,49 @@ class GroupSearch:
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
-    def _search(self, edge: GroupEdge, below: float) -> None:
-        """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
+    def _search_all(self, edges: Iterable[GroupEdge]) -> None:
+        """Find out what groups cost, whatever that is."""
+        waiting = deque(edges)
+        while waiting or self.running:
+            while waiting and len(self.running) < self.solvers.at_once():
+                self._begin(waiting.popleft(), math.inf)
+            self._take_finished()
+
+    def _begin(self, edge: GroupEdge, below: float) -> None:
+        """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
         kind, taken = edge.kind, edge.step.passing
         if self.interrupted:
             raise KeyboardInterrupt
         if kind is None or edge.is_known or kind.is_known(taken, self.residency):
             return
-        finding = Finding(taken, below, 0.0)
+        if any(one.kind is kind and one.taken == taken for one in self.running.values()):
+            return
+        with self._noting_interrupts():
+            self.running[self.solvers.begin(self._asked(kind, taken, below))] = Begun(kind, taken, below)
+
+    def _take_finished(self) -> None:
+        """What the searches found that end next."""
+        with self._noting_interrupts():
+            finished = wait(self.running, return_when=FIRST_COMPLETED).done
+        for future in finished:
+            self._take(self.running.pop(future), future.result())
+
+    @contextmanager
+    def _noting_interrupts(self) -> Iterator[None]:
         try:
-            finding = self._found(kind, taken, below, self.solve(self._asked(kind, taken, below)))
-        except InfeasibleError as error:
-            finding, kind.refused = replace(finding, bound=math.inf), error
-        except UndecidedError as error:
-            kind.refused = error
+            yield
         except KeyboardInterrupt:
             self.interrupted = True
             raise
+
+    def _take(self, begun: Begun, outcome: GroupOutcome) -> None:
+        """Note what a search has found."""
+        kind, taken = begun.kind, begun.taken
+        if isinstance(outcome, InfeasibleError | UndecidedError):
+            kind.refused = outcome
+            finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
+        else:
+            finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         kind.findings.append(finding)
