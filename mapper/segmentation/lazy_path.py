@@ -50,6 +50,9 @@ class ChosenWay(NamedTuple):
 Choose = Callable[[Callable[[Edge], float]], ChosenWay]
 """By what an edge costs, the cheapest way, or one that is not proven to be."""
 
+Next = Callable[[Sequence[Edge]], Edge]
+"""Which of some edges of the cheapest way is asked for next."""
+
 
 @dataclass(frozen=True)
 class CheapestWay:
@@ -69,6 +72,7 @@ def cheapest_way(
     find_out: Callable[[Edge, float], None],
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
+    ask_next: Next | None = None,
 ) -> CheapestWay:
     """The cheapest way from state 0 to the last one.
 
@@ -78,6 +82,8 @@ def cheapest_way(
               is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
               until then is handed over
     goes_on   whether there is time for another edge
+    ask_next  which of several edges is asked for; None: the one that is bounded by most, since what it turns out to
+              cost changes the way soonest
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
@@ -94,8 +100,7 @@ def cheapest_way(
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
-            # Of several the one that is bounded by most: what it turns out to cost changes the way soonest.
-            edge = max(unknown, key=bound_of)
+            edge = max(unknown, key=bound_of) if ask_next is None else ask_next(unknown)
             find_out(edge, value - (least - edge.bound))
     except KeyboardInterrupt:
         pass
