@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
@@ -37,8 +37,9 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
-FIRST_SHARE = 0.02
-"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+ALONE_SHARE, FIRST_SHARE, LONGER = 0.02, 0.008, 4
+"""Of all the time, at most, for a single operation, and for a group at first: where many groups take long, a good way
+is known sooner. And by how much longer a group is searched in the next round."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -93,21 +94,16 @@ class GroupSearch:
     def _run(self) -> NetworkAnswer:
         steps = self.steps
         try:
+            self._longer = ALONE_SHARE / FIRST_SHARE
             self._search_all(steps.alone())
+            self._longer = 1.0
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
         steps.tell()
-        apart = [edge for edge in steps.edges if edge.keeps_nothing]
-        if self.residency.candidates:
-            self._cheapest([edge for edge in steps.edges if len(steps.groups[edge.step.group].names) == 1])
-            way = self._cheapest(steps.edges)
-            passing = self._cheapest(apart)
-        else:
-            way = passing = self._cheapest(apart)
+        way, passing = self._in_rounds()
         if not way.edges:
             raise self._nothing_found()
-        way, passing = self._with_more_time(way, passing, apart)
         found = Segments(steps, way, self.means)
         return NetworkAnswer(
             self.question,
@@ -130,21 +126,34 @@ class GroupSearch:
         cover = self.steps.cover
         return None if cover is None else lambda cost: cover.cheapest(cost, self._seconds_left)
 
-    def _with_more_time(
-        self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
-    ) -> tuple[CheapestWay, CheapestWay]:
-        """The cheapest ways once more, as long as time for the whole is left: groups that were not searched to the end
-        are searched again, four times as long each time."""
+    def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
+        """The cheapest way, and the cheapest one where nothing stays between groups. As long as time for the whole is
+        left, groups that were not searched to the end are searched again, so much longer each time."""
+        apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
+        stays = bool(self.residency.candidates)
+        way = self._by_size()
+        passing = self._cheapest(apart) if stays else way
         while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
-            again = sum(kind.reopen() for kind in self.steps.kinds)
-            if not again:
+            if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
-            self._longer *= 4
+            self._longer *= LONGER
             self.steps.tell()
-            keeps_nothing = way is passing
-            way = self._cheapest(apart if keeps_nothing else self.steps.edges)
-            passing = way if keeps_nothing else self._cheapest(apart)
-        return way, passing
+            way = self._by_size()
+            passing = way
+        return way, self._cheapest(apart) if stays and passing is way else passing
+
+    def _by_size(self) -> CheapestWay:
+        """The cheapest way by groups of few operations, then by larger ones as well: what is known of small groups is
+        what larger ones have to be better than, and bounds these. Where time is not limited, one step does."""
+        groups, edges = self.steps.groups, self.steps.edges
+        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})
+        if self.steps.is_wild:  # then groups are chosen as a whole
+            sizes = sizes[-1:]
+        elif self._seconds_left == math.inf:
+            sizes = [*sizes[:1], sizes[-1]]
+        for most in sizes:
+            way = self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
+        return way
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
@@ -165,14 +174,32 @@ class GroupSearch:
     def _find_out(self, asked: Sequence[Asked]) -> None:
         """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
         do the same cost: begin as many searches as there can be at once, and wait for one of them."""
-        for edge, below in asked:
-            assert isinstance(edge, GroupEdge)
+        for edge, below in self._most_first(asked):
             if len(self.running) >= self.solvers.at_once():
                 break
             if self._is_found_out(edge):  # another way may be cheapest now
                 return
             self._begin(edge, min(below, self._another_way(edge)))
         self._take_finished()
+
+    def _most_first(self, asked: Sequence[Asked]) -> list[tuple[GroupEdge, float]]:
+        """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
+        than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
+
+        Where groups are chosen as a whole, first the one that is bounded by most: what it turns out to cost changes the
+        choice soonest.
+        """
+        edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
+        times = Counter(id(edge.kind) for edge, _ in edges)
+
+        def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
+            edge, _ = one
+            if self.steps.is_wild:
+                return 0.0, edge.bound
+            more = min(edge.value, self.steps.another_way(edge)) - edge.bound
+            return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound
+
+        return sorted(edges, key=lift, reverse=True)
 
     def _another_way(self, edge: GroupEdge) -> float:
         """What other ways to do the same as a group cost."""

@@ -84,7 +84,7 @@ def cheapest_way(
 
     edges     by rising starts
     choose    chooses the cheapest way, where ways are no ways through states
-    find_out  asked for edges, of which the first matters most: sets bound and value of at least one to what is found
+    find_out  asked for all edges of a way that are not known: sets bound and value of at least one to what is found
               out, and `is_known` if that is all. Where it raises KeyboardInterrupt, what is known until then is handed
               over
     goes_on   whether there is time for another edge
@@ -104,8 +104,6 @@ def cheapest_way(
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
-            # Of several first the one that is bounded by most: what it turns out to cost changes the way soonest.
-            unknown.sort(key=bound_of, reverse=True)
             find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
     except KeyboardInterrupt:
         pass
