@@ -27,7 +27,7 @@ from .oracle import ExactBranches
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
 from .question import CascadeAnswer
 from .search import CascadeSearch
-from .weighted_sums import Corner
+from .tree_searches import Corner
 from .weights import ENERGY_ALONE, Weights
 
 ROUNDS = 12

@@ -36,7 +36,8 @@ from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .sums import NARROW, Sums, all_wide
 from .tables.tables import TableBranches
-from .weighted_sums import Corner, WeightedSums
+from .tree_searches import Corner
+from .weighted_sums import WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 
 FAST = 1e6
