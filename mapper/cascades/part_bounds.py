@@ -217,7 +217,7 @@ class PartBounds:
         energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
         for one in self._windowed(name):
             size = operation.problem.sizes[one.dim]
-            for covered in _coverings(one, size):
+            for covered in coverings(one, size):
                 dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
                 part = size / covered
                 try:
@@ -312,8 +312,11 @@ class PartBounds:
         return (measure or self.weights).of(own.energy_pj + energy_pj, float(slowest.sum()))
 
 
-def _coverings(one: Windowed, size: int) -> list[int]:
-    """Positions of tiles, of one of which all visits are parts, whatever an even one makes. A part of a tile costs no
-    less than its part, so those that divide others are not needed."""
-    found = {ceil_div(step + one.extra, step) * (step if size % step else size) for step in one.steps}
+def coverings(one: Windowed, size: int) -> list[int]:
+    """Positions of tiles, of one of which, or of the whole, each tile is a part that may stand for visits. A part of a
+    tile costs no less than its part, so those that divide others are not needed."""
+    most = {step: ceil_div(step + one.extra, step) for step in one.steps}
+    found = {times * (step if size % step else size) for step, times in most.items()}
+    between = {step * times for step, last in most.items() for times in range(1, last)}
+    found |= {tile for tile in between if all(n % tile for n in (size, *found))}
     return sorted(n for n in found if not any(m != n and m % n == 0 for m in found))
