@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir import Tree
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
+from ..certificate import RELATIVE_TOLERANCE
+from ..tilings import factors
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart
 from .weights import Weights
 from .windowed import covering
+
+MOST_AXES = 3
+"""Axes of arrays for which it is told apart how many positions each has."""
 
 
 @dataclass
@@ -35,14 +41,43 @@ class Leaves:
             return Outcome(bound)
         first: Tree | None = None
         heaviest = Outcome(0.0)
-        for way in part.questions(self.bounds.timed):
-            outcome = self.least_of_way(part, way, cutoff)
+        for i, way in enumerate(part.questions(self.bounds.timed)):
+            is_even = i == 0 and len(way) == 1
+            outcome = self._least_of_even(part, way[0], cutoff) if is_even else self.least_of_way(part, way, cutoff)
             if outcome.found is None:
                 return outcome
             first = outcome.found.tree if first is None else first
             if outcome.bound >= heaviest.bound:
                 heaviest = Outcome(outcome.bound, replace(outcome.found, tree=first))
         return heaviest
+
+    def _least_of_even(self, part: VisitedPart, even: tuple[float, BranchQuestion], cutoff: float) -> Outcome:
+        """What a branch weighs at least, by its even visit. Where visits are uneven, computing takes longer the more
+        positions of a tile instances side by side have: each mapping is bounded by how many these are."""
+        share, question = even
+        uneven = part.uneven[0][0] if part.uneven and part.uneven[0] else None
+        if uneven is None or not self.bounds.timed or question.finished:
+            return self.least_of_way(part, [even], cutoff)
+        best, bound, fewest = Outcome(math.inf), math.inf, math.inf
+        for at_once in reversed(factors(uneven.step, "perfect", True)):
+            slower = uneven.computing(at_once) / uneven.part
+            if slower >= fewest * (1 - RELATIVE_TOLERANCE):  # mappings with more at once weigh no more
+                continue
+            fewest = slower
+            for beside in self._ways_beside(uneven.dim, at_once) if at_once < uneven.step else [()]:
+                asked = replace(question, slower=slower, beside=beside)
+                found = self.least_of_way(part, [(share, asked)], min(cutoff, bound))
+                bound, best = min(bound, found.bound), best if found.found is None else found
+        return best if best.found is not None else Outcome(bound)
+
+    def _ways_beside(self, dim: str, at_once: int) -> list[tuple[tuple[Slot, int], ...]]:
+        """Most trips along each axis, in all ways in which so many instances side by side have positions of a
+        dimension: where these are many, one for all."""
+        arrays = self.bounds.memories.arch.fanouts
+        slots = [(one.name, axis, dim) for one in arrays for axis in range(len(one.axes))]
+        parts = itertools.product(*[factors(at_once, "perfect", True)] * len(slots)) if at_once > 1 else ()
+        ways = [trips for trips in parts if math.prod(trips) == at_once] if len(slots) <= MOST_AXES else []
+        return [tuple(zip(slots, way, strict=True)) for way in ways or [(at_once,) * len(slots)]]
 
     def least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
         """What a branch weighs at least, by tiles that stand for its visits."""

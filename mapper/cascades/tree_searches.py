@@ -134,12 +134,12 @@ class TreeSearches:
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
     def _first_tree(
-        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0
+        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0, flat: bool = False
     ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
-        loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
-        What it learns of parts and branches stays its own: these are no proven answers."""
+        that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
+        others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
+        when time runs out. What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
             return None
         means = self.means.share(share).at_most(FIRST_SECONDS)
@@ -150,10 +150,11 @@ class TreeSearches:
         aside = Aside(solver, means, self._beam)
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
-        kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
-        for fuse, flat in kinds:
+        kinds += [(search.fuse, True)]
+        kinds += [(search.fuse, False)] if len(self.question.cascade.operations) > 2 and not flat else []
+        for fuse, is_flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.sums, fuse, aside=aside, flat=flat, ragged=search.ragged
+                search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():

@@ -159,13 +159,16 @@ class WeightedSums(TreeSearches):
             self.plain_bounds.append((weights, bound))
         self.out_of_means = unfinished
 
-    def look(self, weights: Weights) -> Corner | None:
-        """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known."""
+    def look(self, weights: Weights, flat: bool = False) -> Corner | None:
+        """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known.
+
+        flat  of trees with one split alone
+        """
         self._fall_back(weights)
         if not isinstance(self.solver, ExactBranches):
             return None
         self._looked.add(weights)
-        found = self._first_tree(self.tree_search(weights), self._least_known(weights), LOOK_SHARE)
+        found = self._first_tree(self.tree_search(weights), self._least_known(weights), LOOK_SHARE, flat=flat)
         corner = None if found is None else self.evaluated(found)
         if corner is not None:
             self.corners.append(corner)
@@ -207,7 +210,7 @@ class WeightedSums(TreeSearches):
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
         search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
-        looked = weights in self._looked and not ragged
+        looked = bool(self._looked) and not ragged  # what is known is good for other weights too
         floor = self.question.floor if weights == ENERGY_ALONE else 0.0
         best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor)
         if best is not None:

@@ -34,6 +34,7 @@ class Uneven:
     part    of the positions of as many even visits: at least what all visits make, none of them more than an even one
     span    positions of a tile where the reader finds it, zeros around included
     longer  visits that make more than an even one: (positions, how many)
+    made    positions of all visits: (positions, how many)
     """
 
     dim: str
@@ -43,6 +44,13 @@ class Uneven:
     part: float
     span: int
     longer: tuple[tuple[int, int], ...] = ()
+    made: tuple[tuple[int, int], ...] = ()
+
+    def computing(self, at_once: int) -> float:
+        """Steps in which a mapping of the even visit computes all visits at least, as a part of those of as many even
+        ones, if instances side by side have so many positions: what is left over takes a step too."""
+        steps = sum(times * ceil_div(number, at_once) for number, times in self.made)
+        return steps * at_once / (self.visits * self.step)
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each
@@ -173,9 +181,10 @@ def _window(operation: Operation, made: str, reader: Operation, read: str) -> _W
 
 def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
     counts, visits = Counter(made), len(made)
+    every = tuple(sorted(counts.items()))
     positions = sum(times * min(number, step) for number, times in counts.items())
     longer = tuple(sorted((number, times) for number, times in counts.items() if number > step))
-    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span, longer)
+    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span, longer, every)
 
 
 def covering(items: tuple[Loop | Node, ...], uneven: Sequence[Uneven]) -> tuple[Loop | Node, ...]:

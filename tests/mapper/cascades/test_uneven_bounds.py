@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tilewright as tw
 from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.ir import Cascade
@@ -18,7 +19,7 @@ from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.sharing import Passage, SharedDim, shared_dims
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weights import LATENCY_ALONE
-from tilewright.mapper.cascades.windowed import KEPT, uneven_visits, windowed_dims
+from tilewright.mapper.cascades.windowed import KEPT, Uneven, uneven_visits, windowed_dims
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
@@ -30,6 +31,17 @@ levels:
   - {memory: DRAM, access: 8 bit, read: 100 pJ, write: 100 pJ}
   - {fanout: lanes, x: 4}
 mac: {energy: 1 pJ}
+"""
+
+SIDE = """
+name: side
+clock: 1 GHz
+word: 8 bit
+levels:
+  - {memory: DRAM, access: 8 bit, read: 200 pJ, write: 200 pJ}
+  - {memory: GLB, size: 64 B, access: 8 bit, read: 6 pJ, write: 6 pJ, keep: may, halo: innermost}
+  - {fanout: array, x: 4}
+mac: {energy: 0.5 pJ}
 """
 
 
@@ -92,3 +104,19 @@ def test_a_longer_visit_weighs_its_bound_or_more(tmp_path: Path) -> None:
     homes = tuple(sorted((tensor.name, "DRAM") for tensor in found.operation("T").problem.tensors))
     part = VisitedPart(("T",), ((("X", 4), ("K", 3)),), homes, (1,), (memories.room,), ((),), steps=False)
     assert 0 < bounds.of(part) <= solver.least(part.question(), LATENCY_ALONE).bound * (1 + 1e-9)
+
+
+def test_computing_takes_the_steps_of_all_visits() -> None:
+    """Five rows, then four, then three: four at once take two steps for the first."""
+    visits = Uneven("Y", 4, 3, 5, 11 / 12, 6, ((5, 1),), ((3, 1), (4, 1), (5, 1)))
+    assert [visits.computing(n) for n in (1, 2, 4)] == [1.0, 14 / 12, 16 / 12]
+
+
+def test_latency_of_uneven_visits_is_proven_where_computing_limits_it(tmp_path: Path) -> None:
+    machine = tmp_path / "side.yaml"
+    machine.write_text(SIDE)
+    rows = ["T[k,y] += X[c,y] * A[k,c]", "U[k,p] += T[k,p+r] * B[k,r] pad T[0,1:1]"]
+    small = tw.cascade(rows, c=3, k=2, y=16, p=16, r=3)
+    found = tw.search(small, machine, "latency", "perfect", constraints=["for P in 4", "T along Y"])
+    assert found.mapping.windows("T") == {"Y"}
+    assert found.certificate.proven
