@@ -82,7 +82,7 @@ def empty(occupancy: Occupancy) -> float:
 class Uniform:
     """Any set of as many words is as likely as any other: tiles are hypergeometric.
 
-    fraction  of nonzero words; of a tensor of n words, the next whole number of them
+    fraction  of nonzero words, more than 0; of a tensor of n words, the next whole number of them
     """
 
     fraction: float
@@ -102,7 +102,7 @@ class Uniform:
         return TileWords(inside * there / every, none, max(0, inside + there - every), min(inside, there))
 
     def _nonzeros(self, words: int) -> int:
-        return math.ceil(self.fraction * words - 1e-9)
+        return max(1, math.ceil(self.fraction * words - 1e-9))
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)
