@@ -20,7 +20,8 @@ from ..tree_program import RUNTIME, parameter_key, runtime_text, tree_lines
 from ..tree_program.points import number_text, point_text
 from . import runtime_network
 from .exact import exact_magnitude
-from .program import ApartCall, Finished, GroupCall, GroupProgram, NetworkProgram, Reading, Weight
+from .operands import Finished, Reading, Weight
+from .program import ApartCall, GroupCall, GroupProgram, NetworkProgram
 from .steps import steps_along
 
 TITLE = '''"""The network {network} on {arch}, executed group by group by the trees of its plan.
