@@ -15,6 +15,8 @@ c_network.py  one C file
 c_group.py    one group in it
 c_between.py  what is done between groups: functions and calls
 c_apart.py    one such function
+c_reduced.py  reductions, softmax and norms there
+c_places.py   where words lie there
 c_finish.py   what is done with words there
 c_check.py    its check: plain loops, constants
 c_runtime.py  the text of its check that is the same everywhere
