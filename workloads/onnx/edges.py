@@ -25,7 +25,7 @@ from ..graph.meaning import (
     StoredOperand,
     WordFinish,
 )
-from ..graph.occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
+from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
@@ -442,7 +442,8 @@ class _NodeReader:
             if window is None:
                 return self._outside(node)
         sources = tuple(Source(view.source) for view in views)
-        return Occurrence(node.name, kind, sources, window=window)
+        epsilon = node.number("epsilon", EPSILON) if kind in ("layernorm", "rmsnorm") else EPSILON
+        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon)
 
 
 _BY_WORD = """

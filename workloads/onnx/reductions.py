@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...ir import Call, Expression, Operand, ProblemError
-from ..graph.between import EPSILON
 from ..graph.meaning import WORD, ApartOperation
+from ..graph.occurrences import EPSILON
 from .convolutions import auto_pad_of, pads_of
 from .lies import Lies
 from .nodes import OnnxNode

@@ -52,7 +52,7 @@ def images() -> onnx.ModelProto:
 def words() -> onnx.ModelProto:
     """A transformer block: norms with scale and bias, two heads, a softmax, a gated feed-forward."""
     nodes = [
-        node("LayerNormalization", ["x", "g1", "c1"], ["n"], "norm1"),
+        node("LayerNormalization", ["x", "g1", "c1"], ["n"], "norm1", epsilon=0.1),
         *(node("MatMul", ["n", f"w{one}"], [one], f"{one}_proj") for one in "qkv"),
         node("Add", ["q", "bq"], ["qb"], "q_bias"),
         *(node("Reshape", [f"{one}", "heads"], [f"{one}h"], f"{one}_heads") for one in ("qb", "k", "v")),
