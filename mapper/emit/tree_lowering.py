@@ -114,7 +114,7 @@ class TreeLowering(TreeTiles):
         kept = self.windows.kept(place, owner)
         if kept is not None:
             self.around.setdefault(owner.way.place(kept.position), _Around()).before.append(Allocate(array))
-            around.before.append(self.windows.moved_up(array, owner, kept))
+            around.before += self.windows.moved_up(array, owner, kept)
         else:
             around.before += [Allocate(array), Zero(array, tuple(map(Affine.of, array.shape)))]
         begun = owner.way.path.starts[-1]
