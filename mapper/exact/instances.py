@@ -218,6 +218,9 @@ def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) ->
         fine = [[(w.instances, s) for w in ways if (s := use.after(n, w.pairs)) >= 0] for n in states[first].tolist()]
         rows, chosen = repeated([np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in fine], which)
         vectors, states = np.column_stack([vectors[rows], chosen[:, 0]]), chosen[:, 1]
+        if not len(states):  # a dimension that has to be spread cannot be
+            vectors = np.ones((0, len(dims)), dtype=np.int64)
+            break
     vectors.flags.writeable = False
     return vectors
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem
+from generators import memory, random_architecture, random_problem
 from longer import blocks
-from tilewright.arch import Architecture, load_arch
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
 from tilewright.cost_models import EDP, Objective
 from tilewright.ir import ConstraintError, InfeasibleError, Mapping, Problem
 from tilewright.mapper.constraints import Constraints
@@ -20,7 +20,7 @@ from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import Tiling
-from tilewright.workloads import conv2d, load_layer
+from tilewright.workloads import conv2d, gemm, load_layer
 
 SEEDS = 400
 MOST_MAPPINGS = 400
@@ -156,3 +156,16 @@ def test_loops_that_may_stand_nowhere_are_noticed_at_once() -> None:
     assert not search.solve()
     assert search.pruned["constraint"]
     assert search.pruned.total() < 1000
+
+
+def test_a_dimension_that_has_to_be_spread_and_divides_by_no_axis() -> None:
+    """Perfect tiles, which a ragged search looks at first, leave nothing to spread, and K comes after N: a ValueError
+    once."""
+    levels = (memory("DRAM"), Fanout(name="array", axes=(ArrayAxis(size=2),)), memory("L1"))
+    arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    spread = Constraints(spatial={("array", 0, "N"): (2, None)})
+    found, _, certificate = search_exact(gemm(1, 3, 5), arch, "edp", "ragged", constraints=spread)
+    assert certificate.proven
+    assert not violations(found, arch, spread)
+    with pytest.raises(InfeasibleError, match="N on"):
+        search_exact(gemm(1, 3, 5), arch, "edp", "perfect", constraints=spread)
