@@ -57,6 +57,12 @@ class Least:
 Choices = list[Least]
 """Of one tensor, of which one is taken."""
 
+KnownChoices = dict[tuple[object, ...], list[Choices]]
+"""Of every tensor, by part and loops: the same for all weighted sums."""
+
+MOST_KNOWN = 1 << 10
+"""Numbers of trips of which choices are known again."""
+
 
 @dataclass(frozen=True, eq=False)
 class LoopBounds:
@@ -64,6 +70,7 @@ class LoopBounds:
 
     dims   outermost first
     trips  (loops, n)
+    known  choices; more are noted there
     """
 
     cascade: Cascade
@@ -72,10 +79,21 @@ class LoopBounds:
     part: VisitedPart
     dims: tuple[SharedDim, ...]
     trips: Floats
+    known: KnownChoices
 
     @cached_property
     def choices(self) -> list[Choices]:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
+        if self.trips.shape[1] > MOST_KNOWN:
+            return self._choices()
+        part, apart = self.part, self.placing.all_part_here(self.part)
+        key = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart, self.dims
+        key = *key, self.trips.tobytes()
+        if key not in self.known:
+            self.known[key] = self._choices()
+        return self.known[key]
+
+    def _choices(self) -> list[Choices]:
         found = [
             [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
             for tensor, home in self.part.homes
@@ -127,13 +145,13 @@ class LoopBounds:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             for name, depth in chain:
                 inner = self.memories.of(name)
-                found += self._into(payer, tensor, outer, inner, depth)
+                self._into(found, payer, tensor, outer, inner, depth)
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
-            found += self._far(user, tensor, outer)
+            self._far(found, user, tensor, outer)
         return found
 
-    def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
+    def _into(self, found: Least, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> None:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
         one = user.problem.tensor(tensor)
         words = float(tensor_tile_words(one, self._sizes(user)))
@@ -145,7 +163,6 @@ class LoopBounds:
             passing = np.fmax(passing, self._of_tiles(user, one, depth, last, slides))
         returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
-        found = self._zero()
         if one.is_output:
             drained = passing * self.memories.arch.inner_drain_read
             self._book(found, user, outer, bits * returning, bits * passing)
@@ -161,7 +178,6 @@ class LoopBounds:
         width = self.memories.width(user, tensor, is_partial=one.is_output and not is_exchanged)
         copies = 1 if is_exchanged else copies
         self._hold(found, tensor, inner.name, copies * width * tile, [user.name] if is_exchanged else self.part.names)
-        return found
 
     def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:
         """(n,) words of all tiles below so many loops, as often as the first of these step, where windows have no gaps;
@@ -193,21 +209,19 @@ class LoopBounds:
         """Whether tiles of a tensor neither overlap nor have gaps."""
         return all(is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks)
 
-    def _far(self, user: Operation, tensor: str, home: Memory) -> Least:
+    def _far(self, found: Least, user: Operation, tensor: str, home: Memory) -> None:
         """What comes into branches from a home further out than the nearest memory, at every visit."""
-        found = self._zero()
         if home.name == self.memories.nearest:
-            return found
+            return
         one, every = user.problem.tensor(tensor), len(self.dims)
         words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] = share * words * self.memories.further_pj(one, home.name)
+        found.energy[:] += share * words * self.memories.further_pj(one, home.name)
         bits = words * self.memories.arch.width_bits(one)
         zero = np.zeros_like(bits)
         self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
-        return found
 
     def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
         """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
@@ -241,7 +255,7 @@ class LoopBounds:
         for memory in self.memories.upper:
             found = self._zero()
             for user in users:
-                found += self._far(user, tensor, memory)
+                self._far(found, user, tensor, memory)
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
                 first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))
