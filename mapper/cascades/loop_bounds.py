@@ -24,6 +24,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from ..exact.rows import Flags, Ints
+from .loop_choices import Choices, KnownChoices, Least, best, crossed
 from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
@@ -38,38 +39,13 @@ MOST_TOGETHER = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Least:
-    """(..., n) pJ, (..., operations, ports, n) cycles, and (..., operations, rooms, n) bits of what room is left, that
-    something takes at least."""
-
-    energy: Floats
-    cycles: Floats
-    bits: Floats
-
-    def __add__(self, other: Least) -> Least:
-        return Least(self.energy + other.energy, self.cycles + other.cycles, self.bits + other.bits)
-
-    def at(self, columns: Ints) -> Least:
-        """Of some trips."""
-        return Least(*(values.take(columns, -1) for values in (self.energy, self.cycles, self.bits)))
-
-
-Choices = list[Least]
-"""Of one tensor, of which one is taken."""
-
-KnownChoices = dict[tuple[object, ...], list[Choices]]
-"""Of every tensor, by part and loops: the same for all weighted sums."""
-
-MOST_KNOWN = 1 << 10
-"""Numbers of trips of which choices are known again."""
-
-
-@dataclass(frozen=True, eq=False)
 class LoopBounds:
     """Bounds for one part and one order of dimensions.
 
     dims   outermost first
     trips  (loops, n)
+    both_pj  (operations,) what is taken for granted that each weighs more, where all its tensors come from the nearest
+             memory: not so where one comes from further out
     known  choices; more are noted there
     """
 
@@ -79,19 +55,16 @@ class LoopBounds:
     part: VisitedPart
     dims: tuple[SharedDim, ...]
     trips: Floats
+    both_pj: Floats
     known: KnownChoices
 
     @cached_property
     def choices(self) -> list[Choices]:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
-        if self.trips.shape[1] > MOST_KNOWN:
-            return self._choices()
         part, apart = self.part, self.placing.all_part_here(self.part)
-        key = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart, self.dims
-        key = *key, self.trips.tobytes()
-        if key not in self.known:
-            self.known[key] = self._choices()
-        return self.known[key]
+        of_part = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart
+        of_loops = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
+        return self.known.of((*of_part, *of_loops), self._choices)
 
     def _choices(self) -> list[Choices]:
         found = [
@@ -102,7 +75,7 @@ class LoopBounds:
 
     def least(self) -> Least:
         """Each tensor at its best."""
-        return sum(map(_best, self.choices), self._zero())
+        return sum(map(best, self.choices), self._zero())
 
     def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
         """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
@@ -112,13 +85,13 @@ class LoopBounds:
         """
         choices = [[one.at(columns) for one in options] for options in self.choices]
         choices.sort(key=len)
-        later = list(itertools.accumulate(map(_best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
+        later = list(itertools.accumulate(map(best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
         together = Least(*(values[None] for values in vars(later[-1]).values()))
         for options, rest in zip(choices, later[1:], strict=True):
             if together.bits.size * len(options) > MOST_TOGETHER:
-                together += _best(options)
+                together += best(options)
                 continue
-            together = _crossed(together, options)
+            together = crossed(together, options)
             open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
             together.energy[~open_ones] = INFINITE
             some = np.flatnonzero(open_ones.any(axis=1))
@@ -149,7 +122,13 @@ class LoopBounds:
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
             self._far(found, user, tensor, outer)
+        self._come_from(found, users, outer)
         return found
+
+    def _come_from(self, found: Least, users: Sequence[Operation], home: Memory) -> None:
+        """What is not for granted where users get a tensor from a memory."""
+        if home.name != self.memories.nearest:
+            found.energy[:] -= sum(self.both_pj[self.part.names.index(user.name)] for user in users)
 
     def _into(self, found: Least, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> None:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
@@ -256,6 +235,7 @@ class LoopBounds:
             found = self._zero()
             for user in users:
                 self._far(found, user, tensor, memory)
+            self._come_from(found, users, memory)
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
                 first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))
@@ -299,16 +279,3 @@ class LoopBounds:
         for port, (name, reading, writing) in enumerate(self.memories.rates):
             if name == memory.name:
                 found.cycles[place, port] += share * (reading * read + writing * written)
-
-
-def _best(options: Choices) -> Least:
-    """The least of everything, over some choices of which one is taken."""
-    columns = zip(*(vars(option).values() for option in options), strict=True)
-    return Least(*(np.min(values, axis=0) for values in columns))
-
-
-def _crossed(together: Least, options: Choices) -> Least:
-    """All choices of some tensors with all of one more."""
-    columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
-    count = len(together.energy) * len(options)
-    return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))
