@@ -24,6 +24,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from ..exact.rows import Flags, Ints
+from .loop_choices import Choices, KnownChoices, Least, best, crossed
 from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
@@ -38,27 +39,6 @@ MOST_TOGETHER = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Least:
-    """(..., n) pJ, (..., operations, ports, n) cycles, and (..., operations, rooms, n) bits of what room is left, that
-    something takes at least."""
-
-    energy: Floats
-    cycles: Floats
-    bits: Floats
-
-    def __add__(self, other: Least) -> Least:
-        return Least(self.energy + other.energy, self.cycles + other.cycles, self.bits + other.bits)
-
-    def at(self, columns: Ints) -> Least:
-        """Of some trips."""
-        return Least(*(values.take(columns, -1) for values in (self.energy, self.cycles, self.bits)))
-
-
-Choices = list[Least]
-"""Of one tensor, of which one is taken."""
-
-
-@dataclass(frozen=True, eq=False)
 class LoopBounds:
     """Bounds for one part and one order of dimensions.
 
@@ -66,6 +46,7 @@ class LoopBounds:
     trips  (loops, n)
     both_pj  (operations,) what is taken for granted that each weighs more, where all its tensors come from the nearest
              memory: not so where one comes from further out
+    known  choices; more are noted there
     """
 
     cascade: Cascade
@@ -75,10 +56,17 @@ class LoopBounds:
     dims: tuple[SharedDim, ...]
     trips: Floats
     both_pj: Floats
+    known: KnownChoices
 
     @cached_property
     def choices(self) -> list[Choices]:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
+        part, apart = self.part, self.placing.all_part_here(self.part)
+        of_part = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart
+        of_loops = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
+        return self.known.of((*of_part, *of_loops), self._choices)
+
+    def _choices(self) -> list[Choices]:
         found = [
             [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
             for tensor, home in self.part.homes
@@ -87,7 +75,7 @@ class LoopBounds:
 
     def least(self) -> Least:
         """Each tensor at its best."""
-        return sum(map(_best, self.choices), self._zero())
+        return sum(map(best, self.choices), self._zero())
 
     def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
         """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
@@ -97,13 +85,13 @@ class LoopBounds:
         """
         choices = [[one.at(columns) for one in options] for options in self.choices]
         choices.sort(key=len)
-        later = list(itertools.accumulate(map(_best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
+        later = list(itertools.accumulate(map(best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
         together = Least(*(values[None] for values in vars(later[-1]).values()))
         for options, rest in zip(choices, later[1:], strict=True):
             if together.bits.size * len(options) > MOST_TOGETHER:
-                together += _best(options)
+                together += best(options)
                 continue
-            together = _crossed(together, options)
+            together = crossed(together, options)
             open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
             together.energy[~open_ones] = INFINITE
             some = np.flatnonzero(open_ones.any(axis=1))
@@ -130,10 +118,10 @@ class LoopBounds:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             for name, depth in chain:
                 inner = self.memories.of(name)
-                found += self._into(payer, tensor, outer, inner, depth)
+                self._into(found, payer, tensor, outer, inner, depth)
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
-            found += self._far(user, tensor, outer)
+            self._far(found, user, tensor, outer)
         self._come_from(found, users, outer)
         return found
 
@@ -142,7 +130,7 @@ class LoopBounds:
         if home.name != self.memories.nearest:
             found.energy[:] -= sum(self.both_pj[self.part.names.index(user.name)] for user in users)
 
-    def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
+    def _into(self, found: Least, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> None:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
         one = user.problem.tensor(tensor)
         words = float(tensor_tile_words(one, self._sizes(user)))
@@ -154,7 +142,6 @@ class LoopBounds:
             passing = np.fmax(passing, self._of_tiles(user, one, depth, last, slides))
         returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
-        found = self._zero()
         if one.is_output:
             drained = passing * self.memories.arch.inner_drain_read
             self._book(found, user, outer, bits * returning, bits * passing)
@@ -170,7 +157,6 @@ class LoopBounds:
         width = self.memories.width(user, tensor, is_partial=one.is_output and not is_exchanged)
         copies = 1 if is_exchanged else copies
         self._hold(found, tensor, inner.name, copies * width * tile, [user.name] if is_exchanged else self.part.names)
-        return found
 
     def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:
         """(n,) words of all tiles below so many loops, as often as the first of these step, where windows have no gaps;
@@ -202,21 +188,19 @@ class LoopBounds:
         """Whether tiles of a tensor neither overlap nor have gaps."""
         return all(is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks)
 
-    def _far(self, user: Operation, tensor: str, home: Memory) -> Least:
+    def _far(self, found: Least, user: Operation, tensor: str, home: Memory) -> None:
         """What comes into branches from a home further out than the nearest memory, at every visit."""
-        found = self._zero()
         if home.name == self.memories.nearest:
-            return found
+            return
         one, every = user.problem.tensor(tensor), len(self.dims)
         words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] = share * words * self.memories.further_pj(one, home.name)
+        found.energy[:] += share * words * self.memories.further_pj(one, home.name)
         bits = words * self.memories.arch.width_bits(one)
         zero = np.zeros_like(bits)
         self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
-        return found
 
     def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
         """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
@@ -250,7 +234,7 @@ class LoopBounds:
         for memory in self.memories.upper:
             found = self._zero()
             for user in users:
-                found += self._far(user, tensor, memory)
+                self._far(found, user, tensor, memory)
             self._come_from(found, users, memory)
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
@@ -295,16 +279,3 @@ class LoopBounds:
         for port, (name, reading, writing) in enumerate(self.memories.rates):
             if name == memory.name:
                 found.cycles[place, port] += share * (reading * read + writing * written)
-
-
-def _best(options: Choices) -> Least:
-    """The least of everything, over some choices of which one is taken."""
-    columns = zip(*(vars(option).values() for option in options), strict=True)
-    return Least(*(np.min(values, axis=0) for values in columns))
-
-
-def _crossed(together: Least, options: Choices) -> Least:
-    """All choices of some tensors with all of one more."""
-    columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
-    count = len(together.energy) * len(options)
-    return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))

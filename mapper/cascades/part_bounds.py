@@ -74,6 +74,7 @@ class PartBounds:
     may_be_uneven: bool = False
     nearest: Nearest = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _alone: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
     _both: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
@@ -93,7 +94,16 @@ class PartBounds:
         return max(self.weights.of(*self._of_one(part, place)), self._of_one_mapping(part, place))
 
     def _of_one(self, part: VisitedPart, place: int) -> tuple[float, float]:
-        """Energy and latency of one operation of a part at least.
+        """Energy and latency of one operation of a part at least: the same in all parts of these operations in which it
+        has as large a tile, finds tensors in the same memories, and ports as busy."""
+        uneven, over = part.uneven[place] if part.uneven else (), part.over_of(place)
+        key = part.names, place, part.sizes[place], part.homes, part.busy[place], uneven, over
+        if key not in self._alone:
+            self._alone[key] = self._of_new(part, place)
+        return self._alone[key]
+
+    def _of_new(self, part: VisitedPart, place: int) -> tuple[float, float]:
+        """What `_of_one` says.
 
         Of a tensor that several of them use, a node above their split may come between that and its home: then the
         first of them alone fills it."""

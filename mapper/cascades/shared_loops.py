@@ -14,7 +14,8 @@ from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
 from .generations import Generations
-from .loop_bounds import Least, LoopBounds
+from .loop_bounds import LoopBounds
+from .loop_choices import KnownChoices, Least
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
@@ -39,6 +40,7 @@ class SharedLoops:
     constraints  that say which dimensions they may step over
     passing  of intermediates that are read through windows
     ragged   loops of which the last step is shorter
+    known    of choices for tensors, by part and loops; more is noted there
     """
 
     bounds: PartBounds
@@ -48,6 +50,7 @@ class SharedLoops:
     passing: WindowPassing
     generations: Generations
     ragged: RaggedLoops
+    known: KnownChoices = field(default_factory=KnownChoices)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(
@@ -115,9 +118,11 @@ class SharedLoops:
         """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
         trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
-        loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips, own.both_pj)
-        open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
-        weights = loops_bounds.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
+        bounds_of = LoopBounds(
+            bounds.cascade, bounds.memories, bounds.placing, part, dims, trips, own.both_pj, self.known
+        )
+        open_ones = np.flatnonzero(weight(bounds_of.least()) < cutoff)
+        weights = bounds_of.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
         for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):

@@ -42,6 +42,7 @@ from .branch import BranchSolver
 from .exchanges import Exchange, Exchanges
 from .generations import Generations
 from .leaves import Leaves
+from .loop_choices import KnownChoices
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
 from .part_bounds import Nearest, PartBounds
@@ -83,6 +84,7 @@ class TreeSearch:
     constraints  that trees have to satisfy
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
+    loop_choices  of nodes below loops, as far as they are known
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -104,6 +106,7 @@ class TreeSearch:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
+    loop_choices: KnownChoices = field(default_factory=KnownChoices)
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
@@ -118,7 +121,9 @@ class TreeSearch:
         )
         steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
         ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged)
+        self.loops = SharedLoops(
+            self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged, self.loop_choices
+        )
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
         self.exchanges = Exchanges(
             self.cascade, self.memories, placing, fuses, self.sums.wide, self.constraints, self.beam is not None

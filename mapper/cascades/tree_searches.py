@@ -17,6 +17,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
 from .equal import order_form_of
+from .loop_choices import KnownChoices
 from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
 from .part_bounds import Nearest
@@ -79,6 +80,7 @@ class TreeSearches:
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space)
+        self._loop_choices = KnownChoices()
 
     def _solver(self, space: Space) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -204,6 +206,7 @@ class TreeSearches:
             constraints=question.constraints,
             stays=question.stays,
             nearest=self.nearest if aside is None else {},
+            loop_choices=self._loop_choices,
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,

@@ -175,7 +175,7 @@ class BranchTable:
         for node, tensor in enumerate(order):
             words = tiles.extents[node, form.dims_of(tensor)].prod(axis=0)
             bits += self.machine.copies * words * form.widths[tensor]
-        counts = np.diff(cuts.start)[number]
+        counts = np.where(self._fits(bits), np.diff(cuts.start)[number], 0)
         cell = np.repeat(np.arange(len(number)), counts)
         entry = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts) + cuts.start[number[cell]]
         columns = cuts.columns.take(entry, 1)
@@ -190,6 +190,12 @@ class BranchTable:
             else:
                 columns += per_word[:, None] * words
         return Family(tiles, cuts, cell, entry, bits[cell], columns, tuple(passing))
+
+    def _fits(self, bits: Ints) -> Flags:
+        """Whether own nodes that take some bits have room in the nearest memory when nothing else is there: no branch
+        has others, whatever room it is asked for with."""
+        size = self.machine.nearest.size_bits
+        return bits <= size if size else np.ones(len(bits), dtype=bool)
 
     def _passing(self, tensor: int, timed: bool) -> tuple[Floats, Floats]:
         """(columns,) what each word that enters an own node adds, and what it adds however many enter."""

@@ -208,6 +208,7 @@ def test_the_step_function_has_the_least_energy_for_every_room(seed: int) -> Non
     tables = TableBranches(whole, arch)
     bits, energy = tables.step_function(question)
     assert list(bits) == sorted(set(bits.tolist()))
+    assert bits.max(initial=0) <= arch.memories[1].size_bits  # no branch has more, whatever room is asked about
     for room in range(0, 500, 23):
         least = tables.bound(replace(question, room=(("GLB", "", room),)), ENERGY_ALONE)
         steps = [pj for needed, pj in zip(bits.tolist(), energy.tolist(), strict=True) if needed <= room]

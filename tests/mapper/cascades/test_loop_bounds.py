@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from cascade_cases import random_case
 from longer import blocks
 from tilewright.cost_models import ENERGY
+from tilewright.mapper.cascades.loop_choices import KnownChoices, Least
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
@@ -32,3 +34,28 @@ def test_loops_weigh_no_more_than_any_nodes_with_them(seeds: range) -> None:
             tight += bound >= least * (1 - 1e-9)
     assert compared > 0
     assert tight > compared / 4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_one_weighted_sum_knows_of_loops_changes_nothing_for_the_next(seed: int) -> None:
+    case = random_case(seed)
+    asked = CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space)
+    together, names = WeightedSums(asked, Means()), [operation.name for operation in case.cascade]
+    for weights in (ENERGY_ALONE, Weights(1.0, 10.0), LATENCY_ALONE, ENERGY_ALONE):
+        found = []
+        for searches in (together, WeightedSums(asked, Means())):
+            search = searches.tree_search(weights)
+            found.append(list(search.loops.choices(search._root(names), math.inf)))
+        assert found[0] == found[1]
+
+
+def test_choices_are_kept_as_far_as_there_is_memory_for_them() -> None:
+    known, made = KnownChoices(left=100), []
+
+    def choices() -> list[list[Least]]:
+        made.append(len(made))
+        return [[Least(np.zeros(4), np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))]]  # 48 bytes
+
+    for key in (1, 2, 3, 1, 2, 3):
+        known.of((key,), choices)
+    assert len(made) == 4  # the third is made again
