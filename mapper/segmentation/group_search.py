@@ -34,9 +34,12 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
-ALONE_SHARE, FIRST_SHARE, LONGER = 0.02, 0.008, 4
-"""Of all the time, at most, for a single operation, and for a group at first: where many groups take long, a good way
-is known sooner. And by how much longer a group is searched in the next round."""
+FIRST_SHARE, LONGER = 0.02, 4
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner. And by how
+much longer a group is searched in the next round."""
+
+SMALL_SHARE, SMALL_FIRST_SHARE = 0.3, 0.008
+"""Of all the time, at most, for ways of smaller groups than there may be, and for one of these groups."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -67,17 +70,15 @@ class GroupSearch:
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
         self.steps = NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
-        self._longer = 1.0
+        self._longer, self._until = 1.0, 0.0
         self._singles: SingleLeast = {}
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
         steps = self.steps
         try:
-            self._longer = ALONE_SHARE / FIRST_SHARE
             for edge in steps.alone():
                 self._search(edge, math.inf)
-            self._longer = 1.0
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
@@ -125,35 +126,42 @@ class GroupSearch:
         left, groups that were not searched to the end are searched again, so much longer each time."""
         apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
         stays = bool(self.residency.candidates)
-        way = self._by_size()
+        self._small_groups()
+        way = self._cheapest(self.steps.edges)
         passing = self._cheapest(apart) if stays else way
         while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
             self._longer *= LONGER
             self.steps.tell()
-            way = self._by_size()
-            passing = way
+            way = passing = self._cheapest(self.steps.edges)
         return way, self._cheapest(apart) if stays and passing is way else passing
 
-    def _by_size(self) -> CheapestWay:
-        """The cheapest way by groups of few operations, then by larger ones as well: what is known of small groups is
-        what larger ones have to be better than, and bounds these. Where time is not limited, one step does."""
-        groups, edges = self.steps.groups, self.steps.edges
-        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})
-        if self.steps.is_wild:  # then groups are chosen as a whole
-            sizes = sizes[-1:]
-        elif self._seconds_left == math.inf:
-            sizes = [*sizes[:1], sizes[-1]]
+    def _small_groups(self) -> None:
+        """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
+        than smaller ones, of which many are known soon. Where time is limited, it has a part of it, and groups are
+        searched again later that have not come to their end."""
+        groups, edges, total = self.steps.groups, self.steps.edges, self.question.total_s
+        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]
+        if self.steps.is_wild or not sizes:  # then groups are chosen as a whole
+            return
+        if total is None:
+            sizes = sizes[:1]
+        else:
+            self._longer, self._until = SMALL_FIRST_SHARE / FIRST_SHARE, self._seconds_left - SMALL_SHARE * total
         for most in sizes:
-            way = self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        return way
+            self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
+        self._longer, self._until = 1.0, 0.0
+        if total is not None:
+            for kind in self.steps.kinds:
+                kind.reopen()
+            self.steps.tell()
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
         if self.interrupted:
             raise KeyboardInterrupt
-        return self._seconds_left > 0
+        return self._seconds_left > max(0.0, self._until)
 
     @property
     def _seconds_left(self) -> float:

@@ -69,6 +69,18 @@ def test_what_cannot_matter_is_not_asked_for() -> None:
     assert (found.value, found.bound) == (10.0, 10.0)
 
 
+def test_what_is_asked_for_next_may_be_chosen() -> None:
+    asked: list[Edge] = []
+
+    def find_out(one: Edge, below: float) -> None:
+        asked.append(one)
+        one.value, one.is_known = one.bound, True
+
+    edges = [edge(0, 1, 5.0), edge(1, 2, 9.0), edge(2, 3, 7.0)]
+    cheapest_way(4, edges, find_out, ask_next=lambda unknown: min(unknown, key=lambda one: one.bound))
+    assert [one.bound for one in asked] == [5.0, 7.0, 9.0]
+
+
 def test_an_interrupt_leaves_what_is_known() -> None:
     edges = [edge(0, 1, 5.0, 5.0, is_known=True), edge(0, 2, 7.0), edge(1, 2, 5.0, 5.0, is_known=True)]
 
