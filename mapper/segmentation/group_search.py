@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
@@ -40,6 +41,9 @@ much longer a group is searched in the next round."""
 
 SMALL_SHARE, SMALL_FIRST_SHARE = 0.3, 0.008
 """Of all the time, at most, for ways of smaller groups than there may be, and for one of these groups."""
+
+PASSING_SHARE = 0.15
+"""Of all the time, at most, for the best where nothing stays between groups, until what is best of all is known."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -128,34 +132,43 @@ class GroupSearch:
         stays = bool(self.residency.candidates)
         self._small_groups()
         way = self._cheapest(self.steps.edges)
-        passing = self._cheapest(apart) if stays else way
+        if stays:
+            with self._at_most(PASSING_SHARE):
+                self._cheapest(apart)
         while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
             self._longer *= LONGER
             self.steps.tell()
-            way = passing = self._cheapest(self.steps.edges)
-        return way, self._cheapest(apart) if stays and passing is way else passing
+            way = self._cheapest(self.steps.edges)
+        return way, self._cheapest(apart) if stays else way
 
     def _small_groups(self) -> None:
         """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
         than smaller ones, of which many are known soon. Where time is limited, it has a part of it, and groups are
         searched again later that have not come to their end."""
-        groups, edges, total = self.steps.groups, self.steps.edges, self.question.total_s
+        groups, edges = self.steps.groups, self.steps.edges
         sizes = sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]
-        if self.steps.is_wild or not sizes:  # then groups are chosen as a whole
+        if self.steps.is_wild:  # then groups are chosen as a whole
             return
-        if total is None:
-            sizes = sizes[:1]
-        else:
-            self._longer, self._until = SMALL_FIRST_SHARE / FIRST_SHARE, self._seconds_left - SMALL_SHARE * total
-        for most in sizes:
-            self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self._longer, self._until = 1.0, 0.0
-        if total is not None:
+        is_limited = self.question.total_s is not None
+        self._longer = SMALL_FIRST_SHARE / FIRST_SHARE
+        with self._at_most(SMALL_SHARE):
+            for most in sizes if is_limited else sizes[:1]:
+                self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
+        self._longer = 1.0
+        if is_limited:
             for kind in self.steps.kinds:
                 kind.reopen()
             self.steps.tell()
+
+    @contextmanager
+    def _at_most(self, share: float) -> Iterator[None]:
+        """With no more than a part of all the time."""
+        total = self.question.total_s
+        self._until = 0.0 if total is None else self._seconds_left - share * total
+        yield
+        self._until = 0.0
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
