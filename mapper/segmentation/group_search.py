@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
@@ -26,9 +27,10 @@ from ..means import Means
 from ..question import Limits
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Choose, Edge, cheapest_way
+from .lazy_path import Asked, CheapestWay, Choose, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
+from .searching import GroupOutcome, GroupSolvers
 from .segments import PLAN_SECONDS, Segments
 from .steps import GroupEdge, NetworkSteps
 
@@ -39,8 +41,9 @@ FIRST_SHARE, LONGER = 0.02, 4
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner. And by how
 much longer a group is searched in the next round."""
 
-SMALL_SHARE, SMALL_FIRST_SHARE = 0.3, 0.008
-"""Of all the time, at most, for ways of smaller groups than there may be, and for one of these groups."""
+SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
+"""Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
+once these are known."""
 
 PASSING_SHARE = 0.15
 """Of all the time, at most, for the best where nothing stays between groups, until what is best of all is known."""
@@ -51,23 +54,33 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
-Solve = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less."""
+
+    kind: GroupKind
+    taken: Taken
+    below: float
 
 
 @dataclass
 class GroupSearch:
     """One search.
 
-    solve     answers a question about one group
+    solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
+    running   searches of groups that are not over
     """
 
     question: NetworkQuestion
-    solve: Solve
+    solvers: GroupSolvers
     progress: Progress | None
     searched: int = 0
     interrupted: bool = False
+    running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -79,10 +92,16 @@ class GroupSearch:
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
+        try:
+            return self._run()
+        finally:
+            if self.running:
+                self.solvers.drop()
+
+    def _run(self) -> NetworkAnswer:
         steps = self.steps
         try:
-            for edge in steps.alone():
-                self._search(edge, math.inf)
+            self._search_all(steps.alone())
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
@@ -104,20 +123,7 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
-        ask_next = None if self.steps.is_wild else self._next
-        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, self._choose, ask_next)
-
-    def _next(self, unknown: Sequence[Edge]) -> Edge:
-        """The step that may raise the bound of the whole by most: by what its operations are known to cost, more than
-        it is bounded by, as often as its kind is on the way. First of all what cannot be better than that."""
-        times = Counter(id(edge.kind) for edge in unknown if isinstance(edge, GroupEdge))
-
-        def lift(edge: Edge) -> tuple[float, float]:
-            assert isinstance(edge, GroupEdge)
-            more = min(edge.value, self.steps.another_way(edge)) - edge.bound
-            return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound
-
-        return max(unknown, key=lift)
+        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, self._choose)
 
     @property
     def _choose(self) -> Choose | None:
@@ -130,7 +136,10 @@ class GroupSearch:
         left, groups that were not searched to the end are searched again, so much longer each time."""
         apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
         stays = bool(self.residency.candidates)
-        self._small_groups()
+        if stays:
+            self._cheapest([edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1])
+        else:
+            self._small_groups()
         way = self._cheapest(self.steps.edges)
         if stays:
             with self._at_most(PASSING_SHARE):
@@ -145,22 +154,20 @@ class GroupSearch:
 
     def _small_groups(self) -> None:
         """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
-        than smaller ones, of which many are known soon. Where time is limited, it has a part of it, and groups are
-        searched again later that have not come to their end."""
+        than smaller ones, of which many are known soon. It has a part of the time, if that is limited; groups are
+        searched again later, and longer, that have not come to their end. Where tensors may stay between groups, these
+        are too many kinds for it, and single operations of which tensors stay are as good."""
         groups, edges = self.steps.groups, self.steps.edges
-        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]
-        if self.steps.is_wild:  # then groups are chosen as a whole
+        if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
             return
-        is_limited = self.question.total_s is not None
         self._longer = SMALL_FIRST_SHARE / FIRST_SHARE
         with self._at_most(SMALL_SHARE):
-            for most in sizes if is_limited else sizes[:1]:
+            for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
                 self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self._longer = 1.0
-        if is_limited:
-            for kind in self.steps.kinds:
-                kind.reopen()
-            self.steps.tell()
+        self._longer = AFTER_SMALL_SHARE / FIRST_SHARE
+        for kind in self.steps.kinds:
+            kind.reopen()
+        self.steps.tell()
 
     @contextmanager
     def _at_most(self, share: float) -> Iterator[None]:
@@ -186,16 +193,47 @@ class GroupSearch:
 
     # ---- groups --------------------------------------------------------------------------------------------
 
-    def _find_out(self, edge: Edge, below: float) -> None:
-        """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
-        to do the same cost. Where it cannot be, it is left aside for good."""
-        assert isinstance(edge, GroupEdge)
-        other = self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
-        if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
+    def _find_out(self, asked: Sequence[Asked]) -> None:
+        """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
+        do the same cost: begin as many searches as there can be at once, and wait for one of them."""
+        for edge, below in self._most_first(asked):
+            if len(self.running) >= self.solvers.at_once():
+                break
+            if self._is_found_out(edge):  # another way may be cheapest now
+                return
+            self._begin(edge, min(below, self._another_way(edge)))
+        self._take_finished()
+
+    def _most_first(self, asked: Sequence[Asked]) -> list[tuple[GroupEdge, float]]:
+        """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
+        than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
+
+        Where groups are chosen as a whole, or tensors may stay between them, first the one that is bounded by most:
+        what it turns out to cost changes the choice soonest.
+        """
+        edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
+        times = Counter(id(edge.kind) for edge, _ in edges)
+
+        def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
+            edge, _ = one
+            if self.steps.is_wild or self.residency.candidates:
+                return 0.0, edge.bound
+            more = min(edge.value, self.steps.another_way(edge)) - edge.bound
+            return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound
+
+        return sorted(edges, key=lift, reverse=True)
+
+    def _another_way(self, edge: GroupEdge) -> float:
+        """What other ways to do the same as a group cost."""
+        return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
+
+    def _is_found_out(self, edge: GroupEdge) -> bool:
+        """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the
+        same, it is left aside for good."""
+        if edge.bound >= self._another_way(edge) * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
-            return
-        if not self._is_bounded_closer(edge):
-            self._search(edge, min(below, other))
+            return True
+        return self._is_bounded_closer(edge)
 
     def _is_bounded_closer(self, edge: GroupEdge) -> bool:
         """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
@@ -206,23 +244,49 @@ class GroupSearch:
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
-    def _search(self, edge: GroupEdge, below: float) -> None:
-        """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
+    def _search_all(self, edges: Iterable[GroupEdge]) -> None:
+        """Find out what groups cost, whatever that is."""
+        waiting = deque(edges)
+        while waiting or self.running:
+            while waiting and len(self.running) < self.solvers.at_once():
+                self._begin(waiting.popleft(), math.inf)
+            self._take_finished()
+
+    def _begin(self, edge: GroupEdge, below: float) -> None:
+        """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
         kind, taken = edge.kind, edge.step.passing
         if self.interrupted:
             raise KeyboardInterrupt
         if kind is None or edge.is_known or kind.is_known(taken, self.residency):
             return
-        finding = Finding(taken, below, 0.0)
+        if any(one.kind is kind and one.taken == taken for one in self.running.values()):
+            return
+        with self._noting_interrupts():
+            self.running[self.solvers.begin(self._asked(kind, taken, below))] = Begun(kind, taken, below)
+
+    def _take_finished(self) -> None:
+        """What the searches found that end next."""
+        with self._noting_interrupts():
+            finished = wait(self.running, return_when=FIRST_COMPLETED).done
+        for future in finished:
+            self._take(self.running.pop(future), future.result())
+
+    @contextmanager
+    def _noting_interrupts(self) -> Iterator[None]:
         try:
-            finding = self._found(kind, taken, below, self.solve(self._asked(kind, taken, below)))
-        except InfeasibleError as error:
-            finding, kind.refused = replace(finding, bound=math.inf), error
-        except UndecidedError as error:
-            kind.refused = error
+            yield
         except KeyboardInterrupt:
             self.interrupted = True
             raise
+
+    def _take(self, begun: Begun, outcome: GroupOutcome) -> None:
+        """Note what a search has found."""
+        kind, taken = begun.kind, begun.taken
+        if isinstance(outcome, InfeasibleError | UndecidedError):
+            kind.refused = outcome
+            finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
+        else:
+            finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         kind.findings.append(finding)

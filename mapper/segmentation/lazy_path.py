@@ -34,6 +34,16 @@ class Edge:
     stays: int
 
 
+class Asked(NamedTuple):
+    """An edge that there is something to find out of.
+
+    below  what it has to cost less than to be of use
+    """
+
+    edge: Edge
+    below: float
+
+
 class ChosenWay(NamedTuple):
     """A way by what edges cost.
 
@@ -49,9 +59,6 @@ class ChosenWay(NamedTuple):
 
 Choose = Callable[[Callable[[Edge], float]], ChosenWay]
 """By what an edge costs, the cheapest way, or one that is not proven to be."""
-
-Next = Callable[[Sequence[Edge]], Edge]
-"""Which of some edges of the cheapest way is asked for next."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +76,18 @@ class CheapestWay:
 def cheapest_way(
     states: int,
     edges: Sequence[Edge],
-    find_out: Callable[[Edge, float], None],
+    find_out: Callable[[Sequence[Asked]], None],
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
-    ask_next: Next | None = None,
 ) -> CheapestWay:
     """The cheapest way from state 0 to the last one.
 
     edges     by rising starts
     choose    chooses the cheapest way, where ways are no ways through states
-    find_out  sets bound and value of an edge to what is found out, and `is_known` if that is all; the second argument
-              is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
-              until then is handed over
+    find_out  asked for all edges of a way that are not known: sets bound and value of at least one to what is found
+              out, and `is_known` if that is all. Where it raises KeyboardInterrupt, what is known until then is handed
+              over
     goes_on   whether there is time for another edge
-    ask_next  which of several edges is asked for; None: the one that is bounded by most, since what it turns out to
-              cost changes the way soonest
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
@@ -100,8 +104,7 @@ def cheapest_way(
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
-            edge = max(unknown, key=bound_of) if ask_next is None else ask_next(unknown)
-            find_out(edge, value - (least - edge.bound))
+            find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
     except KeyboardInterrupt:
         pass
     value, _, way = find(value_of)
