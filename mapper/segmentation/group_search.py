@@ -37,9 +37,16 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
-ALONE_SHARE, FIRST_SHARE, LONGER = 0.02, 0.008, 4
-"""Of all the time, at most, for a single operation, and for a group at first: where many groups take long, a good way
-is known sooner. And by how much longer a group is searched in the next round."""
+FIRST_SHARE, LONGER = 0.02, 4
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner. And by how
+much longer a group is searched in the next round."""
+
+SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
+"""Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
+once these are known."""
+
+PASSING_SHARE = 0.15
+"""Of all the time, at most, for the best where nothing stays between groups, until what is best of all is known."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -80,7 +87,7 @@ class GroupSearch:
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
         self.steps = NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
-        self._longer = 1.0
+        self._longer, self._until = 1.0, 0.0
         self._singles: SingleLeast = {}
 
     def run(self) -> NetworkAnswer:
@@ -94,9 +101,7 @@ class GroupSearch:
     def _run(self) -> NetworkAnswer:
         steps = self.steps
         try:
-            self._longer = ALONE_SHARE / FIRST_SHARE
             self._search_all(steps.alone())
-            self._longer = 1.0
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
@@ -131,35 +136,52 @@ class GroupSearch:
         left, groups that were not searched to the end are searched again, so much longer each time."""
         apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
         stays = bool(self.residency.candidates)
-        way = self._by_size()
-        passing = self._cheapest(apart) if stays else way
+        if stays:
+            self._cheapest([edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1])
+        else:
+            self._small_groups()
+        way = self._cheapest(self.steps.edges)
+        if stays:
+            with self._at_most(PASSING_SHARE):
+                self._cheapest(apart)
         while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
             self._longer *= LONGER
             self.steps.tell()
-            way = self._by_size()
-            passing = way
-        return way, self._cheapest(apart) if stays and passing is way else passing
+            way = self._cheapest(self.steps.edges)
+        return way, self._cheapest(apart) if stays else way
 
-    def _by_size(self) -> CheapestWay:
-        """The cheapest way by groups of few operations, then by larger ones as well: what is known of small groups is
-        what larger ones have to be better than, and bounds these. Where time is not limited, one step does."""
+    def _small_groups(self) -> None:
+        """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
+        than smaller ones, of which many are known soon. It has a part of the time, if that is limited; groups are
+        searched again later, and longer, that have not come to their end. Where tensors may stay between groups, these
+        are too many kinds for it, and single operations of which tensors stay are as good."""
         groups, edges = self.steps.groups, self.steps.edges
-        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})
-        if self.steps.is_wild:  # then groups are chosen as a whole
-            sizes = sizes[-1:]
-        elif self._seconds_left == math.inf:
-            sizes = [*sizes[:1], sizes[-1]]
-        for most in sizes:
-            way = self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        return way
+        if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
+            return
+        self._longer = SMALL_FIRST_SHARE / FIRST_SHARE
+        with self._at_most(SMALL_SHARE):
+            for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
+                self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
+        self._longer = AFTER_SMALL_SHARE / FIRST_SHARE
+        for kind in self.steps.kinds:
+            kind.reopen()
+        self.steps.tell()
+
+    @contextmanager
+    def _at_most(self, share: float) -> Iterator[None]:
+        """With no more than a part of all the time."""
+        total = self.question.total_s
+        self._until = 0.0 if total is None else self._seconds_left - share * total
+        yield
+        self._until = 0.0
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
         if self.interrupted:
             raise KeyboardInterrupt
-        return self._seconds_left > 0
+        return self._seconds_left > max(0.0, self._until)
 
     @property
     def _seconds_left(self) -> float:
@@ -186,15 +208,15 @@ class GroupSearch:
         """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
         than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
 
-        Where groups are chosen as a whole, first the one that is bounded by most: what it turns out to cost changes the
-        choice soonest.
+        Where groups are chosen as a whole, or tensors may stay between them, first the one that is bounded by most:
+        what it turns out to cost changes the choice soonest.
         """
         edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
         times = Counter(id(edge.kind) for edge, _ in edges)
 
         def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
             edge, _ = one
-            if self.steps.is_wild:
+            if self.steps.is_wild or self.residency.candidates:
                 return 0.0, edge.bound
             more = min(edge.value, self.steps.another_way(edge)) - edge.bound
             return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound

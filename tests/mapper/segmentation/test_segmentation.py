@@ -339,3 +339,24 @@ def test_the_limit_of_the_whole_ends_searches_and_covers(tmp_path: Path, monkeyp
         )
         assert 0 <= least <= value == sum(1.0 + edge.start % 3 for edge in edges)
     assert least == value
+
+
+def test_with_little_time_larger_groups_make_no_answer_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search of the largest group finds nothing, and takes all the time, the best way of smaller ones is
+    known already. By a clock that only searches move."""
+    now, sizes = [0.0], list[int]()
+    asked = question(network(tmp_path, CHAIN), size="100 B")
+    smaller = segment(replace(asked, most=2))
+    assert any(len(one.names) == 2 for one in smaller.segments)
+
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        sizes.append(len(one.cascade.operations))
+        now[0] += 1.0 if sizes[-1] < 3 else 100.0
+        return NothingBelow(0.0) if sizes[-1] == 3 else answer_below(replace(one, limits=Limits()))
+
+    monkeypatch.setattr("tilewright.mapper.means.time.perf_counter", lambda: now[0])
+    answer = segment(replace(asked, total_s=50.0), OneAfterTheOther(solve))
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 3
+    assert answer.certificate.value == smaller.certificate.value
+    assert not answer.certificate.proven
