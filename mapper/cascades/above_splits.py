@@ -133,6 +133,7 @@ class AboveSplits:
             alone=self.windows.ties(part.names, loops),
             cut=self._cut(part, loops),
             over=over,
+            apart=part.apart | self.placing.apart(part, tuple(loop.dim for loop in loops)),
         )
 
     def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:

@@ -191,6 +191,8 @@ class UpperMemories:
 
         if tensor.is_output:
             instead = per_word(far, far.write_energy_pj) - per_word(near, near.write_energy_pj)
+            if per_word(far, far.read_energy_pj) < per_word(near, near.read_energy_pj):
+                instead = 0.0  # sums may be read more often than written: the more of them, the better further out
             through = per_word(far, far.write_energy_pj)
             through += per_word(near, near.read_energy_pj) * self.arch.inner_drain_read
         else:
