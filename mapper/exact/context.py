@@ -224,7 +224,7 @@ class SearchContext:
         if windows and below:
             return True
         later = range(passed, len(self.hierarchy.fanouts))
-        if self._parts_may_idle(boundary, later):
+        if self._parts_may_idle(boundary, later) or self._loads_may_differ(boundary, later):
             return True
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, boundary) for fanout in later)
@@ -236,6 +236,15 @@ class SearchContext:
             return False
         memory = boundary.outer if boundary.inner == MAC else boundary.inner
         return len(self.hierarchy.fanouts) > 1 and any(self.hierarchy.inside[fanout] > memory for fanout in later)
+
+    def _loads_may_differ(self, boundary: MemoryBoundary, later: range) -> bool:
+        """Whether how much the busiest instance of a holder has to do is known once fanouts to come are passed."""
+        holders = [memory for memory in boundary[1:] if self.costs.loads_differ(memory)]
+        return any(
+            self.hierarchy.inside[fanout] > memory and self.hierarchy.fanouts[fanout].instances > 1
+            for memory in holders
+            for fanout in later
+        )
 
     def book(
         self, path: Path, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None, exactly: bool = False

@@ -267,7 +267,9 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling))
+        costs = BoundaryCosts(
+            hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), ragged=tiling == "ragged"
+        )
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,

@@ -28,6 +28,7 @@ from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows
 from ..surroundings import ALONE, Surroundings
 from .fill_point import FillPoint
+from .first_instance import first_share
 from .lines import LineBounds
 from .traffic import TrafficModel
 from .zeros import EVERYTHING, ZeroBounds
@@ -136,10 +137,12 @@ class CostColumns:
         instances: Floats,
         in_blocks: Floats | None = None,
         costing: Floats | float = 1.0,
+        busiest: tuple[Floats, Floats] | None = None,
     ) -> None:
         """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
 
         costing    which part of them costs energy
+        busiest    bits read and written by the busiest instance, at least; None: the average is all that is known
         in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
                    None: they are not, which is a bound
         """
@@ -149,7 +152,7 @@ class CostColumns:
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy * costing)
-        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+        self._book_cycles(costs, memory, None, read_bits, write_bits, instances, busiest)
 
     def book_banks(
         self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
@@ -158,11 +161,20 @@ class CostColumns:
         self._book_cycles(costs, memory, tensor, reading, writing, instances)
 
     def _book_cycles(
-        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
+        self,
+        costs: Floats,
+        memory: Memory,
+        waits_for: int | None,
+        reads: Floats,
+        writes: Floats,
+        instances: Floats,
+        busiest: tuple[Floats, Floats] | None = None,
     ) -> None:
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory and port.waits_for == waits_for:
                 cycles = port.cycles(reads, writes, instances)
+                if busiest is not None:
+                    cycles = np.maximum(cycles, port.cycles(*busiest))
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles
@@ -226,11 +238,13 @@ class BoundaryCosts:
     """Cost columns of single boundaries.
 
     counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
+    ragged         whether some instances may have less to do than others
     """
 
     hierarchy: Hierarchy
     cost_columns: CostColumns
     counts_blocks: bool = True
+    ragged: bool = False
 
     @property
     def lines(self) -> LineBounds | None:
@@ -328,6 +342,7 @@ class BoundaryCosts:
                 bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
                 read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
+            busiest = self._busiest(model, rows, boundary, fill_point, outer, (served, filled)[not outer])
             in_blocks = instances if self.counts_blocks else None
             if self.lines is not None:
                 more = self.lines.words_per_word(model, rows, boundary, memory, fill_point)
@@ -337,10 +352,44 @@ class BoundaryCosts:
                     reading, writing = read * waiting, written * waiting
                     self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
                 read, written = read * more, written * more
-            self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
+            read, written = read * timed, written * timed
+            self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed, busiest)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         return costs
+
+    def loads_differ(self, memory: int) -> bool:
+        """Whether instances of a memory may have more or less to do than others, and it counts how much."""
+        if not self.ragged or memory == MAC or self.lines is not None or self.cost_columns.zeros is not None:
+            return False
+        return any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
+
+    def _busiest(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        outer: bool,
+        words: Floats,
+    ) -> tuple[Floats, Floats] | None:
+        """(rows,) bits read and written by the busiest instance of a holder of a boundary, of the words that pass
+        there, at least; None: the average over all is what is known."""
+        memory = boundary.outer if outer else boundary.inner
+        if not self.loads_differ(memory) or (fill_point is not None and self._halo_is_exact(boundary)):
+            return None
+        share = first_share(model, rows, boundary, memory, fill_point)
+        if share is None:
+            return None
+        arch, tensor, none = self.cost_columns.arch, self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
+        words = words * share.words
+        if not tensor.is_output:
+            bits = words * arch.width_bits(tensor)
+            return (bits, none) if outer else (none, bits)
+        distinct = float(model.distinct_words(tensor)) * self.cost_columns.once_of
+        finished = self._finished(model, rows, boundary, memory) * share.distinct
+        bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
+        return bits_at(arch, tensor, words, np.minimum(distinct * share.parts, words), finished)
 
     def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
         """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the
