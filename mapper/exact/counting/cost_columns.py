@@ -358,10 +358,16 @@ class BoundaryCosts:
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         return costs
 
+    @property
+    def knows_busiest(self) -> bool:
+        """Whether it is counted how much the busiest instance of a memory has to do: not with lines or zeros."""
+        return self.ragged and self.lines is None and self.cost_columns.zeros is None
+
     def loads_differ(self, memory: int) -> bool:
-        """Whether instances of a memory may have more or less to do than others, and it counts how much."""
-        if not self.ragged or memory == MAC or self.lines is not None or self.cost_columns.zeros is not None:
-            return False
+        """Whether instances of a memory may have more or less to do than others, and it is counted how much."""
+        return self.knows_busiest and memory != MAC and self._has_port(memory)
+
+    def _has_port(self, memory: int) -> bool:
         return any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
 
     def _busiest(
@@ -389,7 +395,7 @@ class BoundaryCosts:
         distinct = float(model.distinct_words(tensor)) * self.cost_columns.once_of
         finished = self._finished(model, rows, boundary, memory) * share.distinct
         bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
-        return bits_at(arch, tensor, words, np.minimum(distinct * share.parts, words), finished)
+        return bits_at(arch, tensor, words, np.minimum(distinct * share.distinct, words), finished)
 
     def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
         """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the

@@ -7,13 +7,11 @@ words along a dimension are as many as elements.
 
 Lemma. Words of a boundary are products over dimensions (and over ranks that are sums of several): of elements along
 those of the tensor, and of settings of the loops along the others. An instance is a place along each dimension; so the
-words of the first one are products as well, of the elements that it is ever given, and of the settings in time.
-
-- Arrays that are passed: both are counted. Loops and arrays further out deal out whole tiles of all that has grown so
-  far; how many these are does not depend on them. So what all first instances of the passed arrays have together is
-  known, wherever they stand in the others.
-- Arrays that are still to come: their busiest instance has no less than the average over those in use.
-- Ranks that are sums: the average over the instances along their dimensions, which is no more than the busiest has.
+words of the first one are products as well, of the elements that it is ever given, and of the settings at which it has
+work. Both are counted by `RowLoops.at_first`: exactly, once all arrays outside the memory are passed, and at least
+until then. Along ranks that are sums, what is counted is the average over the instances along their dimensions, which
+is no more than the busiest has. Sums come in at all settings but the first one, for each element: that grows with
+elements and with settings alike, so the fewest of both bound it.
 """
 
 from __future__ import annotations
@@ -33,13 +31,11 @@ class FirstShare:
     """Parts of what all instances of a memory together have, (rows,) each.
 
     words     of the words of a boundary: no more than the busiest instance has
-    distinct  of the different words of its tensor, where each is at one instance
-    parts     of them, where several instances have parts of a sum: no less than the busiest instance has
+    distinct  of the different words of its tensor
     """
 
     words: Floats
     distinct: Floats
-    parts: Floats
 
 
 def first_share(
@@ -48,29 +44,25 @@ def first_share(
     """What the first instance of a holder of a boundary has of its words; None: the average is all that is known, or
     all have as much."""
     tensor, outside = model.problem.tensors[boundary.tensor], model.outside(memory)
-    passed = [f for f in outside if f < len(model.path.bands)]
-    if tensor.is_output and any(len(rank) > 1 for rank in tensor.ranks):
+    windows = {model.dim_index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
+    if tensor.is_output and windows:
         return None
-    spread = [d for d in range(len(model.loops.sizes)) if any((rows.arrays[f][:, d] > 1).any() for f in passed)]
+    spread = [d for d in range(len(model.loops.sizes)) if any((rows.arrays[f][:, d] > 1).any() for f in outside)]
     if not spread:
         return None
-    first = frozenset(passed)
-    windows = {model.dim_index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
-    sums = [d for dim, d in model.dim_index.items() if dim not in model.problem.output.dims]
-    later = [rows.arrays[f] for f in outside if f not in first]
-    instances, parts = (
-        np.prod([np.ones(len(rows)), *(array[:, dims].prod(axis=1) for array in later)], axis=0)
-        for dims in (slice(None), sums)
-    )
-    words, distinct = 1 / instances, 1 / instances
+    words, distinct = np.ones(len(rows)), np.ones(len(rows))
+    sharing = model.sharing(boundary) if memory == boundary.outer else frozenset[int]()
+    inner = model.path.node_group_of(boundary.inner, boundary.tensor) if fill_point else -1
     for d in spread:
         if d in windows:
-            words = words / np.prod([rows.arrays[f][:, d] for f in passed], axis=0)
+            words = words / np.prod([rows.arrays[f][:, d] for f in outside], axis=0)
         elif model.problem.dim_names[d] in tensor.dims:
-            part = model.settings(rows, d, first) / model.loops.sizes[d]
+            part = model.settings_at_first(rows, d, outside) / model.loops.sizes[d]
             words, distinct = words * part, distinct * part
         else:
-            sharing = model.sharing(boundary) if memory == boundary.outer else frozenset[int]()
-            every, own = (model.repeats_along(rows, d, boundary, fill_point, f) for f in (sharing, sharing | first))
-            words = words * (own / every)
-    return FirstShare(words, distinct, distinct * parts)
+            if fill_point is None:
+                every = model.settings(rows, d, sharing)
+            else:
+                every = model.repeats_along(rows, d, inner, fill_point, sharing)
+            words = words * (model.repeats_at_first(rows, d, boundary, fill_point, sharing, outside) / every)
+    return FirstShare(words, distinct)

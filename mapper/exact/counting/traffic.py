@@ -136,24 +136,15 @@ class TrafficModel:
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
-                repeats = repeats * self._repeats_along(rows, d, inner, fill_point, sharing)
+                repeats = repeats * self.repeats_along(rows, d, inner, fill_point, sharing)
         return repeats
 
-    def _repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
+    def repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
+        """(rows,) the same along one dimension."""
         kinds = fill_point.kinds(rows, (d,))
         loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
         loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
         return self.loops.active(d, loops, sharing)[kinds.which]
-
-    def repeats_along(
-        self, rows: Rows, d: int, boundary: MemoryBoundary, fill_point: FillPoint | None, sharing: frozenset[int]
-    ) -> Ints:
-        """(rows,) settings of the loops above a charge along one dimension that its tensor does not have, those of
-        instances that share words as one; at the MAC, of all loops."""
-        if fill_point is None:
-            return self.settings(rows, d, sharing)
-        inner = self.path.node_group_of(boundary.inner, boundary.tensor)
-        return self._repeats_along(rows, d, inner, fill_point, sharing)
 
     def passing(
         self,
@@ -180,17 +171,37 @@ class TrafficModel:
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
-        steps = np.ones(len(rows), dtype=np.float64)
-        later = rows.arrays[len(self.path.bands) :]
-        every = frozenset(range(len(self.hierarchy.fanouts)))
-        for d, size in enumerate(self.loops.sizes.tolist()):
-            steps_along = self.settings(rows, d, every).astype(np.float64)
-            if later:
-                spread = np.prod([a[:, d] for a in later], axis=0)
-                all_spread = np.prod([a[:, d] for a in rows.arrays], axis=0)
-                steps_along = np.maximum(steps_along / spread, ceil_div_array(size, all_spread))
-            steps = steps * steps_along
+        steps, every = np.ones(len(rows), dtype=np.float64), range(len(self.hierarchy.fanouts))
+        for d in range(len(self.loops.sizes)):
+            steps = steps * self.settings_at_first(rows, d, every)
         return steps
+
+    def settings_at_first(self, rows: Rows, d: int, fanouts: Sequence[int]) -> Ints:
+        """(rows,) settings of all loops along a dimension at which the first instance of some fanouts has work; at
+        least, where these are not passed yet (`row_loops.at_first`)."""
+        kinds = rows.kinds(d)
+        found = self.loops.at_first(kinds.rows, d, self.loops.every(kinds.rows, d), fanouts)
+        every = np.prod([kinds.rows.arrays[f][:, d] for f in fanouts], axis=0, dtype=np.int64)
+        return np.maximum(found, ceil_div_array(self.loops.sizes[d], every * np.ones_like(found)))[kinds.which]
+
+    def repeats_at_first(
+        self,
+        rows: Rows,
+        d: int,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        sharing: frozenset[int],
+        fanouts: Sequence[int],
+    ) -> Ints:
+        """(rows,) settings of the loops above a charge along a dimension that its tensor does not have, at which the
+        first instance of some fanouts has work; those of instances that share words as one. At least, as above."""
+        joined = sorted({*sharing, *fanouts})
+        if fill_point is None:
+            return self.settings_at_first(rows, d, joined)
+        inner, kinds = self.path.node_group_of(boundary.inner, boundary.tensor), fill_point.kinds(rows, (d,))
+        loops = self.loops.serving(kinds.rows, d, kinds.fill_point, frozenset(range(len(self.path.bands))))
+        loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
+        return self.loops.at_first(kinds.rows, d, loops, joined)[kinds.which]
 
     def first_words(self, rows: Rows, tensor: Tensor, memory: int) -> Floats:
         """(rows,) distinct output words that the instances of a memory ever hold, each instance its own."""
