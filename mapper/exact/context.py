@@ -16,7 +16,7 @@ from ..means import Means
 from ..tilings import Tiling
 from .arrays.blocks import Blocks
 from .batch import Batch, Order
-from .bounds.bounds import Bounds
+from .bounds.bounds import FINER_AT_LEAST, Bounds
 from .bounds.groups import GroupBounds
 from .counting.cost_columns import BoundaryCosts
 from .counting.fill_point import FillPoint
@@ -91,7 +91,12 @@ class SearchContext:
             return False
         most = self.most_cells
         if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
-            most = min(self.bounds.affordable_cells, self.effort.first_cells)
+            most = self.bounds.affordable_cells
+            if most > max(FINER_AT_LEAST * cells, self.effort.first_cells):  # and a long search takes all there is
+                if self.looked_at < self.effort.looked_at_per_last_cell * cells:
+                    return False
+            else:
+                most = min(most, self.effort.first_cells)
         finer = self.bounds.finer(most)
         if finer is None:
             self._finest = True

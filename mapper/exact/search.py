@@ -198,8 +198,8 @@ class ExactSearch:
         return self.frontier.let_go < self.found.cutoff
 
     def _explore_again(self) -> None:
-        """Search once more, with better bounds on arrays from the start: fewer rows are open at once then. What is known
-        by now stays known."""
+        """Search once more, with better bounds on arrays from the start: fewer rows are open at once then. What is
+        known by now stays known."""
         self.floor = max(self.floor, self.open_bound)
         self.effort = replace(self.effort, rows_of_long_steps=0)
         self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)

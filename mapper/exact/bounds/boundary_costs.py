@@ -65,8 +65,8 @@ class BoundaryBounds:
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
         """(lattice) words of a boundary that is charged at each tile."""
-        tensor = self.tensors[boundary.tensor]
-        exact = not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+        perfect = self.lattice.tiling == "perfect" or self.lattice.for_perfect
+        exact = self.hierarchy.keeps_overlaps(boundary, not (perfect and self.cost_columns.counts_words))
         return np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
 
     def at_last(self, boundary: MemoryBoundary, passed: int) -> Floats:
@@ -203,7 +203,7 @@ class BoundaryBounds:
         parts = math.prod(self.arrays.parts[f] for f in fanouts)
         return parts, math.prod(self.arrays.copies[f][boundary.tensor] for f in fanouts)
 
-    def _equal_loads(self, tensor: int, memory: int) -> Limit:
+    def _equal_loads(self, _tensor: int, memory: int) -> Limit:
         """How many instances of a memory would have as much of a tensor to do as the busiest has, at most."""
         return self._most_instances(memory)
 

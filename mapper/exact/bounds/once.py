@@ -69,8 +69,8 @@ class OnceEach(BoundaryBounds):
     def _equal_loads(self, tensor: int, memory: int) -> Limit:
         """Along a dimension with as many words as elements, some instance has a whole number of elements, and no less
         than the average; those that want the same words have them all."""
-        instances, cost_columns = self._most_instances(memory), self.cost_columns
-        if self._tiling == "perfect" or cost_columns.lines is not None or cost_columns.zeros is not None:
+        instances = self._most_instances(memory)
+        if self._tiling == "perfect" or not self.cost_columns.counts_words:
             return instances
         outside = [array for f, array in enumerate(self._rows.arrays) if self.hierarchy.inside[f] > memory]
         for rank in self.tensors[tensor].ranks:

@@ -90,6 +90,11 @@ class CostColumns:
         return self.costing + len(self._unsettled)
 
     @property
+    def counts_words(self) -> bool:
+        """Whether words are all that counts: no memory has lines, and no operand zeros."""
+        return self.lines is None and self.zeros is None
+
+    @property
     def costing(self) -> int:
         """Columns that cost something."""
         return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
@@ -137,12 +142,10 @@ class CostColumns:
         instances: Floats,
         in_blocks: Floats | None = None,
         costing: Floats | float = 1.0,
-        busiest: tuple[Floats, Floats] | None = None,
     ) -> None:
         """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
 
         costing    which part of them costs energy
-        busiest    bits read and written by the busiest instance, at least; None: the average is all that is known
         in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
                    None: they are not, which is a bound
         """
@@ -152,7 +155,22 @@ class CostColumns:
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy * costing)
-        self._book_cycles(costs, memory, None, read_bits, write_bits, instances, busiest)
+        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+
+    def book_busiest(
+        self, costs: Floats, memory: Memory, every: tuple[Floats, Floats], instances: Floats, own: tuple[Floats, Floats]
+    ) -> None:
+        """Add cycles that the busiest instance takes longer than what has been booked.
+
+        every  bits read and written by all instances, as they have been booked
+        own    by the busiest one, at least
+        """
+        for column, port in enumerate(self.ports, 1):
+            if port.memory is memory and port.waits_for is None:
+                more = np.maximum(port.cycles(*own) - port.cycles(*every, instances), 0.0)
+                costs[column] += more
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] += self.exchange_rate * more
 
     def book_banks(
         self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
@@ -161,20 +179,11 @@ class CostColumns:
         self._book_cycles(costs, memory, tensor, reading, writing, instances)
 
     def _book_cycles(
-        self,
-        costs: Floats,
-        memory: Memory,
-        waits_for: int | None,
-        reads: Floats,
-        writes: Floats,
-        instances: Floats,
-        busiest: tuple[Floats, Floats] | None = None,
+        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
     ) -> None:
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory and port.waits_for == waits_for:
                 cycles = port.cycles(reads, writes, instances)
-                if busiest is not None:
-                    cycles = np.maximum(cycles, port.cycles(*busiest))
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles
@@ -314,8 +323,7 @@ class BoundaryCosts:
                 self.cost_columns.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
 
     def _halo_is_exact(self, boundary: MemoryBoundary) -> bool:
-        tensor = self.hierarchy.problem.tensors[boundary.tensor]
-        return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+        return self.hierarchy.keeps_overlaps(boundary, self.ragged or not self.cost_columns.counts_words)
 
     def book(
         self,
@@ -342,7 +350,6 @@ class BoundaryCosts:
                 bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
                 read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
-            busiest = self._busiest(model, rows, boundary, fill_point, outer, (served, filled)[not outer])
             in_blocks = instances if self.counts_blocks else None
             if self.lines is not None:
                 more = self.lines.words_per_word(model, rows, boundary, memory, fill_point)
@@ -353,7 +360,10 @@ class BoundaryCosts:
                     self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
                 read, written = read * more, written * more
             read, written = read * timed, written * timed
-            self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed, busiest)
+            self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
+            own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
+            if own is not None:
+                self.cost_columns.book_busiest(costs, level, (read, written), instances, own)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         return costs
@@ -361,7 +371,7 @@ class BoundaryCosts:
     @property
     def knows_busiest(self) -> bool:
         """Whether it is counted how much the busiest instance of a memory has to do: not with lines or zeros."""
-        return self.ragged and self.lines is None and self.cost_columns.zeros is None
+        return self.ragged and self.cost_columns.counts_words
 
     def loads_differ(self, memory: int) -> bool:
         """Whether instances of a memory may have more or less to do than others, and it is counted how much."""
@@ -370,25 +380,24 @@ class BoundaryCosts:
     def _has_port(self, memory: int) -> bool:
         return any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
 
-    def _busiest(
+    def _of_first(
         self,
         model: TrafficModel,
         rows: Rows,
         boundary: MemoryBoundary,
         fill_point: FillPoint | None,
-        outer: bool,
+        memory: int,
         words: Floats,
     ) -> tuple[Floats, Floats] | None:
-        """(rows,) bits read and written by the busiest instance of a holder of a boundary, of the words that pass
-        there, at least; None: the average over all is what is known."""
-        memory = boundary.outer if outer else boundary.inner
+        """(rows,) bits read and written by the first instance of a holder of a boundary, of the words that pass there,
+        at least; None: the average over all is what is known."""
         if not self.loads_differ(memory) or (fill_point is not None and self._halo_is_exact(boundary)):
             return None
         share = first_share(model, rows, boundary, memory, fill_point)
         if share is None:
             return None
         arch, tensor, none = self.cost_columns.arch, self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
-        words = words * share.words
+        words, outer = words * share.words, memory == boundary.outer
         if not tensor.is_output:
             bits = words * arch.width_bits(tensor)
             return (bits, none) if outer else (none, bits)
