@@ -50,7 +50,7 @@ from .workloads.network import Widths
 if TYPE_CHECKING:
     import pandas
 
-    from .mapper.cascades import CascadeQuestion, Fuse, NothingBelow
+    from .mapper.cascades import Fuse
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkElement, NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
@@ -230,6 +230,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     time_limit: float | None = GROUP_SECONDS,
     total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    workers: int | None = None,
     store: StoreLike | None = None,
     watch: Watch | None = None,
     progress: bool = False,
@@ -252,6 +253,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     total_limit  seconds for all searches together, then the best segmentation of what is known is taken, with the
                bound proven by then; None: no limit
     memory_limit  bytes that each search may take, or a text such as "2 GiB"
+    workers    groups that are searched at once, each in a process of its own; None: one for each core. What is found in
+               a moment is found in this process
     store      path of a result store that is asked first, and keeps what is found; None: none is
     watch      called with how many groups have been searched, and how many more there may be at most
     progress   whether a bar shows it, in a notebook or on a terminal
@@ -269,7 +272,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     from .searches import warn
 
     with _shown(watch) if progress else nullcontext(watch) as told:
-        answer = compiled(question, store, told, warn, cached=as_store(store) is not None)
+        answer = compiled(question, store, told, warn, cached=as_store(store) is not None, workers=workers)
     return CompiledNetwork(found.name, question.arch, answer)
 
 
@@ -330,20 +333,28 @@ def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float |
 
 
 def compiled(
-    question: NetworkQuestion, store: StoreLike | None, watch: Watch | None, note: Note, *, cached: bool
+    question: NetworkQuestion,
+    store: StoreLike | None,
+    watch: Watch | None,
+    note: Note,
+    *,
+    cached: bool,
+    workers: int | None,
 ) -> NetworkAnswer:
     """The answer to a question.
 
-    store   path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
-    watch   called with the progress
-    note    called with what is worth knowing, such as that nothing can be kept
-    cached  whether a store is asked at all
+    store    path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
+    watch    called with the progress
+    note     called with what is worth knowing, such as that nothing can be kept
+    cached   whether a store is asked at all
+    workers  groups that are searched at once; None: one for each core
     """
-    if not cached:
-        return segment(question, answer_below, watch)
-    from .stored import group_stored
+    from .report.batch.group_workers import GroupWorkers
+    from .stored import group_solver
 
-    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
-        return group_stored(one, store, note)
-
-    return segment(question, solve, watch)
+    count = None if workers is None else checks.whole(workers, "the number of workers")
+    solvers = GroupWorkers(group_solver(store, note) if cached else answer_below, count)
+    try:
+        return segment(question, solvers, watch)
+    finally:
+        solvers.drop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from .arguments import StoreLike
 from .cascade_results import CascadeResult
@@ -13,6 +14,7 @@ from .mapper.cascades import CascadeQuestion, NothingBelow
 from .mapper.certificate import Certificate
 from .mapper.fusing import FusedAnswer, answer_below
 from .mapper.question import Answer, Question
+from .mapper.segmentation import Solve
 from .mapper.several import search_front
 from .report.batch.job import run_job
 from .report.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of
@@ -95,6 +97,11 @@ def cascade_stored(question: CascadeQuestion, store: StoreLike | None, note: Not
     with opened(store, note) as keeper:
         outcome, record = _cascade_answered(question, keeper, note)
         return StoredCascade(CascadeResult.of(question.cascade, question.arch, _is_found(outcome)), record)
+
+
+def group_solver(store: StoreLike | None, note: Note) -> Solve:
+    """Answers questions about groups as `group_stored` does; processes can be handed it."""
+    return partial(group_stored, store=store, note=note)
 
 
 def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> FusedAnswer | NothingBelow:

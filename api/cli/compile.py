@@ -30,6 +30,7 @@ from .options import (
     TilingOption,
     TotalLimitOption,
     WidthsOption,
+    WorkersOption,
     refuse_given,
     tiling_and_space,
     widths_named,
@@ -111,6 +112,7 @@ def compile_network(
         bool,
         typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
     ] = False,
+    workers: WorkersOption = None,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -150,7 +152,7 @@ def compile_network(
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
 
-        answer = answer_of(question, store, watch, say, cached=not no_cache)
+        answer = answer_of(question, store, watch, say, cached=not no_cache, workers=workers)
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, machine, answer)

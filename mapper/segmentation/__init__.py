@@ -9,6 +9,7 @@ states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
 covers.py     groups for networks with too many states, by CP-SAT
+searching.py  who searches groups: this process, or several others at once
 lazy_path.py  the cheapest way where the cost of a step takes long to find
 segments.py   from the cheapest way to segments with addresses
 arenas.py     what a network's mapping holds in every memory, over the run
@@ -19,18 +20,24 @@ from __future__ import annotations
 from .arenas import Arena, over_the_run, planned_places
 from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .search import check_objective, segment
+from .searching import GroupOutcome, GroupSolvers, OneAfterTheOther, Solve, outcome_of
 from .segments import on_its_own
 
 __all__ = [
     "MOST",
     "Apart",
     "Arena",
+    "GroupOutcome",
+    "GroupSolvers",
     "NetworkAnswer",
     "NetworkQuestion",
+    "OneAfterTheOther",
     "Segment",
+    "Solve",
     "StayingTensor",
     "check_objective",
     "on_its_own",
+    "outcome_of",
     "over_the_run",
     "planned_places",
     "segment",

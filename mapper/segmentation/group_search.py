@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
@@ -24,17 +27,19 @@ from ..means import Means
 from ..question import Limits
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Choose, Edge, cheapest_way
+from .lazy_path import Asked, CheapestWay, Choose, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
+from .searching import GroupOutcome, GroupSolvers
 from .segments import PLAN_SECONDS, Segments
 from .steps import GroupEdge, NetworkSteps
 
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
-FIRST_SHARE = 0.02
-"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+ALONE_SHARE, FIRST_SHARE, LONGER = 0.02, 0.008, 4
+"""Of all the time, at most, for a single operation, and for a group at first: where many groups take long, a good way
+is known sooner. And by how much longer a group is searched in the next round."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -42,23 +47,33 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
-Solve = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less."""
+
+    kind: GroupKind
+    taken: Taken
+    below: float
 
 
 @dataclass
 class GroupSearch:
     """One search.
 
-    solve     answers a question about one group
+    solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
+    running   searches of groups that are not over
     """
 
     question: NetworkQuestion
-    solve: Solve
+    solvers: GroupSolvers
     progress: Progress | None
     searched: int = 0
     interrupted: bool = False
+    running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -70,24 +85,25 @@ class GroupSearch:
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
+        try:
+            return self._run()
+        finally:
+            if self.running:
+                self.solvers.drop()
+
+    def _run(self) -> NetworkAnswer:
         steps = self.steps
         try:
-            for edge in steps.alone():
-                self._search(edge, math.inf)
+            self._longer = ALONE_SHARE / FIRST_SHARE
+            self._search_all(steps.alone())
+            self._longer = 1.0
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
         steps.tell()
-        apart = [edge for edge in steps.edges if edge.keeps_nothing]
-        if self.residency.candidates:
-            self._cheapest([edge for edge in steps.edges if len(steps.groups[edge.step.group].names) == 1])
-            way = self._cheapest(steps.edges)
-            passing = self._cheapest(apart)
-        else:
-            way = passing = self._cheapest(apart)
+        way, passing = self._in_rounds()
         if not way.edges:
             raise self._nothing_found()
-        way, passing = self._with_more_time(way, passing, apart)
         found = Segments(steps, way, self.means)
         return NetworkAnswer(
             self.question,
@@ -110,21 +126,34 @@ class GroupSearch:
         cover = self.steps.cover
         return None if cover is None else lambda cost: cover.cheapest(cost, self._seconds_left)
 
-    def _with_more_time(
-        self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
-    ) -> tuple[CheapestWay, CheapestWay]:
-        """The cheapest ways once more, as long as time for the whole is left: groups that were not searched to the end
-        are searched again, four times as long each time."""
+    def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
+        """The cheapest way, and the cheapest one where nothing stays between groups. As long as time for the whole is
+        left, groups that were not searched to the end are searched again, so much longer each time."""
+        apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
+        stays = bool(self.residency.candidates)
+        way = self._by_size()
+        passing = self._cheapest(apart) if stays else way
         while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
-            again = sum(kind.reopen() for kind in self.steps.kinds)
-            if not again:
+            if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
-            self._longer *= 4
+            self._longer *= LONGER
             self.steps.tell()
-            keeps_nothing = way is passing
-            way = self._cheapest(apart if keeps_nothing else self.steps.edges)
-            passing = way if keeps_nothing else self._cheapest(apart)
-        return way, passing
+            way = self._by_size()
+            passing = way
+        return way, self._cheapest(apart) if stays and passing is way else passing
+
+    def _by_size(self) -> CheapestWay:
+        """The cheapest way by groups of few operations, then by larger ones as well: what is known of small groups is
+        what larger ones have to be better than, and bounds these. Where time is not limited, one step does."""
+        groups, edges = self.steps.groups, self.steps.edges
+        sizes = sorted({len(groups[edge.step.group].names) for edge in edges})
+        if self.steps.is_wild:  # then groups are chosen as a whole
+            sizes = sizes[-1:]
+        elif self._seconds_left == math.inf:
+            sizes = [*sizes[:1], sizes[-1]]
+        for most in sizes:
+            way = self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
+        return way
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
@@ -142,16 +171,47 @@ class GroupSearch:
 
     # ---- groups --------------------------------------------------------------------------------------------
 
-    def _find_out(self, edge: Edge, below: float) -> None:
-        """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
-        to do the same cost. Where it cannot be, it is left aside for good."""
-        assert isinstance(edge, GroupEdge)
-        other = self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
-        if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
+    def _find_out(self, asked: Sequence[Asked]) -> None:
+        """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
+        do the same cost: begin as many searches as there can be at once, and wait for one of them."""
+        for edge, below in self._most_first(asked):
+            if len(self.running) >= self.solvers.at_once():
+                break
+            if self._is_found_out(edge):  # another way may be cheapest now
+                return
+            self._begin(edge, min(below, self._another_way(edge)))
+        self._take_finished()
+
+    def _most_first(self, asked: Sequence[Asked]) -> list[tuple[GroupEdge, float]]:
+        """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
+        than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
+
+        Where groups are chosen as a whole, first the one that is bounded by most: what it turns out to cost changes the
+        choice soonest.
+        """
+        edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
+        times = Counter(id(edge.kind) for edge, _ in edges)
+
+        def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
+            edge, _ = one
+            if self.steps.is_wild:
+                return 0.0, edge.bound
+            more = min(edge.value, self.steps.another_way(edge)) - edge.bound
+            return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound
+
+        return sorted(edges, key=lift, reverse=True)
+
+    def _another_way(self, edge: GroupEdge) -> float:
+        """What other ways to do the same as a group cost."""
+        return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
+
+    def _is_found_out(self, edge: GroupEdge) -> bool:
+        """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the
+        same, it is left aside for good."""
+        if edge.bound >= self._another_way(edge) * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
-            return
-        if not self._is_bounded_closer(edge):
-            self._search(edge, min(below, other))
+            return True
+        return self._is_bounded_closer(edge)
 
     def _is_bounded_closer(self, edge: GroupEdge) -> bool:
         """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
@@ -162,23 +222,49 @@ class GroupSearch:
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
-    def _search(self, edge: GroupEdge, below: float) -> None:
-        """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
+    def _search_all(self, edges: Iterable[GroupEdge]) -> None:
+        """Find out what groups cost, whatever that is."""
+        waiting = deque(edges)
+        while waiting or self.running:
+            while waiting and len(self.running) < self.solvers.at_once():
+                self._begin(waiting.popleft(), math.inf)
+            self._take_finished()
+
+    def _begin(self, edge: GroupEdge, below: float) -> None:
+        """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
         kind, taken = edge.kind, edge.step.passing
         if self.interrupted:
             raise KeyboardInterrupt
         if kind is None or edge.is_known or kind.is_known(taken, self.residency):
             return
-        finding = Finding(taken, below, 0.0)
+        if any(one.kind is kind and one.taken == taken for one in self.running.values()):
+            return
+        with self._noting_interrupts():
+            self.running[self.solvers.begin(self._asked(kind, taken, below))] = Begun(kind, taken, below)
+
+    def _take_finished(self) -> None:
+        """What the searches found that end next."""
+        with self._noting_interrupts():
+            finished = wait(self.running, return_when=FIRST_COMPLETED).done
+        for future in finished:
+            self._take(self.running.pop(future), future.result())
+
+    @contextmanager
+    def _noting_interrupts(self) -> Iterator[None]:
         try:
-            finding = self._found(kind, taken, below, self.solve(self._asked(kind, taken, below)))
-        except InfeasibleError as error:
-            finding, kind.refused = replace(finding, bound=math.inf), error
-        except UndecidedError as error:
-            kind.refused = error
+            yield
         except KeyboardInterrupt:
             self.interrupted = True
             raise
+
+    def _take(self, begun: Begun, outcome: GroupOutcome) -> None:
+        """Note what a search has found."""
+        kind, taken = begun.kind, begun.taken
+        if isinstance(outcome, InfeasibleError | UndecidedError):
+            kind.refused = outcome
+            finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
+        else:
+            finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         kind.findings.append(finding)

@@ -34,6 +34,16 @@ class Edge:
     stays: int
 
 
+class Asked(NamedTuple):
+    """An edge that there is something to find out of.
+
+    below  what it has to cost less than to be of use
+    """
+
+    edge: Edge
+    below: float
+
+
 class ChosenWay(NamedTuple):
     """A way by what edges cost.
 
@@ -66,7 +76,7 @@ class CheapestWay:
 def cheapest_way(
     states: int,
     edges: Sequence[Edge],
-    find_out: Callable[[Edge, float], None],
+    find_out: Callable[[Sequence[Asked]], None],
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
 ) -> CheapestWay:
@@ -74,9 +84,9 @@ def cheapest_way(
 
     edges     by rising starts
     choose    chooses the cheapest way, where ways are no ways through states
-    find_out  sets bound and value of an edge to what is found out, and `is_known` if that is all; the second argument
-              is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
-              until then is handed over
+    find_out  asked for all edges of a way that are not known: sets bound and value of at least one to what is found
+              out, and `is_known` if that is all. Where it raises KeyboardInterrupt, what is known until then is handed
+              over
     goes_on   whether there is time for another edge
 
     An edge that is left half known keeps the bound below the value, and both are told.
@@ -94,9 +104,7 @@ def cheapest_way(
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
-            # Of several the one that is bounded by most: what it turns out to cost changes the way soonest.
-            edge = max(unknown, key=bound_of)
-            find_out(edge, value - (least - edge.bound))
+            find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
     except KeyboardInterrupt:
         pass
     value, _, way = find(value_of)

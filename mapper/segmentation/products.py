@@ -14,8 +14,9 @@ from ..cascades.oracle import objective_of
 from ..cascades.regions import Line, least_value
 from ..cascades.weights import weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE
-from .group_search import GroupSearch, Progress, Solve
+from .group_search import GroupSearch, Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion
+from .searching import GroupSolvers
 
 
 @dataclass
@@ -27,7 +28,7 @@ class ProductSearch:
     """
 
     question: NetworkQuestion
-    solve: Solve
+    solvers: GroupSolvers
     progress: Progress | None
     corners: list[NetworkAnswer] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
@@ -62,7 +63,7 @@ class ProductSearch:
     def _least(self, objective: Objective) -> NetworkAnswer:
         weights = weights_of(objective)
         assert weights is not None
-        corner = GroupSearch(replace(self.question, objective=objective), self.solve, self.progress).run()
+        corner = GroupSearch(replace(self.question, objective=objective), self.solvers, self.progress).run()
         self.corners.append(corner)
         self.lines.append((weights, corner.certificate.lower_bound))
         return corner

@@ -6,17 +6,20 @@ from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..cascades.weights import weights_of
 from ..fusing import answer_below
-from .group_search import GroupSearch, Progress, Solve
+from .group_search import GroupSearch, Progress
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
+from .searching import GroupSolvers, OneAfterTheOther
 
 _PRODUCTS = ("edp", "ed2p")
 
 
-def segment(question: NetworkQuestion, solve: Solve = answer_below, progress: Progress | None = None) -> NetworkAnswer:
+def segment(
+    question: NetworkQuestion, solvers: GroupSolvers | None = None, progress: Progress | None = None
+) -> NetworkAnswer:
     """The best segmentation of a network, and the best tree of each of its groups.
 
-    solve     answers a question about one group: from a store, if need be
+    solvers   search groups, or know where to look up what was found; None: this process
     progress  called with how many groups have been searched, and how many more there may be at most
 
     Ctrl-C ends it with the best segmentation of what is known by then.
@@ -26,7 +29,7 @@ def segment(question: NetworkQuestion, solve: Solve = answer_below, progress: Pr
     """
     check_objective(question.objective)
     search = GroupSearch if weights_of(question.objective) is not None else ProductSearch
-    return search(question, solve, progress).run()
+    return search(question, solvers or OneAfterTheOther(answer_below), progress).run()
 
 
 def check_objective(objective: Objective) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 
 from ...cost_models.cascades import evaluate_tree
+from ...ir import Cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
@@ -65,6 +67,8 @@ class NetworkSteps:
         kinds: dict[object, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
+        self._starts = [edge.start for edge in self.edges]
+        self._kinds = kinds
         self._of_kind: dict[int, list[GroupEdge]] = {}
         for edge in self.edges:
             self._of_kind.setdefault(id(edge.kind), []).append(edge)
@@ -103,7 +107,8 @@ class NetworkSteps:
         if self.is_wild:
             places = set(self.groups[edge.step.group].places)
             return sum(one.value for one in self.alone() if self.groups[one.step.group].start in places)
-        between = [one for one in self.edges if edge.start <= one.start < edge.end and one is not edge]
+        first, last = (bisect_left(self._starts, state) for state in (edge.start, edge.end))
+        between = [one for one in self.edges[first:last] if one is not edge]
         return cheapest(self.states, between, value_of, edge.start, edge.end)[0]
 
     def _edge(self, step: GroupStep, kinds: dict[object, GroupKind]) -> GroupEdge:
@@ -111,10 +116,15 @@ class NetworkSteps:
         if group.cascade is None:
             return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None)
         stays = self.named(step)
-        numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
-        key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
-        kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
+        kind = kinds.setdefault(_key(form, group.cascade, stays), GroupKind(group.cascade, stays))
         return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(stays), step, kind)
+
+    def kind_of(self, cascade: Cascade, stays: NamedStays) -> GroupKind | None:
+        """Groups that differ from a cascade in names alone; None: no step does one.
+
+        stays  of its tensors
+        """
+        return self._kinds.get(_key(form_of(cascade), cascade, stays))
 
     def named(self, step: GroupStep) -> NamedStays:
         """The tensors of a step that stay, as the group's cascade calls them."""
@@ -161,3 +171,9 @@ class NetworkSteps:
 def _form(group: OperationGroup) -> object:
     """What equal groups have in common; None: no operation."""
     return None if group.cascade is None else form_of(group.cascade)
+
+
+def _key(form: object, cascade: Cascade, stays: NamedStays) -> object:
+    """What groups of one kind have in common."""
+    numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(cascade).tensors)} if stays else {}
+    return form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))

@@ -5,6 +5,7 @@ estimate.py   how long it takes, about
 plan.py       layers, architectures and dataflows as distinct searches
 run.py        the searches that the store cannot answer, one after another into the store
 calls.py      larger pieces of work, such as whole networks
+group_workers.py groups of one network, by workers on this machine
 display.py    what moves on a terminal and in a notebook meanwhile
 processes.py  workers on this machine
 worker.py     such a worker

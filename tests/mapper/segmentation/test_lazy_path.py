@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tilewright.mapper.segmentation.lazy_path import Edge, cheapest_but, cheapest_way
+from tilewright.mapper.segmentation.lazy_path import Asked, Edge, cheapest_but, cheapest_way
 
 
 def edge(start: int, end: int, bound: float, value: float = math.inf, *, is_known: bool = False) -> Edge:
@@ -44,7 +44,12 @@ def test_no_way_is_cheaper_and_the_bound_holds(seed: int) -> None:
     edges, truth = random_edges(rng, places)
     asked: list[Edge] = []
 
-    def find_out(edge: Edge, below: float) -> None:
+    def find_out(several: Sequence[Asked]) -> None:
+        """As searches of some of them at once."""
+        for edge, below in several[: rng.randint(1, len(several))]:
+            search(edge, below)
+
+    def search(edge: Edge, below: float) -> None:
         """As a search for what is less than `below`: it says no more of what is not."""
         asked.append(edge)
         bound, value = truth[id(edge)]
@@ -65,14 +70,14 @@ def test_no_way_is_cheaper_and_the_bound_holds(seed: int) -> None:
 
 def test_what_cannot_matter_is_not_asked_for() -> None:
     edges = [edge(0, 1, 5.0, 5.0, is_known=True), edge(0, 2, 11.0), edge(1, 2, 5.0, 5.0, is_known=True)]
-    found = cheapest_way(3, edges, lambda one, _: pytest.fail(f"asked for {one}"))
+    found = cheapest_way(3, edges, lambda asked: pytest.fail(f"asked for {asked}"))
     assert (found.value, found.bound) == (10.0, 10.0)
 
 
 def test_an_interrupt_leaves_what_is_known() -> None:
     edges = [edge(0, 1, 5.0, 5.0, is_known=True), edge(0, 2, 7.0), edge(1, 2, 5.0, 5.0, is_known=True)]
 
-    def find_out(_: Edge, __: float) -> None:
+    def find_out(_: Sequence[Asked]) -> None:
         raise KeyboardInterrupt
 
     found = cheapest_way(3, edges, find_out)
@@ -81,7 +86,7 @@ def test_an_interrupt_leaves_what_is_known() -> None:
 
 def test_of_equal_ways_the_one_of_more_steps_is_taken() -> None:
     pieces = [edge(i, i + 1, 0.1, 0.1, is_known=True) for i in range(3)]
-    found = cheapest_way(4, [edge(0, 3, 0.3, 0.3, is_known=True), *pieces], lambda _, __: None)
+    found = cheapest_way(4, [edge(0, 3, 0.3, 0.3, is_known=True), *pieces], lambda _: None)
     assert len(found.edges) == 3
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cas
 from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
-from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation import GroupOutcome, NetworkQuestion, OneAfterTheOther, outcome_of, segment
 from tilewright.mapper.segmentation.covers import CheapestCover
 from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.mapper.segmentation.steps import NetworkSteps
@@ -186,7 +187,7 @@ def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory
         asked.append(form_of(one.cascade))
         return answer_below(one)
 
-    answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
+    answer = segment(question(network(tmp_path_factory.getbasetemp())), OneAfterTheOther(solve))
     assert len(asked) == len(set(asked)) == answer.searched
 
 
@@ -214,7 +215,7 @@ def test_a_limit_on_time_leaves_a_gap_that_is_told(
 
     # What is known without a search proves as much of so small operations.
     monkeypatch.setattr("tilewright.mapper.segmentation.group_search.bound_cascade", lambda *_: 0.0)
-    answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"), solve)
+    answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"), OneAfterTheOther(solve))
     assert not answer.certificate.proven
     assert 0 < answer.certificate.gap <= 0.1 + 1e-9
 
@@ -245,11 +246,45 @@ def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.T
             raise KeyboardInterrupt
         return answer_below(one)
 
-    answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
+    answer = segment(question(network(tmp_path_factory.getbasetemp())), OneAfterTheOther(solve))
     assert answer.certificate.interrupted
     assert not answer.certificate.proven
     assert all(len(one.names) == 1 for one in answer.segments)
     assert answer.question.limits == Limits()
+
+
+class SeveralAtOnce:
+    """Solvers that have begun three searches before the first of them is over."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+        self.most = self.running = 0
+
+    def at_once(self) -> int:
+        return 3
+
+    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        found = self.thread.submit(outcome_of, answer_below, question)
+        found.add_done_callback(self._is_over)
+        return found
+
+    def drop(self) -> None:
+        self.thread.shutdown(cancel_futures=True)
+
+    def _is_over(self, _: Future[GroupOutcome]) -> None:
+        self.running -= 1
+
+
+@pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
+@pytest.mark.parametrize("objective", [ENERGY, EDP])
+def test_several_searches_at_once_find_the_same(tmp_path: Path, text: str, size: str, objective: Objective) -> None:
+    asked, solvers = question(network(tmp_path, text), objective, size=size), SeveralAtOnce()
+    answer, one_by_one = segment(asked, solvers), segment(asked)
+    assert answer.certificate.proven
+    assert answer.certificate.value == pytest.approx(one_by_one.certificate.value)
+    assert solvers.most > 1
 
 
 @pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
@@ -290,7 +325,7 @@ def test_the_limit_of_the_whole_ends_searches_and_covers(tmp_path: Path, monkeyp
         return answer_below(replace(one, limits=Limits()))
 
     monkeypatch.setattr("tilewright.mapper.means.time.perf_counter", lambda: now[0])
-    answer = segment(replace(asked, total_s=limit), solve)
+    answer = segment(replace(asked, total_s=limit), OneAfterTheOther(solve))
     assert searches <= alone
     assert answer.certificate.lower_bound <= best.certificate.value <= answer.certificate.value
     steps = NetworkSteps(asked)

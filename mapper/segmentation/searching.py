@@ -1,0 +1,58 @@
+"""Who searches groups: this process, one after the other, or others, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol, TypeAlias
+
+from ...ir import InfeasibleError, UndecidedError
+from ..cascades import CascadeQuestion, NothingBelow
+from ..fusing import FusedAnswer
+
+Solve: TypeAlias = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
+"""Answers a question about one group. Raises InfeasibleError and UndecidedError where there is no answer."""
+
+GroupOutcome: TypeAlias = "FusedAnswer | NothingBelow | InfeasibleError | UndecidedError"
+
+
+def outcome_of(solve: Solve, question: CascadeQuestion) -> GroupOutcome:
+    """What comes of a question, as something that can be handed over."""
+    try:
+        return solve(question)
+    except (InfeasibleError, UndecidedError) as error:
+        return error
+
+
+class GroupSolvers(Protocol):
+    """Whoever searches groups."""
+
+    def at_once(self) -> int:
+        """How many searches there can be at once, at the moment."""
+        ...
+
+    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+        """Begin a search. Ctrl-C may end it early with the best that it has, or raise KeyboardInterrupt."""
+        ...
+
+    def drop(self) -> None:
+        """Give up whatever is running."""
+        ...
+
+
+class OneAfterTheOther:
+    """Searches in this process: each is over when it has begun."""
+
+    def __init__(self, solve: Solve) -> None:
+        self.solve = solve
+
+    def at_once(self) -> int:
+        return 1
+
+    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+        future: Future[GroupOutcome] = Future()
+        future.set_result(outcome_of(self.solve, question))
+        return future
+
+    def drop(self) -> None:
+        """Nothing is running."""

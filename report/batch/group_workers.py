@@ -1,0 +1,65 @@
+"""Groups of one network, searched by several processes at once."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future
+from functools import partial
+
+from ...ir import TilewrightError, UndecidedError
+from ...mapper.cascades import CascadeQuestion
+from ...mapper.segmentation import GroupOutcome, OneAfterTheOther, Solve, outcome_of
+from .processes import CallFailed, Processes, WorkerDied, usable_cores
+
+SOON = 1.0
+"""Seconds that searches are made in this process first: whoever is done by then need not wait for others to start."""
+
+
+class GroupWorkers:
+    """As `mapper.segmentation.GroupSolvers`: processes that are started once a network takes longer than a moment.
+
+    solve  answers a question about a group; it is pickled
+    count  processes at most; None: one for each core
+
+    A search whose process dies comes to nothing, as one that runs out of time.
+    """
+
+    def __init__(self, solve: Solve, count: int | None = None) -> None:
+        self._solve = solve
+        self._count = usable_cores() if count is None else count
+        self._here = OneAfterTheOther(solve)
+        self._started = time.perf_counter()
+        self._processes: Processes | None = None
+
+    def at_once(self) -> int:
+        return 1 if self._is_soon() else self._count
+
+    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+        if self._is_soon():
+            return self._here.begin(question)
+        self._processes = self._processes or Processes(self._count)
+        found: Future[GroupOutcome] = Future()
+        calling = self._processes.submit(partial(outcome_of, self._solve), question)
+        calling.add_done_callback(partial(_hand_over, found))
+        return found
+
+    def drop(self) -> None:
+        if self._processes is not None:
+            self._processes.stop()
+            self._processes = None
+
+    def _is_soon(self) -> bool:
+        return self._count == 1 or time.perf_counter() - self._started < SOON
+
+
+def _hand_over(found: Future[GroupOutcome], called: Future[GroupOutcome]) -> None:
+    """What a call came to, where it came to something."""
+    if called.cancelled():
+        found.cancel()
+        return
+    try:
+        found.set_result(called.result())
+    except WorkerDied as error:
+        found.set_result(UndecidedError(f"the process that searched it died: {error}"))
+    except CallFailed as error:
+        found.set_exception(TilewrightError(str(error)))
