@@ -91,12 +91,11 @@ class SearchContext:
             return False
         most = self.most_cells
         if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
+            most = min(self.bounds.affordable_cells, self.effort.first_cells)
+        if FINER_AT_LEAST * cells > most:  # and in a long search as large as there is room for
             most = self.bounds.affordable_cells
-            if most > max(FINER_AT_LEAST * cells, self.effort.first_cells):  # and a long search takes all there is
-                if self.looked_at < self.effort.looked_at_per_last_cell * cells:
-                    return False
-            else:
-                most = min(most, self.effort.first_cells)
+            if FINER_AT_LEAST * cells < most and self.looked_at < self.effort.looked_at_per_last_cell * cells:
+                return False
         finer = self.bounds.finer(most)
         if finer is None:
             self._finest = True
