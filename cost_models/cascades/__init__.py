@@ -1,6 +1,6 @@
 """What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
 
-from .asks import reads_all, words_exchanged
+from .asks import Ask, includes, reads_all, words_exchanged
 from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
@@ -11,6 +11,7 @@ from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
 from .ways import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 
 __all__ = [
+    "Ask",
     "FusedCost",
     "Held",
     "Occupancy",
@@ -25,6 +26,7 @@ __all__ = [
     "evaluate_tree",
     "fillers_of",
     "home_of",
+    "includes",
     "kinds_of_visits",
     "left_boundaries",
     "live_in",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 from ...arch import Architecture, Footprint
 from ...ir import FusedMapping, Loop, MappingError, Node, Operation, OperationPath, Place
@@ -36,7 +36,7 @@ def widest(readers: Sequence[OperationPath], node: Node, place: Place, footprint
         return first
     for reader in readers:
         mine = asks[reader.operation.name]
-        if all(_includes(mine, asks[other.operation.name], footprint) for other in readers):
+        if all(includes(mine, asks[other.operation.name], footprint) for other in readers):
             return reader
     names = ", ".join(asks)
     raise MappingError(
@@ -46,7 +46,7 @@ def widest(readers: Sequence[OperationPath], node: Node, place: Place, footprint
     )
 
 
-Ask = tuple[tuple[tuple[int, int, tuple[Place, ...]], ...], int]
+Ask = tuple[tuple[tuple[int, int, tuple[Hashable, ...]], ...], int]
 """Of one rank, each dimension's coefficient, size and loops above the node; and the zeros before it."""
 
 
@@ -69,8 +69,8 @@ def _asks(path: OperationPath, tensor: str, place: Place) -> tuple[Ask, ...]:
     return tuple(found)
 
 
-def _includes(one: tuple[Ask, ...], other: tuple[Ask, ...], footprint: Footprint) -> bool:
-    """Whether one reader asks for all that another one asks for, whatever the loops above are at."""
+def includes(one: tuple[Ask, ...], other: tuple[Ask, ...], footprint: Footprint) -> bool:
+    """Whether one reader asks for all that another one asks for, by rank, whatever the loops above are at."""
     for mine, yours in zip(one, other, strict=True):
         if mine == yours:
             continue

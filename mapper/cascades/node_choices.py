@@ -18,7 +18,7 @@ from .parts import Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
-from .upper_nodes import Around, Chain, LoopOver, UpperNodes
+from .upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes
 from .weights import Yardstick
 from .window_passing import WindowPassing
 
@@ -128,10 +128,7 @@ class NodeChoices:
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             place = part.names.index(payer.name)
-            own = tuple(LoopOver(loop.dim.of(payer.name), loop.trips, loop.tile) for loop in loops)
-            sizes = self._sizes(payer, part.sizes[place], tensor, loops)
-            around = Around(home, part.again[place], tuple((one.dim, one.whole) for one in part.over_of(place)))
-            cost = self.upper.cost(payer.name, tensor, sizes, own, chain, around)
+            cost = self._cost_of(part, loops, tensor, home, chain)
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
             cycles[place] = self.memories.port_cycles(cost.busy)
             is_exchanged = payer.output.name == tensor and tensor in self.bounds.cascade.intermediates
@@ -161,6 +158,16 @@ class NodeChoices:
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+
+    def _cost_of(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> UpperCost:
+        """What nodes of a tensor cost, by the operation that asks them for most."""
+        users, above = self.placing.users(part, tensor), [loop.dim for loop in loops[: chain[-1][1]]]
+        user = self.placing.widest(part, above, users, tensor) or users[0]
+        place = part.names.index(user.name)
+        own = tuple(LoopOver(loop.dim.of(user.name), loop.trips, loop.tile) for loop in loops)
+        sizes = self._sizes(user, part.sizes[place], tensor, loops)
+        around = Around(home, part.again[place], tuple((one.dim, one.whole) for one in part.over_of(place)))
+        return self.upper.cost(user.name, tensor, sizes, own, chain, around)
 
     @property
     def _overlaps(self) -> bool:

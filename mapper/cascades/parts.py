@@ -32,6 +32,8 @@ class VisitedPart:
     over     per operation, dimensions along which the last visit is shorter than the others
     finished  whether the output of a single operation comes to its home as finished words alone
     alone    operations that may not stand in one branch with others, since windows lie between them
+    apart    (tensor, operation, operation) of two that loops further out let see different parts of a tensor, so that
+             they have no node in common
     """
 
     names: tuple[str, ...]
@@ -46,6 +48,7 @@ class VisitedPart:
     cut: tuple[frozenset[str], ...] = ()
     over: tuple[Overs, ...] = ()
     finished: bool = False
+    apart: frozenset[tuple[str, str, str]] = frozenset()
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
@@ -138,7 +141,7 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
     if end - start == len(part.names):
         return part
-    used = slice(start, end)
+    used, names = slice(start, end), set(part.names[start:end])
     return VisitedPart(
         part.names[used],
         part.sizes[used],
@@ -148,9 +151,10 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         part.busy[used],
         part.steps,
         part.uneven[used],
-        part.alone & set(part.names[used]) if part.alone else part.alone,
+        part.alone & names if part.alone else part.alone,
         part.cut[used],
         part.over[used],
+        apart=frozenset(pair for pair in part.apart if names >= set(pair[1:])),
     )
 
 

@@ -1,19 +1,22 @@
 """Where nodes of tensors that come from outside a part may stand among the loops above its split.
 
 A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
-less. A node all of whose loops below move its tensor saves nothing over one below them, and holds more. So only those
-depths are tried with a moving loop directly above and a standing one directly below; directly above the split, where
-several branches share the node, where the even space would bind it to others inside its branch, or where words that two
-steps have in common remain.
+less. A node directly above a loop that moves its tensor saves nothing over one below it, and holds more: if steps have
+no words in common (else a tile that is left stays for whichever step comes back to it, and a loop in between takes away
+what the one outside it could have kept), if transfers are not rounded up to blocks, and if all operations that use the
+node may have it further in. So only those depths are tried with a moving loop directly above and a standing one
+directly below; directly above the split, where several branches share the node, or where the even space would bind it
+to others inside its branch; and, of what is excepted above, all below a moving loop.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...arch import Memory
+from ...cost_models.cascades import Ask, includes
 from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role
 from ..space import Space
@@ -109,50 +112,85 @@ class Placing:
     def _depths(
         self, part: VisitedPart, loops: Dims, users: Sequence[Operation], tensor: str, outermost: int
     ) -> Iterator[int]:
-        first = users[0]
+        first, innermost = users[0], len(loops)
         moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
-        innermost, slides = len(loops), bool(loops) and self._slides(first, tensor, loops[-1])
+        slides = [self._slides(user, tensor, loop) for loop in loops for user in users]
+        overlap = [any(slides[: (i + 1) * len(users)]) for i in range(innermost)]
         if len(users) > 1 and any(user.name in loop.uneven for user in users for loop in loops):
             return  # what uneven visits share with another operation is not counted yet
+        possible = [self._may_stand(part, loops[:depth], users, tensor, moves) for depth in range(innermost + 1)]
         for depth in range(outermost, innermost + 1):
-            if any(moves[i] and first.name in loops[i].uneven for i in range(depth)):
-                return  # nor is a node that moves with them
-            if depth > outermost and not moves[depth - 1]:
+            if not possible[depth] or (depth > outermost and not moves[depth - 1]):
                 continue
-            if depth < innermost and moves[depth]:
+            if depth < innermost and moves[depth] and possible[depth + 1] and not (overlap[depth] or self._in_blocks):
                 continue
-            if depth == innermost and len(users) == 1 and self.space == "uneven" and not slides:
+            if depth == innermost and len(users) == 1 and self.space == "uneven" and not any(overlap[-1:]):
                 continue
-            if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
-                yield depth
+            yield depth
+
+    def _may_stand(
+        self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str, moves: Sequence[bool]
+    ) -> bool:
+        """Whether a node of a tensor may stand below some loops."""
+        if any(moving and users[0].name in loop.uneven for moving, loop in zip(moves, above, strict=False)):
+            return False  # a node that moves with uneven visits is not counted yet
+        return self.widest(part, above, users, tensor) is not None
+
+    @property
+    def _in_blocks(self) -> bool:
+        return any(memory.block_bits for memory in self.memories.upper)
 
     def _slides(self, operation: Operation, tensor: str, loop: SharedDim) -> bool:
-        """Whether a node between the innermost loop and a branch may fill less than its tile: what the step before has
-        in common with it remains there. Inside the branch it does not: nothing goes on from visit to visit."""
-        one, own = operation.problem.tensor(tensor), loop.of(operation.name)
-        keeps = any(memory.halo != "none" for memory in self.memories.upper)
-        return keeps and tiles_overlap(one, own, self.memories.arch.footprint)
+        """Whether steps of a loop may have words of a tensor in common, or tiles count gaps."""
+        return tiles_overlap(operation.problem.tensor(tensor), loop.of(operation.name), self.memories.arch.footprint)
 
-    def _alike(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
-        """Whether all operations ask a node for the same tile."""
-        sizes = dict(zip(part.names, part.sizes, strict=True))
-        names = enumerate(part.names)
-        over = {(name, one.dim): one.loop.dims for place, name in names for one in part.over_of(place)}
-        asks = set()
-        for user in users:
-            own = dict(sizes[user.name])
-            ask = []
-            for i, rank in enumerate(user.problem.tensor(tensor).ranks):
-                terms = [
-                    (
-                        coefficient,
-                        own[dim],
-                        tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim),
-                        over.get((user.name, dim), ()),
-                    )
-                    for dim, coefficient in rank
-                    if own[dim] > 1
-                ]
-                ask.append((tuple(sorted(terms)), user.pad(tensor, i)))
-            asks.add(tuple(ask))
-        return len(asks) == 1
+    def widest(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> Operation | None:
+        """Of the operations that use a node below some loops, the one that asks it for all that the others ask for, by
+        which it is counted: that which writes the tensor, if it is among them, or else the first of its kind."""
+        if len(users) == 1:
+            return users[0]
+        if part.apart & {(tensor, one.name, other.name) for one, other in itertools.combinations(users, 2)}:
+            return None
+        asks = [self._asks(part, above, user, tensor) for user in users]
+        if len(set(asks)) == 1:
+            return users[0]
+        footprint, is_written = self.memories.arch.footprint, users[0].output.name == tensor
+        for user, ask in zip(users[: 1 if is_written else None], asks, strict=False):
+            if all(includes(ask, other, footprint) for other in asks):
+                # What is written, and no operation reads, is not held.
+                whole = not is_written or any(includes(other, ask, footprint) for other in asks[1:])
+                return user if whole else None
+        return None
+
+    def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
+        """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
+        the order of `users`."""
+        found = set()
+        tensors = {t.name for name in part.names for t in self.cascade.operation(name).problem.tensors}
+        for tensor in tensors if loops else ():
+            for one, other in itertools.combinations(self.users(part, tensor), 2):
+                if self._cut_by(loops, one, tensor) != self._cut_by(loops, other, tensor):
+                    found.add((tensor, one.name, other.name))
+        return frozenset(found)
+
+    @staticmethod
+    def _cut_by(loops: Dims, user: Operation, tensor: str) -> list[list[int]]:
+        """By rank of a tensor, the loops that step along it."""
+        ranks = [{dim for dim, _ in rank} for rank in user.problem.tensor(tensor).ranks]
+        return [[k for k, loop in enumerate(loops) if loop.of(user.name) in dims] for dims in ranks]
+
+    def _asks(self, part: VisitedPart, above: Dims, user: Operation, tensor: str) -> tuple[Ask, ...]:
+        """What an operation asks a node for: by rank, as `includes` compares it. Loops outside the part, and visits of
+        which the last is shorter, are among the loops above."""
+        place = part.names.index(user.name)
+        own, whole = dict(part.sizes[place]), user.problem.sizes
+        over: dict[str, tuple[Hashable, ...]] = {one.dim: one.loop.dims for one in part.over_of(place)}
+        found = []
+        for i, rank in enumerate(user.problem.tensor(tensor).ranks):
+            terms = []
+            for dim, coefficient in rank:
+                loops: list[Hashable] = [k for k, loop in enumerate(above) if loop.of(user.name) == dim]
+                loops += [*over.get(dim, ()), *(["further out"] if own[dim] < whole[dim] else [])]
+                terms += [(coefficient, own[dim], tuple(loops))] if whole[dim] > 1 else []
+            found.append((tuple(sorted(terms, key=str)), user.pad(tensor, i)[0]))
+        return tuple(found)

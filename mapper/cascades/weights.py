@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
@@ -33,13 +34,15 @@ class Weights:
     latency: float
 
     def of(self, energy_pj: float, latency_cycles: float) -> float:
-        """The sum."""
-        return self.energy * energy_pj + self.latency * latency_cycles
+        """The sum; infinite where one of the two is, whatever it counts."""
+        found = self.energy * energy_pj + self.latency * latency_cycles
+        return math.inf if math.isnan(found) else found
 
     def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
-        """The sums of many."""
-        found: Floats = self.energy * energy_pj + self.latency * latency_cycles
-        return found
+        """The sums of many; infinite where one of the two is, whatever it counts."""
+        with np.errstate(invalid="ignore"):
+            found: Floats = self.energy * energy_pj + self.latency * latency_cycles
+        return np.where(np.isnan(found), np.inf, found)
 
     @property
     def energy_only(self) -> bool:
