@@ -49,7 +49,7 @@ def context_of(
     lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=effort.group_cells)
     footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
     bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns))
-    costs = BoundaryCosts(hierarchy, cost_columns)
+    costs = BoundaryCosts(hierarchy, cost_columns, ragged=tiling == "ragged")
     return SearchContext(
         hierarchy,
         footprints,

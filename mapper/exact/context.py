@@ -16,7 +16,7 @@ from ..means import Means
 from ..tilings import Tiling
 from .arrays.blocks import Blocks
 from .batch import Batch, Order
-from .bounds.bounds import Bounds
+from .bounds.bounds import FINER_AT_LEAST, Bounds
 from .bounds.groups import GroupBounds
 from .counting.cost_columns import BoundaryCosts
 from .counting.fill_point import FillPoint
@@ -92,6 +92,10 @@ class SearchContext:
         most = self.most_cells
         if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
             most = min(self.bounds.affordable_cells, self.effort.first_cells)
+        if FINER_AT_LEAST * cells > most:  # and in a long search as large as there is room for
+            most = self.bounds.affordable_cells
+            if FINER_AT_LEAST * cells < most and self.looked_at < self.effort.looked_at_per_last_cell * cells:
+                return False
         finer = self.bounds.finer(most)
         if finer is None:
             self._finest = True
@@ -224,7 +228,7 @@ class SearchContext:
         if windows and below:
             return True
         later = range(passed, len(self.hierarchy.fanouts))
-        if self._parts_may_idle(boundary, later):
+        if self._parts_may_idle(boundary, later) or self._loads_may_differ(boundary, later):
             return True
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, boundary) for fanout in later)
@@ -236,6 +240,15 @@ class SearchContext:
             return False
         memory = boundary.outer if boundary.inner == MAC else boundary.inner
         return len(self.hierarchy.fanouts) > 1 and any(self.hierarchy.inside[fanout] > memory for fanout in later)
+
+    def _loads_may_differ(self, boundary: MemoryBoundary, later: range) -> bool:
+        """Whether how much the busiest instance of a holder has to do is known once fanouts to come are passed."""
+        holders = [memory for memory in boundary[1:] if self.costs.loads_differ(memory)]
+        return any(
+            self.hierarchy.inside[fanout] > memory and self.hierarchy.fanouts[fanout].instances > 1
+            for memory in holders
+            for fanout in later
+        )
 
     def book(
         self, path: Path, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None, exactly: bool = False

@@ -91,6 +91,8 @@ class Effort:
     """Cells of the lattice that a search starts with, at most; where it takes long, it goes on with finer ones."""
     looked_at_per_cell: int = 30
     """Rows for each cell of a lattice that a search has looked at before finer tables are made."""
+    looked_at_per_last_cell: int = 100
+    """The same, before tables are made that take all the room there is."""
 
     # ---- Tables for groups of alike arrays --------------------------------------------------------------------------
     rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})

@@ -163,6 +163,17 @@ class Hierarchy:
         level = self.fanouts[fanout]
         return self.between(fanout, boundary) and (level.spatial_reduction if output else level.multicast)
 
+    def keeps_overlaps(self, boundary: MemoryBoundary, ragged: bool) -> bool:
+        """Whether the inner memory has an exact halo, and keeps words of an operand by it that loops do not tell.
+
+        Perfect tiles along ranks of one dimension are either the same or apart; and where loops that move none of them
+        charge nothing, each charge brings one that is not the one before: all its words come in.
+        """
+        tensor = self.problem.tensors[boundary.tensor]
+        if tensor.is_output or self.memories[boundary.inner].halo != "exact":
+            return False
+        return ragged or self.arch.reuse == "at_node" or any(len(rank) > 1 for rank in tensor.ranks)
+
     def placements(self) -> Iterator[Placement]:
         """Every choice of memories for every tensor that the architecture allows."""
         per_tensor = []

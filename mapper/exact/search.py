@@ -35,7 +35,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ...arch import Architecture
@@ -94,7 +94,7 @@ class ExactSearch:
     surroundings  of a mapping that is a branch of a tree
     ceiling  mappings from this value on are not wanted
     effort  how the search goes about its work
-    floor   no mapping has a lower value: known before the search, or none
+    floor   no mapping that has not been looked at has a lower value: known before, or none
     """
 
     original: Problem
@@ -149,11 +149,9 @@ class ExactSearch:
             if proof and self._is_settled:
                 return True
             self._start_from_smaller_space()
-            exploring = self._prepared()
-            if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
-                exploring.dive_first()
-            if proof:
-                self._explore(exploring)
+            self._explore_from_scratch(proof)
+            if proof and self._has_let_go:
+                self._explore_again()
         except OutOfMeans:
             self.out_of_time = True
         except KeyboardInterrupt:
@@ -183,6 +181,29 @@ class ExactSearch:
         if not missing_dims(self.constraints, self.original):
             exploring.start()
         return exploring
+
+    def _explore_from_scratch(self, proof: bool) -> None:
+        exploring = self._prepared()
+        if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
+            exploring.dive_first()
+        if proof:
+            self._explore(exploring)
+
+    @property
+    def _has_let_go(self) -> bool:
+        """Whether nothing is left to look at but what there was no memory for, and tables for alike arrays, which bound
+        it better, were not made from the start."""
+        if self.out_of_time or self.enough or self.visit.counted == "perfect" or not self.effort.rows_of_long_steps:
+            return False
+        return self.frontier.let_go < self.found.cutoff
+
+    def _explore_again(self) -> None:
+        """Search once more, with better bounds on arrays from the start: fewer rows are open at once then. What is
+        known by now stays known."""
+        self.floor = max(self.floor, self.open_bound)
+        self.effort = replace(self.effort, rows_of_long_steps=0)
+        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
+        self._explore_from_scratch(proof=True)
 
     def _explore(self, exploring: Exploring) -> None:
         """Take the lowest bound until none is below the best mapping."""
@@ -267,7 +288,9 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling))
+        costs = BoundaryCosts(
+            hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), ragged=tiling == "ragged"
+        )
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,

@@ -65,8 +65,8 @@ class BoundaryBounds:
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
         """(lattice) words of a boundary that is charged at each tile."""
-        tensor = self.tensors[boundary.tensor]
-        exact = not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+        perfect = self.lattice.tiling == "perfect" or self.lattice.for_perfect
+        exact = self.hierarchy.keeps_overlaps(boundary, not (perfect and self.cost_columns.counts_words))
         return np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
 
     def at_last(self, boundary: MemoryBoundary, passed: int) -> Floats:
@@ -118,8 +118,8 @@ class BoundaryBounds:
         costs = np.moveaxis(found, 1, 0)
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[boundary.outer], self._memory(boundary.inner)
-        outer_instances = np.asarray(self._most_instances(boundary.outer))
-        inner_instances = np.asarray(self._most_instances(boundary.inner)) if inner else nothing
+        outer_instances = np.asarray(self._equal_loads(boundary.tensor, boundary.outer))
+        inner_instances = np.asarray(self._equal_loads(boundary.tensor, boundary.inner)) if inner else nothing
         copies, apart, shared = self._copies(boundary, passed)
         shared = np.minimum(shared, shared_by)
         # However many instances share a serving, every word of the tensor is served once.
@@ -202,6 +202,10 @@ class BoundaryBounds:
         fanouts = [f for f in range(passed) if self.hierarchy.inside[f] > boundary.outer]
         parts = math.prod(self.arrays.parts[f] for f in fanouts)
         return parts, math.prod(self.arrays.copies[f][boundary.tensor] for f in fanouts)
+
+    def _equal_loads(self, _tensor: int, memory: int) -> Limit:
+        """How many instances of a memory would have as much of a tensor to do as the busiest has, at most."""
+        return self._most_instances(memory)
 
     def _most_instances(self, memory: int) -> Limit:
         outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)

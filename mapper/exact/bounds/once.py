@@ -17,7 +17,7 @@ from ....ir import Rank
 from ...tilings import Tiling
 from ..hierarchy import MemoryBoundary, Placement, State
 from ..instances import tiles_needed
-from ..rows import Floats, Ints, Rows
+from ..rows import Floats, Ints, Rows, ceil_div_array
 from .array_groups import Limit, partly_decided
 from .boundary_costs import BoundaryBounds
 from .bounds import Bounds
@@ -65,6 +65,20 @@ class OnceEach(BoundaryBounds):
         outside = [f for f in range(len(self._rows.arrays)) if self.hierarchy.inside[f] > boundary.inner]
         apart = [f for f in outside if not self.hierarchy.joins(f, boundary)]
         return self._wanted(boundary.tensor, outside), self._wanted(boundary.tensor, apart)
+
+    def _equal_loads(self, tensor: int, memory: int) -> Limit:
+        """Along a dimension with as many words as elements, some instance has a whole number of elements, and no less
+        than the average; those that want the same words have them all."""
+        instances = self._most_instances(memory)
+        if self._tiling == "perfect" or not self.cost_columns.counts_words:
+            return instances
+        outside = [array for f, array in enumerate(self._rows.arrays) if self.hierarchy.inside[f] > memory]
+        for rank in self.tensors[tensor].ranks:
+            if len(rank) == 1 and outside:
+                d = self.dims.index(rank[0][0])
+                spread, size = np.prod([array[:, d] for array in outside], axis=0), self.lattice.sizes[d]
+                instances = instances * (size / (spread * ceil_div_array(size, spread)))[:, None]
+        return instances
 
     def _wanted(self, t: int, fanouts: Sequence[int]) -> Floats:
         """(rows,) instances of some fanouts that want a word of a tensor, over the whole run, averaged over its words;

@@ -2,6 +2,7 @@
 
 fill_point.py    where a boundary is charged
 traffic.py       words that cross between memories
+first_instance.py  what the first instance of a memory has of these: how busy its ports are
 row_loops.py     the loops of these mappings, dimension by dimension
 rank_traffic.py  words along single ranks of a tensor
 windows.py       words along a rank of several dimensions, for one setting of the loops

@@ -28,6 +28,7 @@ from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows
 from ..surroundings import ALONE, Surroundings
 from .fill_point import FillPoint
+from .first_instance import first_share
 from .lines import LineBounds
 from .traffic import TrafficModel
 from .zeros import EVERYTHING, ZeroBounds
@@ -87,6 +88,11 @@ class CostColumns:
     @property
     def count(self) -> int:
         return self.costing + len(self._unsettled)
+
+    @property
+    def counts_words(self) -> bool:
+        """Whether words are all that counts: no memory has lines, and no operand zeros."""
+        return self.lines is None and self.zeros is None
 
     @property
     def costing(self) -> int:
@@ -150,6 +156,21 @@ class CostColumns:
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy * costing)
         self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+
+    def book_busiest(
+        self, costs: Floats, memory: Memory, every: tuple[Floats, Floats], instances: Floats, own: tuple[Floats, Floats]
+    ) -> None:
+        """Add cycles that the busiest instance takes longer than what has been booked.
+
+        every  bits read and written by all instances, as they have been booked
+        own    by the busiest one, at least
+        """
+        for column, port in enumerate(self.ports, 1):
+            if port.memory is memory and port.waits_for is None:
+                more = np.maximum(port.cycles(*own) - port.cycles(*every, instances), 0.0)
+                costs[column] += more
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] += self.exchange_rate * more
 
     def book_banks(
         self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
@@ -226,11 +247,13 @@ class BoundaryCosts:
     """Cost columns of single boundaries.
 
     counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
+    ragged         whether some instances may have less to do than others
     """
 
     hierarchy: Hierarchy
     cost_columns: CostColumns
     counts_blocks: bool = True
+    ragged: bool = False
 
     @property
     def lines(self) -> LineBounds | None:
@@ -300,8 +323,7 @@ class BoundaryCosts:
                 self.cost_columns.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
 
     def _halo_is_exact(self, boundary: MemoryBoundary) -> bool:
-        tensor = self.hierarchy.problem.tensors[boundary.tensor]
-        return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+        return self.hierarchy.keeps_overlaps(boundary, self.ragged or not self.cost_columns.counts_words)
 
     def book(
         self,
@@ -337,10 +359,52 @@ class BoundaryCosts:
                     reading, writing = read * waiting, written * waiting
                     self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
                 read, written = read * more, written * more
-            self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
+            read, written = read * timed, written * timed
+            self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
+            own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
+            if own is not None:
+                self.cost_columns.book_busiest(costs, level, (read, written), instances, own)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         return costs
+
+    @property
+    def knows_busiest(self) -> bool:
+        """Whether it is counted how much the busiest instance of a memory has to do: not with lines or zeros."""
+        return self.ragged and self.cost_columns.counts_words
+
+    def loads_differ(self, memory: int) -> bool:
+        """Whether instances of a memory may have more or less to do than others, and it is counted how much."""
+        return self.knows_busiest and memory != MAC and self._has_port(memory)
+
+    def _has_port(self, memory: int) -> bool:
+        return any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
+
+    def _of_first(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        memory: int,
+        words: Floats,
+    ) -> tuple[Floats, Floats] | None:
+        """(rows,) bits read and written by the first instance of a holder of a boundary, of the words that pass there,
+        at least; None: the average over all is what is known."""
+        if not self.loads_differ(memory) or (fill_point is not None and self._halo_is_exact(boundary)):
+            return None
+        share = first_share(model, rows, boundary, memory, fill_point)
+        if share is None:
+            return None
+        arch, tensor, none = self.cost_columns.arch, self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
+        words, outer = words * share.words, memory == boundary.outer
+        if not tensor.is_output:
+            bits = words * arch.width_bits(tensor)
+            return (bits, none) if outer else (none, bits)
+        distinct = float(model.distinct_words(tensor)) * self.cost_columns.once_of
+        finished = self._finished(model, rows, boundary, memory) * share.distinct
+        bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
+        return bits_at(arch, tensor, words, np.minimum(distinct * share.distinct, words), finished)
 
     def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
         """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the

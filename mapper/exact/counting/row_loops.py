@@ -96,3 +96,26 @@ class RowLoops:
     def active(self, dim: int, loops: Sequence[RowLoop], sharing: frozenset[int]) -> Ints:
         """(rows,) settings of loops along a dimension that have work, those of instances that share words as one."""
         return count_active(int(self.sizes[dim]), [(x.trips, x.tile) for x in loops if x.fanout not in sharing])
+
+    def at_first(self, rows: Rows, dim: int, loops: Sequence[RowLoop], fanouts: Sequence[int]) -> Ints:
+        """(rows,) settings of loops along a dimension at which the first instance of some fanouts has work; at least,
+        where some of these are still to come.
+
+        Lemma. Fanouts to come deal out the b blocks of the outermost loop, the last of which may be shorter, to n
+        instances. In every round in which another instance has a block, the first one has one. So it has ceil(b / n)
+        at least. If one of them is the last block, no other instance has one in that round, so b <= n r - (n - 1) for
+        the r blocks that the first one has; unless b = n k + 1, that makes r > ceil(b / n), so that as many are whole.
+        """
+        joined, passed = frozenset(fanouts), len(self.path.bands)
+        found = self.active(dim, loops, joined)
+        later = [rows.arrays[fanout][:, dim] for fanout in fanouts if fanout >= passed]
+        if not later:
+            return found
+        n, blocks = np.prod(later, axis=0, dtype=np.int64), loops[0].trips
+        if n.max(initial=1) == 1:
+            return found
+        inside = [loop.trips for loop in loops[1:] if loop.fanout not in joined]
+        whole = np.prod([np.ones_like(n), *inside], axis=0, dtype=np.int64)
+        last = np.where((blocks - 1) % n == 0, found - (blocks - 1) * whole, whole)
+        least: Ints = (ceil_div_array(blocks, n) - 1) * whole + last
+        return least

@@ -58,7 +58,7 @@ class TrafficModel:
         if exactly:
             (filled,) = self._charged(rows, boundary, fill_point, [NONE])
             return filled.astype(np.float64), self.served(rows, boundary, fill_point, exactly=True)
-        sharing = self._sharing(boundary, None)
+        sharing = self.sharing(boundary)
         filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
         shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
         served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
@@ -78,7 +78,7 @@ class TrafficModel:
         exactly  count what windows share over the fanouts that have been passed above the charge, one setting of the
                  loops after the other
         """
-        sharing = self._sharing(boundary, inside)
+        sharing = self.sharing(boundary, inside)
         (words,) = self._charged(rows, boundary, fill_point, [sharing], sharing if exactly else NONE)
         if exactly:
             shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
@@ -89,17 +89,17 @@ class TrafficModel:
     def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
         the fanouts inside one share words, those that pass there."""
-        tensor, sharing = self.problem.tensors[boundary.tensor], self._sharing(boundary, inside)
+        tensor, sharing = self.problem.tensors[boundary.tensor], self.sharing(boundary, inside)
         words = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
-                words = words * self._settings(rows, d, sharing)
+                words = words * self.settings(rows, d, sharing)
         for rank in tensor.ranks:
             words = words * self.ranks.computed(rows, rank, sharing)
         shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
 
-    def _settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
+    def settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
         """(rows,) settings of all loops along a dimension, those of instances that share words as one."""
         kinds = rows.kinds(d)
         return self.loops.active(d, self.loops.every(kinds.rows, d), sharing)[kinds.which]
@@ -136,11 +136,15 @@ class TrafficModel:
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
-                kinds = fill_point.kinds(rows, (d,))
-                loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
-                loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
-                repeats = repeats * self.loops.active(d, loops, sharing)[kinds.which]
+                repeats = repeats * self.repeats_along(rows, d, inner, fill_point, sharing)
         return repeats
+
+    def repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
+        """(rows,) the same along one dimension."""
+        kinds = fill_point.kinds(rows, (d,))
+        loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
+        loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
+        return self.loops.active(d, loops, sharing)[kinds.which]
 
     def passing(
         self,
@@ -160,24 +164,44 @@ class TrafficModel:
         tensor, words = self.problem.tensors[boundary.tensor], self.served(rows, boundary, fill_point, inside, exactly)
         if not tensor.is_output:
             return words
-        sharing = self._sharing(boundary, inside)
-        apart = [f for f in self._outside(boundary.inner) if f not in sharing]
+        sharing = self.sharing(boundary, inside)
+        apart = [f for f in self.outside(boundary.inner) if f not in sharing]
         first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
         return words + sums_inwards(self.hierarchy.arch, words, first * part)
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
-        steps = np.ones(len(rows), dtype=np.float64)
-        later = rows.arrays[len(self.path.bands) :]
-        every = frozenset(range(len(self.hierarchy.fanouts)))
-        for d, size in enumerate(self.loops.sizes.tolist()):
-            steps_along = self._settings(rows, d, every).astype(np.float64)
-            if later:
-                spread = np.prod([a[:, d] for a in later], axis=0)
-                all_spread = np.prod([a[:, d] for a in rows.arrays], axis=0)
-                steps_along = np.maximum(steps_along / spread, ceil_div_array(size, all_spread))
-            steps = steps * steps_along
+        steps, every = np.ones(len(rows), dtype=np.float64), range(len(self.hierarchy.fanouts))
+        for d in range(len(self.loops.sizes)):
+            steps = steps * self.settings_at_first(rows, d, every)
         return steps
+
+    def settings_at_first(self, rows: Rows, d: int, fanouts: Sequence[int]) -> Ints:
+        """(rows,) settings of all loops along a dimension at which the first instance of some fanouts has work; at
+        least, where these are not passed yet (`row_loops.at_first`)."""
+        kinds = rows.kinds(d)
+        found = self.loops.at_first(kinds.rows, d, self.loops.every(kinds.rows, d), fanouts)
+        every = np.prod([kinds.rows.arrays[f][:, d] for f in fanouts], axis=0, dtype=np.int64)
+        return np.maximum(found, ceil_div_array(self.loops.sizes[d], every * np.ones_like(found)))[kinds.which]
+
+    def repeats_at_first(
+        self,
+        rows: Rows,
+        d: int,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        sharing: frozenset[int],
+        fanouts: Sequence[int],
+    ) -> Ints:
+        """(rows,) settings of the loops above a charge along a dimension that its tensor does not have, at which the
+        first instance of some fanouts has work; those of instances that share words as one. At least, as above."""
+        joined = sorted({*sharing, *fanouts})
+        if fill_point is None:
+            return self.settings_at_first(rows, d, joined)
+        inner, kinds = self.path.node_group_of(boundary.inner, boundary.tensor), fill_point.kinds(rows, (d,))
+        loops = self.loops.serving(kinds.rows, d, kinds.fill_point, frozenset(range(len(self.path.bands))))
+        loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
+        return self.loops.at_first(kinds.rows, d, loops, joined)[kinds.which]
 
     def first_words(self, rows: Rows, tensor: Tensor, memory: int) -> Floats:
         """(rows,) distinct output words that the instances of a memory ever hold, each instance its own."""
@@ -185,9 +209,9 @@ class TrafficModel:
 
     def reduction_instances(self, rows: Rows, memory: int) -> Floats:
         """(rows,) instances of a memory among which each holds a part of the same sums."""
-        return self._parts(rows, self._outside(memory))
+        return self._parts(rows, self.outside(memory))
 
-    def _outside(self, memory: int) -> list[int]:
+    def outside(self, memory: int) -> list[int]:
         """Fanouts outside a memory."""
         return [fanout for fanout, inside in enumerate(self.hierarchy.inside) if inside > memory]
 
@@ -209,7 +233,7 @@ class TrafficModel:
             parts = parts * self.loops.active(d, nested, NONE)[kinds.which]
         return parts
 
-    def _sharing(self, boundary: MemoryBoundary, inside: int | None) -> frozenset[int]:
+    def sharing(self, boundary: MemoryBoundary, inside: int | None = None) -> frozenset[int]:
         """Fanouts between the holders whose instances share words: all of them, or those inside one."""
         count = len(self.hierarchy.fanouts) if inside is None else inside
         return frozenset(f for f in range(count) if self.hierarchy.joins(f, boundary))
@@ -229,7 +253,7 @@ class TrafficModel:
         dimensions moves; with ragged tiles at most."""
         others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[boundary.tensor].dims]
         shared = np.ones(len(rows))
-        sharing = self._sharing(boundary, inside)
+        sharing = self.sharing(boundary, inside)
         for fanout in range(len(self.path.bands), len(self.hierarchy.fanouts)):
             if fanout in sharing:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
@@ -241,7 +265,7 @@ class TrafficModel:
         windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
         dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
         shared = np.ones(len(rows))
-        for fanout in self._sharing(boundary, None):
+        for fanout in self.sharing(boundary):
             shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
         return shared
 

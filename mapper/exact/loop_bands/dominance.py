@@ -68,10 +68,14 @@ def _is_settled(context: SearchContext, batch: Batch) -> bool:
 
 def _has_averages(context: SearchContext) -> bool:
     """Whether columns of ports are averages over instances some of which have less to do than others: ports inside
-    arrays, with ragged tiles. The busiest instance may then need more cycles where the average is lower, even with the
-    same tiles and arrays, by the order of loops alone."""
+    arrays, with ragged tiles, where the first instance need not be the busiest (`counting/first_instance.py`). The
+    busiest one may then need more cycles where the average is lower, even with the same tiles and arrays, by the order
+    of loops alone."""
     inside = context.hierarchy.memories[: max(context.hierarchy.inside, default=0)]
-    return context.tiling == "ragged" and any(port.memory in inside for port in context.costs.cost_columns.ports)
+    if context.tiling == "perfect" or not any(port.memory in inside for port in context.costs.cost_columns.ports):
+        return False
+    windows = any(len(rank) > 1 for tensor in context.hierarchy.problem.tensors for rank in tensor.ranks)
+    return windows or not context.costs.knows_busiest
 
 
 def _waiting_on(batch: Batch) -> list[Ints]:

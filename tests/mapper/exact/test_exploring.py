@@ -150,3 +150,12 @@ def test_what_the_frontier_lets_go_of_is_the_highest_and_its_bound_is_remembered
 def test_bounds_for_a_product_of_one_row() -> None:
     """Ragged arrays are bounded row by row, and the joint bound on a product raises some of them."""
     assert search_exact(gemm(512, 768, 768), load_arch("three_level"), "edp", "ragged")[2].proven
+
+
+def test_a_search_that_let_go_of_rows_looks_again_with_better_bounds() -> None:
+    """With memory for few open rows, the first attempt ends with a gap of 5 %."""
+    asked = gemm(30, 40, 50), load_arch("eyeriss_like"), "edp", "ragged"
+    proven, again = (search_exact(*asked, effort=effort)[2] for effort in (EFFORT, Effort(frontier_share=3e-4)))
+    assert proven.proven
+    assert again.proven
+    assert again.value == pytest.approx(proven.value)
