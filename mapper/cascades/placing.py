@@ -154,12 +154,14 @@ class Placing:
         asks = [self._asks(part, above, user, tensor) for user in users]
         if len(set(asks)) == 1:
             return users[0]
-        footprint, is_written = self.memories.arch.footprint, users[0].output.name == tensor
-        for user, ask in zip(users[: 1 if is_written else None], asks, strict=False):
+        footprint = self.memories.arch.footprint
+        if users[0].output.name == tensor:
+            # What is written, and no operation reads, is not held.
+            alike = not any(user.generations for user in users) and all(_cut_alike(asks[0], ask) for ask in asks[1:])
+            return users[0] if alike and any(includes(ask, asks[0], footprint) for ask in asks[1:]) else None
+        for user, ask in zip(users, asks, strict=True):
             if all(includes(ask, other, footprint) for other in asks):
-                # What is written, and no operation reads, is not held.
-                whole = not is_written or any(includes(other, ask, footprint) for other in asks[1:])
-                return user if whole else None
+                return user
         return None
 
     def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
@@ -194,3 +196,10 @@ class Placing:
                 terms += [(coefficient, own[dim], tuple(loops))] if whole[dim] > 1 else []
             found.append((tuple(sorted(terms, key=str)), user.pad(tensor, i)[0]))
         return tuple(found)
+
+
+def _cut_alike(writer: tuple[Ask, ...], reader: tuple[Ask, ...]) -> bool:
+    """Whether loops cut what an operation writes, and another one reads, along equal ranks alone; along others zeros
+    may be around it."""
+    different = [(mine, yours) for mine, yours in zip(writer, reader, strict=True) if mine != yours]
+    return not any(loops for asks in different for terms, _ in asks for _, _, loops in terms)
