@@ -144,7 +144,9 @@ class Placing:
         """Whether steps of a loop may have words of a tensor in common, or tiles count gaps."""
         return tiles_overlap(operation.problem.tensor(tensor), loop.of(operation.name), self.memories.arch.footprint)
 
-    def widest(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> Operation | None:
+    def widest(
+        self, part: VisitedPart, above: Sequence[SharedDim], users: Sequence[Operation], tensor: str
+    ) -> Operation | None:
         """Of the operations that use a node below some loops, the one that asks it for all that the others ask for, by
         which it is counted: that which writes the tensor, if it is among them, or else the first of its kind."""
         if len(users) == 1:
@@ -164,7 +166,7 @@ class Placing:
                 return user
         return None
 
-    def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
+    def apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
         """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
         the order of `users`."""
         found = set()
@@ -176,12 +178,12 @@ class Placing:
         return frozenset(found)
 
     @staticmethod
-    def _cut_by(loops: Dims, user: Operation, tensor: str) -> list[list[int]]:
+    def _cut_by(loops: Sequence[SharedDim], user: Operation, tensor: str) -> list[list[int]]:
         """By rank of a tensor, the loops that step along it."""
         ranks = [{dim for dim, _ in rank} for rank in user.problem.tensor(tensor).ranks]
         return [[k for k, loop in enumerate(loops) if loop.of(user.name) in dims] for dims in ranks]
 
-    def _asks(self, part: VisitedPart, above: Dims, user: Operation, tensor: str) -> tuple[Ask, ...]:
+    def _asks(self, part: VisitedPart, above: Sequence[SharedDim], user: Operation, tensor: str) -> tuple[Ask, ...]:
         """What an operation asks a node for: by rank, as `includes` compares it. Loops outside the part, and visits of
         which the last is shorter, are among the loops above."""
         place = part.names.index(user.name)
