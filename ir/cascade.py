@@ -42,7 +42,8 @@ class Cascade(Shown):
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
             if operation.problem.has_zeros:
-                raise ProblemError("cascades know no densities yet", where=operation.name, hint="leave them out")
+                hint = "leave it out of the layer, or map its operations one by one"
+                raise ProblemError("cascades know no densities yet", where=f"{operation.name}: density", hint=hint)
         _check_names(self)
         check_generations(self.operations, self.name)
         _check_order(self)

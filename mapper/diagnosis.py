@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..arch import Architecture, Memory
-from ..cost_models.cost import Part, capacity_parts, held_width_bits
+from ..arch.spec import SparseFormat
+from ..cost_models.cost import Part, capacity_parts
+from ..cost_models.sparse.cost import smallest_bits
 from ..ir import InfeasibleError, Problem, Tensor
 
 
 def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
     """The error that says why no mapping of the unconstrained even space fits.
 
-    The one possible reason is a memory too small for one word, or line, of each tensor that it must keep. Where there
+    The one possible reason is a memory too small for one word, or line, of each tensor that it must keep, with
+    the metadata of its format. Where there
     is no such memory, this mapping fits: every memory but the outermost keeps only what it must, and every loop stands
     directly below the outermost memory, in time. All tiles further in are single words, the outermost memory is
     unbounded, no array is used, and every tiling and placement rule allows it. To ask for a diagnosis then is a
@@ -34,6 +37,7 @@ class _Shortage:
     word_bits  per tensor, what its smallest tile takes
     """
 
+    problem: Problem
     arch: Architecture
     part: Part
     tensors: tuple[Tensor, ...]
@@ -50,7 +54,7 @@ class _Shortage:
     def describe(self) -> str:
         """What does not fit, and by how much."""
         memory = self.part.memory
-        names = _listed([t.name for t in self.tensors])
+        names = _listed([t.name + self._format(t) for t in self.tensors])
         one = "word" if memory.line_bits is None else "line"
         what = f"two {one}s of {names} (double buffered)" if memory.double_buffered else f"one {one} of {names}"
         if len(self.tensors) > 1 and len(set(self.word_bits)) > 1:
@@ -61,6 +65,11 @@ class _Shortage:
             f"{what} {verb} {_bytes(self.needed_bits)}, {self._capacity()} is {_bytes(self.part.bits)}: "
             f"{_bytes(self.missing_bits)} too small"
         )
+
+    def _format(self, tensor: Tensor) -> str:
+        """How the smallest tile is held, where its metadata takes room."""
+        kind, bits = _smallest(self.problem, self.arch, self.part.memory, tensor)
+        return "" if bits <= self.arch.width_bits(tensor) or kind == "uncompressed" else f" in {kind}"
 
     def _capacity(self) -> str:
         private = self.part.memory.partition_bits
@@ -99,15 +108,21 @@ def _shortages(problem: Problem, arch: Architecture) -> Iterator[_Shortage]:
     for memory in arch.memories:
         for part in capacity_parts(memory):
             tensors = tuple(t for t in problem.tensors if t.role in part.roles and memory.keeps[t.role] == "must")
-            shortage = _Shortage(arch, part, tensors, tuple(_smallest_bits(arch, memory, t) for t in tensors))
+            smallest = tuple(_smallest_bits(problem, arch, memory, t) for t in tensors)
+            shortage = _Shortage(problem, arch, part, tensors, smallest)
             if shortage.missing_bits > 0:
                 yield shortage
 
 
-def _smallest_bits(arch: Architecture, memory: Memory, tensor: Tensor) -> int:
+def _smallest_bits(problem: Problem, arch: Architecture, memory: Memory, tensor: Tensor) -> int:
     """What a tile of one word takes: a line of its own, where the memory has lines."""
-    one = held_width_bits(arch, memory, tensor) if memory.line_bits is None else memory.line_bits
+    one = _smallest(problem, arch, memory, tensor)[1] if memory.line_bits is None else memory.line_bits
     return one * (2 if memory.double_buffered else 1)
+
+
+def _smallest(problem: Problem, arch: Architecture, memory: Memory, tensor: Tensor) -> tuple[SparseFormat, int]:
+    """The format in which a word takes least, and the bits that it takes, with its metadata."""
+    return min(smallest_bits(problem, arch, memory, tensor).items(), key=lambda each: each[1])
 
 
 def _bytes(bits: int) -> str:

@@ -11,6 +11,7 @@ from ..arch import Architecture
 from ..ir import Problem
 from ..mapper.space.size import SpaceSize
 from ..mapper.space.textbook import TextbookEstimate
+from .sparse import density_rows, format_choices
 from .text import architecture_rows, layer_rows, pairs, section
 from .units import power_of_ten, significant
 
@@ -27,12 +28,16 @@ def space_page(problem: Problem, arch: Architecture, kind: str, size: SpaceSize,
         ("Orders", f"{_figure(size.orders):10} loop orders for each of these"),
         ("Total", f"{_figure(size.total):10} mappings, before capacities are looked at"),
     ]
+    if problem.has_zeros:
+        exact.append(
+            ("Formats", f"{_figure(format_choices(problem, arch)):10} at most for each, the best of which counts")
+        )
     estimates = [
         ("Timeloop", f"{_figure(estimate.timeloop):10} permutations x bypasses x co-factor sets"),
         ("Rule of thumb", f"{_figure(estimate.rule_of_thumb):10} (choices^components x orders)^memories"),
     ]
     return Group(
-        pairs([*layer_rows(problem), *architecture_rows(arch), ("Space", kind)]),
+        pairs([*layer_rows(problem), *density_rows(problem), *architecture_rows(arch), ("Space", kind)]),
         section("Exact count", pairs(exact)),
         section("Textbook estimates", pairs(estimates)),
     )
@@ -40,6 +45,7 @@ def space_page(problem: Problem, arch: Architecture, kind: str, size: SpaceSize,
 
 def space_data(problem: Problem, arch: Architecture, kind: str, size: SpaceSize, estimate: TextbookEstimate) -> Any:
     """The same for programs; factors that are averages are rounded to doubles."""
+    formats = {"formats": format_choices(problem, arch)} if problem.has_zeros else {}
     return {
         "layer": problem.name,
         "architecture": arch.name,
@@ -49,6 +55,7 @@ def space_data(problem: Problem, arch: Architecture, kind: str, size: SpaceSize,
         "spatial": float(size.spatial),
         "orders": float(size.orders),
         "total": size.total,
+        **formats,
         "estimates": {"timeloop": estimate.timeloop, "rule_of_thumb": estimate.rule_of_thumb},
     }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ..ir import Problem
 from .units import count, energy, percent, size
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
+    from ..arch import Architecture
     from ..cost_models import Cost
 
 MEANS = "Cost, a mean over all places of the zeros"
@@ -21,6 +23,25 @@ def density_rows(problem: Problem) -> list[tuple[str, str]]:
 
     found = densities_of(problem)
     return [("Density", ", ".join(f"{name} {density_text(d, problem.tensor(name))}" for name, d in found.items()))]
+
+
+def format_choices(problem: Problem, arch: Architecture) -> int:
+    """Choices of formats of a mapping where every memory keeps what it may; a search takes the best of them.
+
+    Raises TilewrightError for a machine, or a problem, that zeros are not known to.
+    """
+    from ..cost_models.sparse import densities_of
+    from ..cost_models.sparse.formats import possible_formats
+    from ..cost_models.sparse.shares import check_known
+
+    check_known(problem, arch)
+    densities = densities_of(problem)
+    return math.prod(
+        len(possible_formats(memory, tensor, densities[tensor.name]))
+        for memory in arch.memories
+        for tensor in problem.operands
+        if tensor.name in densities and memory.keeps[tensor.role] != "never"
+    )
 
 
 def zero_rows(cost: Cost) -> list[tuple[str, str]]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeVar
 
+import pytest
+
 from tilewright.arch import Architecture, Fanout, Keep, Memory
 from tilewright.cost_models import Objective, evaluate
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tensor, ceil_div
@@ -22,6 +24,9 @@ from tilewright.mapper.tilings import Tiling
 
 Slot = tuple[str, Axis | None]
 """A place for one loop of each dimension: ("time", None) in a gap, or an axis of a fanout."""
+
+Point = tuple[float, float]
+"""Energy and latency."""
 
 KeepRule = Callable[[Memory, Tensor], Keep]
 """Whether a memory must, may or must not keep a tensor."""
@@ -366,3 +371,21 @@ def _uneven_nest(
         for block in here:
             items += (*block, *next(rest))
     return tuple(items)
+
+
+def distinct(points: list[Point]) -> list[Point]:
+    """Points that differ by more than the rounding of floats."""
+    kept: list[Point] = []
+    for point in sorted(points):
+        if not any(point == pytest.approx(other, rel=1e-9, abs=0) for other in kept):
+            kept.append(point)
+    return kept
+
+
+def front(points: list[Point]) -> list[Point]:
+    """Points that no other one beats, from the least energy on."""
+    kept: list[Point] = []
+    for point in distinct(points):
+        if not kept or point[1] < kept[-1][1] * (1 - 1e-9):
+            kept.append(point)
+    return kept

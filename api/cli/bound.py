@@ -33,7 +33,7 @@ from .options import (
     tiling_and_space,
 )
 from .problems import problem_named
-from .sparse import with_density
+from .sparse import refuse_densities, with_density
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
@@ -79,7 +79,7 @@ def bound(
     """
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_given(context, "cascades know no densities yet", "density")
+        refuse_densities(context)
         curve = _curve_of_cascade(cascade_named(layer, op, dim))
     else:
         problem = problem_named(layer, conv, gemm, einsum, dim, "file")

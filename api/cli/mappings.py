@@ -27,7 +27,7 @@ from .options import (
 )
 from .problems import problem_named
 from .sources import MappingSource, read_source
-from .sparse import with_density
+from .sparse import refuse_densities, with_density
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def evaluate(
     source = read_source(mapping)
     if op or tree or source.is_fused:
         refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
-        refuse_given(context, "cascades know no densities yet", "density")
+        refuse_densities(context)
         evaluate_cascade(source, op, tree, arch, set_fields, json, layout)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))

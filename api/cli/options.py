@@ -292,15 +292,16 @@ def is_given(context: typer.Context, option: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def refuse_given(context: typer.Context, why: str, *options: str) -> None:
+def refuse_given(context: typer.Context, why: str, *options: str, hint: str | None = None) -> None:
     """TilewrightError for the first of these options that the command line has: it would be ignored.
 
     options  as parameters of the command: "no_cache"
+    hint     what to try instead
     """
     for option in options:
         if is_given(context, option):
             written = next((p.opts[0] for p in context.command.params if p.name == option), option)
-            raise TilewrightError(why, where=written)
+            raise TilewrightError(why, where=written, hint=hint)
 
 
 def refuse_ignored_of_batch(context: typer.Context, no_cache: bool, scheduler: str | None, out: Path | None) -> None:

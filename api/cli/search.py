@@ -45,7 +45,7 @@ from .options import (
 )
 from .problems import problem_named
 from .several import show_several
-from .sparse import with_density
+from .sparse import refuse_densities, with_density
 from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def search(
     """
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_given(context, "cascades know no densities yet", "density")
+        refuse_densities(context)
         refuse_given(context, "cascades have no such form", "im2col")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)

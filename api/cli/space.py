@@ -12,6 +12,7 @@ from .machines import architecture_named
 from .options import (
     ArchOption,
     ConvOption,
+    DensityOption,
     DimsOption,
     EinsumOption,
     GemmOption,
@@ -26,6 +27,7 @@ from .options import (
     tiling_and_space,
 )
 from .problems import problem_named
+from .sparse import refuse_densities, with_density
 from .terminal import show_document, show_page
 
 if TYPE_CHECKING:
@@ -47,30 +49,32 @@ def space_size(
     op: OpOption = None,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
+    density: DensityOption = None,
     json: JsonOption = False,
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
     Capacities and constraints are not looked at. The factors multiply to the total. Of a cascade of operations it says
-    which trees are searched.
+    which trees are searched; of operands with zeros, how many formats there are to choose from.
 
     \b
     tilewright space resnet50:layer1.0.conv2 --arch eyeriss
     tilewright space resnet50:conv1 --arch eyeriss --tiling ragged --space uneven
     tilewright space gpt2_small:qk+softmax+av --arch tpu_v4i
+    tilewright space --gemm M=512,N=512,K=512 --density W=2:4 --arch sparse_tensor_core
     """
-    from ..arguments import tiling_or_default
+    from ..arguments import tiling_or_default, tilings_of
 
     asked, place = tiling_and_space(tiling, space)
-    kind = tiling_or_default(asked)
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        _space_of_cascade(
-            cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), place, kind, json
-        )
+        refuse_densities(context)
+        cascade, machine = cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields)
+        _space_of_cascade(cascade, machine, place, tiling_or_default(asked), json)
         return
-    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
     machine = architecture_named(arch, set_fields)
+    kind = tiling_or_default(asked) if asked else tiling_or_default(None, tilings_of(problem))
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
     from ..report.space import space_data, space_page

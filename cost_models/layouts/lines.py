@@ -127,8 +127,7 @@ def room_of(memory: Memory, tensor: Tensor, word_bits: int) -> int:
 def arranged(tensor: Tensor, extents: tuple[int, ...], layout: Layout, room: int, banks: int) -> Arrangement:
     """The arrangement of a tensor in lines with room for so many words, in so many banks."""
     line, rest = _filled(layout.digits(tensor)[::-1], extents, room)
-    spread, _ = _filled(rest, tuple(math.ceil(n / b) for n, b in zip(extents, line, strict=True)), banks)
-    return Arrangement(line, spread)
+    return Arrangement(line, _spread(rest, tuple(math.ceil(n / b) for n, b in zip(extents, line, strict=True)), banks))
 
 
 Digits = list[tuple[int, int | None]]
@@ -147,6 +146,21 @@ def _filled(digits: Digits, extents: tuple[int, ...], room: int) -> tuple[LineBo
             left = (rank, None if block is None else count // taken)
             return tuple(box), [left, *digits[position + 1 :]]
     return tuple(box), []
+
+
+def _spread(digits: Digits, lines: tuple[int, ...], banks: int) -> LineBox:
+    """How many neighbouring lines along each rank lie in different banks: digits that lines leave over are taken whole
+    as far as there are banks, and of the next one as many as there still are. A block need not divide: the bank of a
+    line is its place modulo that number, where a line has to end with its block."""
+    box = [1] * len(lines)
+    for rank, block in digits:
+        count = block or math.ceil(lines[rank] / box[rank])
+        taken = min(count, banks)
+        box[rank] *= taken
+        banks //= taken
+        if taken < count:
+            break
+    return tuple(box)
 
 
 def laid_out(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
 from ...arch.spec import SparseFormat
-from ...ir import Mapping, Tensor
+from ...ir import Mapping, Problem, Tensor
 from ..closed_form import count_words
 from ..cost import (
     Cost,
@@ -28,8 +28,10 @@ from ..cost import (
 from ..counts import Accesses, Counts
 from ..ports import access_bits, direction_cycles, run_cycles
 from ..zeros import TensorZeros, Zeros
-from .densities import Density
-from .formats import metadata_bits
+from .densities import Density, Shape
+from .formats import metadata_bits, possible_formats
+from .parsing import densities_of
+from .savings import box
 from .shares import Share, SparseMapping
 
 
@@ -142,9 +144,25 @@ def tile_bits(
     if kind == "uncompressed":
         return words, float(words), 0.0, words * width
     density, shape = sparse.densities[tensor.name], sparse.shape(tensor)
-    fullest = metadata_bits(kind, density, tile, shape, at_most=True)
-    most_bits = density.words(tile, shape).most * width + math.ceil(fullest)
+    most_bits = fullest_bits(kind, density, tile, shape, width)
     return words, sparse.density(tensor) * words, metadata_bits(kind, density, tile, shape), most_bits
+
+
+def smallest_bits(problem: Problem, arch: Architecture, memory: Memory, tensor: Tensor) -> dict[SparseFormat, int]:
+    """The bits of the fullest tile of one word, in each format that a memory may hold a tensor in; all tiles with that
+    word take as many at least."""
+    width, density = held_width_bits(arch, memory, tensor), densities_of(problem).get(tensor.name)
+    if density is None:
+        return {"uncompressed": width}
+    tile, shape = (1,) * len(tensor.ranks), box(tensor, problem.sizes, arch.footprint)
+    return {kind: fullest_bits(kind, density, tile, shape, width) for kind in possible_formats(memory, tensor, density)}
+
+
+def fullest_bits(kind: SparseFormat, density: Density, tile: Shape, shape: Shape, width: int) -> int:
+    """The bits of the fullest tile of a tensor, in words of so many bits, with its metadata."""
+    if kind == "uncompressed":
+        return math.prod(tile) * width
+    return density.words(tile, shape).most * width + math.ceil(metadata_bits(kind, density, tile, shape, at_most=True))
 
 
 def _bits(sparse: SparseMapping, tile: HeldTile, accesses: Accesses) -> _Bits:

@@ -12,15 +12,16 @@ Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022); N:M is 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ...ir import TilewrightError
+from ...ir import TilewrightError, ceil_div
 
 Occupancy = Mapping[int, float]
 """Chances of every possible number of nonzero words."""
@@ -82,7 +83,7 @@ def empty(occupancy: Occupancy) -> float:
 class Uniform:
     """Any set of as many words is as likely as any other: tiles are hypergeometric.
 
-    fraction  of nonzero words; of a tensor of n words, the next whole number of them
+    fraction  of nonzero words, more than 0; of a tensor of n words, the next whole number of them
     """
 
     fraction: float
@@ -92,17 +93,11 @@ class Uniform:
         return hypergeometric(words, self._nonzeros(words), math.prod(tile))
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        inside, every = math.prod(tile), math.prod(tensor)
-        there = self._nonzeros(every)
-        none = 0.0
-        if every <= EXACT:
-            none = math.comb(every - there, inside) / math.comb(every, inside)
-        elif inside <= every - there:
-            none = math.exp(_log_choose(every - there, inside) - _log_choose(every, inside))
-        return TileWords(inside * there / every, none, max(0, inside + there - every), min(inside, there))
+        every = math.prod(tensor)
+        return _drawn(every, self._nonzeros(every), math.prod(tile))
 
     def _nonzeros(self, words: int) -> int:
-        return math.ceil(self.fraction * words - 1e-9)
+        return max(1, math.ceil(self.fraction * words - 1e-9))
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)
@@ -158,19 +153,14 @@ class Structured:
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
         extent, along = tile[self.rank], tensor[self.rank]
-        lines = math.prod(tile) // extent
-        every = [TileWords.of(self._along(s, min(s + extent, along), along)) for s in self._starts(extent, along)]
+        lines, tiles = math.prod(tile) // extent, ceil_div(along, extent)
+        every = _lines_of_blocks(self.kept, self.block, extent, along)
         return TileWords(
-            mean=lines * math.fsum(line.mean for line in every) / len(every),
-            empty=math.fsum(line.empty**lines for line in every) / len(every),
-            least=lines * min(line.least for line in every),
-            most=lines * max(line.most for line in every),
+            mean=lines * math.fsum(times * line.mean for line, times in every) / tiles,
+            empty=math.fsum(times * line.empty**lines for line, times in every) / tiles,
+            least=lines * min(line.least for line, _ in every),
+            most=lines * max(line.most for line, _ in every),
         )
-
-    def _starts(self, extent: int, along: int) -> range:
-        """Where tiles begin: of whole blocks one is like all others."""
-        whole = extent % self.block == 0 and along % extent == 0 and along % self.block == 0
-        return range(0, extent if whole else along, extent)
 
     def _along(self, start: int, stop: int, along: int) -> Occupancy:
         """The chances of a line of words from `start` to `stop`."""
@@ -257,6 +247,46 @@ def hypergeometric(words: int, nonzeros: int, tile: int) -> Occupancy:
         for k in range(least, most + 1)
         if (chance := math.exp(_log_choose(nonzeros, k) + _log_choose(words - nonzeros, tile - k) - known))
     }
+
+
+@lru_cache(maxsize=4096)
+def _lines_of_blocks(kept: int, block: int, extent: int, along: int) -> tuple[tuple[TileWords, int], ...]:
+    """The lines of `extent` words that a rank of blocks is cut into, and how often each occurs: those are alike that
+    begin at the same place of a block and end in a block of the same length."""
+    found: Counter[tuple[int, int, int]] = Counter()
+    for start in range(0, along, extent):
+        stop = min(start + extent, along)
+        last = (stop - 1) // block * block
+        found[start % block, stop - start, min(block, along - last)] += 1
+    return tuple((_line_of_blocks(kept, block, *line), times) for line, times in found.items())
+
+
+def _line_of_blocks(kept: int, block: int, first: int, words: int, last: int) -> TileWords:
+    """What is known of a line that begins at a place of a block; its last block has `last` words. Blocks between hold
+    what all of them do."""
+    stop = first + words
+    blocks = ceil_div(stop, block)
+    if blocks == 1:
+        return _drawn(last, min(kept, last), words)
+    begins = _drawn(block, kept, block - first)
+    ends = _drawn(last, min(kept, last), stop - (blocks - 1) * block)
+    between = (blocks - 2) * kept
+    return TileWords(
+        mean=begins.mean + between + ends.mean,
+        empty=0.0 if between else begins.empty * ends.empty,
+        least=begins.least + between + ends.least,
+        most=begins.most + between + ends.most,
+    )
+
+
+def _drawn(words: int, nonzeros: int, tile: int) -> TileWords:
+    """What is known of a hypergeometric tile, in brief: any set of so many of the words is as likely as any other."""
+    none = 0.0
+    if words <= EXACT:
+        none = math.comb(words - nonzeros, tile) / math.comb(words, tile)
+    elif tile <= words - nonzeros:
+        none = math.exp(_log_choose(words - nonzeros, tile) - _log_choose(words, tile))
+    return TileWords(tile * nonzeros / words, none, max(0, tile + nonzeros - words), min(tile, nonzeros))
 
 
 def _log_choose(n: int, k: int) -> float:

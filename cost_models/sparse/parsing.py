@@ -206,3 +206,9 @@ def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str)
     shape = _shape(tensor, problem)
     if isinstance(density, Measured) and density.values.shape != shape:
         raise TilewrightError(f"an array of shape {density.values.shape}, expected {shape}", where=where)
+    if isinstance(density, Measured) and not np.any(density.values != 0):
+        raise TilewrightError(
+            f"all words of {tensor.name} are zero, expected one that is not",
+            where=where,
+            hint="leave the layer out: nothing of it is to be computed",
+        )

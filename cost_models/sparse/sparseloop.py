@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...arch import Architecture
@@ -109,8 +110,8 @@ class _Model:
             dense = _by_move(self.dense[memory, tensor.name])
             has = self.nest.has_format(memory, tensor.name)
             moved = {move: n - _floor(n * (1.0 - share)) for move, n in dense.items()} if has else dense
-            for removed in entering:
-                moved = {move: n - _floor(n * removed) for move, n in moved.items()}
+            before = tuple(entering)
+            moved = {move: _passed(n, before) for move, n in moved.items()}
             useless = compose(past, own.chance) if own else 0.0
             left = _left_out(tensor, moved, useless)
             traffic.actual = {move: moved[move] - left[move] for move in moved}
@@ -120,7 +121,7 @@ class _Model:
                 entering.append(useless)
                 past = max(past, own.chance)
             if has:
-                self._format_traffic(traffic, dense, own, useless, index, tensor)
+                self._format_traffic(traffic, dense, before, own, useless, index, tensor)
             self.traffic[memory, tensor.name] = traffic
             above = boundary
 
@@ -162,7 +163,14 @@ class _Model:
         return traffic, mean(known) / words
 
     def _format_traffic(
-        self, traffic: SparseloopTraffic, dense: Moves, own: Useless | None, useless: float, index: int, tensor: Tensor
+        self,
+        traffic: SparseloopTraffic,
+        dense: Moves,
+        before: Sequence[float],
+        own: Useless | None,
+        useless: float,
+        index: int,
+        tensor: Tensor,
     ) -> None:
         chain = self.nest.chains[tensor.name]
         child = math.prod(self.nest.tile(tensor, chain[index].inner_position))
@@ -174,7 +182,10 @@ class _Model:
             if not n:
                 continue
             useless_here = useless if move != "fills" else 0.0
-            every = [[_ceil(part * n / traffic.tile_words) for part in (u.metadata, u.payload)] for u in traffic.units]
+            every = [
+                [_passed(_ceil(part * n / traffic.tile_words), before) for part in (u.metadata, u.payload)]
+                for u in traffic.units
+            ]
             left = [[_floor(part * useless_here * (i < shared)) for part in both] for i, both in enumerate(every)]
             traffic.format_actual[move] = [(a - c, b - d) for (a, b), (c, d) in zip(every, left, strict=True)]
             if own is not None and move != "fills":
@@ -244,6 +255,13 @@ def _inside(density: Density | None, words: int, nonzeros: int) -> Density:
 
 def _by_move(accesses: Accesses) -> Moves:
     return {"reads": accesses.reads, "fills": accesses.fills, "updates": accesses.writes - accesses.fills}
+
+
+def _passed(accesses: int, before: Sequence[float]) -> int:
+    """Accesses that savings further out have not left out, each of which leaves out a share of what comes to it."""
+    for removed in before:
+        accesses -= _floor(accesses * removed)
+    return accesses
 
 
 def _left_out(tensor: Tensor, moved: Moves, useless: float) -> Moves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -33,6 +34,8 @@ def own_savings(nest: SparseNest, tensor: Tensor) -> list[Useless | None]:
         useful = 1.0
         for name in saving.on:
             condition = nest.mapping.problem.tensor(name)
+            if _is_spread(nest, chain[index], condition):
+                continue
             useful *= 1.0 - empty(nest.occupancy(condition, condition_tile(nest, chain[index], condition)))
         known = found[index]
         if known is None or 1.0 - useful > known.chance:
@@ -47,6 +50,16 @@ def condition_tile(nest: SparseNest, boundary: Boundary, condition: Tensor) -> t
     target = math.prod(nest.tile(boundary.tensor, boundary.inner_position))
     extents[_innermost_loop(nest, boundary)] *= -(-block // target)
     return box(condition, extents)
+
+
+def _is_spread(nest: SparseNest, boundary: Boundary, condition: Tensor) -> bool:
+    """Whether instances that share an access stand inside an array along which the condition is spread: nothing is left
+    out then."""
+    spatial = [loop.dim for _, loop in nest.between(boundary) if loop.is_spatial]
+    return any(
+        outer in condition.dims and inner not in boundary.tensor.dims
+        for outer, inner in itertools.combinations(spatial, 2)
+    )
 
 
 def _start(nest: SparseNest, boundary: Boundary) -> int | None:

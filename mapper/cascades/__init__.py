@@ -9,8 +9,12 @@ overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
 operation_orders.py in which operations can be done
 weighted_sums.py  the tree of least weight, over all orders of operations
+tree_searches.py  how a search over trees is set up; first trees; what the cost model says of a tree
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
+above_splits.py   nodes above a split that fit, and what is below them
+splits.py         branches of a split: which there may be, and what they find
+leaves.py         branches of one operation
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
 single_bounds.py  what a cascade weighs at least, by its operations one by one

@@ -14,7 +14,7 @@ from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
 from .search import CascadeSearch
 from .single_bounds import SingleLeast
-from .weighted_sums import Corner
+from .tree_searches import Corner
 from .weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 
 

@@ -24,6 +24,10 @@ Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
 
 
+Slot = tuple[str, int, str]
+"""A loop of instances side by side: array, axis (0 is x and 1 is y), dimension."""
+
+
 @dataclass(frozen=True)
 class BranchQuestion:
     """All visits of one operation's branch.
@@ -38,6 +42,8 @@ class BranchQuestion:
     over       of dimensions of which the last visit is shorter: elements of all visits together. Costs are means over
                these visits
     finished   whether the output comes to its home as finished words alone
+    slower     so many times as long does computing take as it does for the visit alone
+    beside     of dimensions, how many trips loops over them have at most along axes of arrays
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -51,6 +57,8 @@ class BranchQuestion:
     cut: frozenset[str] = frozenset()
     over: Sizes = ()
     finished: bool = False
+    slower: float = 1.0
+    beside: tuple[tuple[Slot, int], ...] = ()
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

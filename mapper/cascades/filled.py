@@ -17,7 +17,7 @@ from .oracle import ExactBranches
 from .question import check_searchable
 from .search import CascadeSearch
 from .tree_search import TreeSearch
-from .weighted_sums import Aside, Corner
+from .tree_searches import Aside, Corner
 from .weights import Weights
 
 STEADY_SHARE = 0.6

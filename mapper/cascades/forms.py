@@ -27,7 +27,7 @@ from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
 from .search import CascadeSearch, front_of
 from .tree_constraints import read_tree_constraints
-from .weighted_sums import Corner
+from .tree_searches import Corner
 
 ITERATED_SECONDS = 20.0
 """How long forms that iterate are searched together, at least, where there are others."""

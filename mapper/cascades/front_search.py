@@ -19,7 +19,8 @@ from ..exact.rows import Floats, Ints
 from .exchanges import Exchange
 from .parts import FoundPart, VisitedPart, some_of
 from .shared_loops import Loops
-from .tree_search import Split, TreeSearch
+from .splits import Split
+from .tree_search import TreeSearch
 from .weights import NOTHING, AtLeast, OpenRegion, Weights
 
 
@@ -108,9 +109,9 @@ class FrontSearch(TreeSearch):
     def _leaf(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         if region.is_empty or not region.holds(self.bounds.in_all(part)):
             return []
-        self.branches += 1
+        self.leaves.asked += 1
         mappings = self.solver.front(part.question(), region.beside(NOTHING, part.part_of(0)))
-        return [self.leaf(part, mapping) for mapping in mappings]
+        return [self.leaves.leaf(part, mapping) for mapping in mappings]
 
     def _inner(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         if region.is_empty or not region.holds(self.bounds.in_all(part)):
@@ -129,17 +130,17 @@ class FrontSearch(TreeSearch):
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, region: OpenRegion) -> Iterator[FoundPart]:
         self.means.check()
         visits = part.visits(loops)
-        for nodes in self._nodes_with(part, loops, 1.0, region):
+        for nodes in self.above.choices(part, loops, 1.0, region):
             if nodes.bound >= 1:
                 continue
-            inside = self._inside(part, loops, nodes)
+            inside = self.above.inside(part, loops, nodes)
             passing = AtLeast(nodes.energy_pj, 0.0, self.weights.energy * nodes.energy_pj)
             for split in self._front_of_split(inside, 0, (), region.beside(passing, visits)):
                 yield FoundPart(
                     nodes.energy_pj + visits * split.energy_pj,
                     visits * split.latency_cycles,
-                    self._tree(part, loops, nodes, split),
-                    self._stored(loops, split),
+                    self.above.tree(part, loops, nodes, split),
+                    self.above.stored(loops, split),
                 )
 
     def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, region: OpenRegion) -> list[Split]:
@@ -154,7 +155,7 @@ class FrontSearch(TreeSearch):
             return []
         found: list[Split] = []
         for end in range(start + 1, count + 1):
-            if not self._may_be_branch(inside, start, end):
+            if not self.splits.may_be_branch(inside, start, end):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
                 found += self._first_with_rest(inside, start, end, exchange, region, rest_of[end - start])
@@ -163,14 +164,14 @@ class FrontSearch(TreeSearch):
     def _first_with_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, region: OpenRegion, rest_least: AtLeast
     ) -> Iterator[Split]:
-        part = self._branch_part(inside, start, end, exchange)
+        part = self.splits.branch_part(inside, start, end, exchange)
         first = [] if part is None else self._front_of(part, region.beside(rest_least))
         if not first:
             return
-        after, still = self._after(inside, end, exchange)
+        after, still = self.splits.after(inside, end, exchange)
         rest = self._front_of_split(after, end, still, region.beside(_least_of(first, self.weights)))
         for one, other in _sums(first, rest, region):
-            yield self._joined(one, other, exchange)
+            yield self.splits.joined(one, other, exchange)
 
 
 def _least_of(front: list[FoundPart], weights: Weights) -> AtLeast:

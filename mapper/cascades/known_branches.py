@@ -109,6 +109,8 @@ class KnownBranches:
             return None
         if larger.over or question.over or larger.cut != question.cut:
             return None
+        if larger.slower != question.slower or larger.beside != question.beside:
+            return None
         part = _part_of(question, larger, self._sums[question.operation])
         return part if part is not None and _is_less_busy(question, larger, part) else None
 
@@ -141,9 +143,11 @@ class KnownBranches:
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:
     """Which part of the visits of a larger tile one visit is; None if it is no part of them, or more is at the ports
-    while all of them are made, or tiles inside need not divide where those of the larger tile do. Where the last visit
+    while all of them are made, or more mappings may do it, or faster, than the larger tile's. Where the last visit
     is shorter, all of them together are a mapping of the dimension."""
     if larger.over or not larger.cut <= question.cut:
+        return None
+    if larger.slower > question.slower or larger.beside not in ((), question.beside):
         return None
     visits, adding, over = 1, 1, dict(question.over)
     for (dim, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True):

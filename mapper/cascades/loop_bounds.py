@@ -64,6 +64,8 @@ class LoopBounds:
 
     dims   outermost first
     trips  (loops, n)
+    both_pj  (operations,) what is taken for granted that each weighs more, where all its tensors come from the nearest
+             memory: not so where one comes from further out
     """
 
     cascade: Cascade
@@ -72,6 +74,7 @@ class LoopBounds:
     part: VisitedPart
     dims: tuple[SharedDim, ...]
     trips: Floats
+    both_pj: Floats
 
     @cached_property
     def choices(self) -> list[Choices]:
@@ -131,7 +134,13 @@ class LoopBounds:
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
             found += self._far(user, tensor, outer)
+        self._come_from(found, users, outer)
         return found
+
+    def _come_from(self, found: Least, users: Sequence[Operation], home: Memory) -> None:
+        """What is not for granted where users get a tensor from a memory."""
+        if home.name != self.memories.nearest:
+            found.energy[:] -= sum(self.both_pj[self.part.names.index(user.name)] for user in users)
 
     def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
@@ -242,6 +251,7 @@ class LoopBounds:
             found = self._zero()
             for user in users:
                 found += self._far(user, tensor, memory)
+            self._come_from(found, users, memory)
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
                 first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))

@@ -165,7 +165,7 @@ class NodeChoices:
 
     def _cost_of(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> UpperCost:
         """What nodes of a tensor cost, by the operation that asks them for most."""
-        users, above = self.placing.users(part, tensor), [loop.dim for loop in loops[: chain[-1][1]]]
+        users, above = self.placing.users(part, tensor), tuple(loop.dim for loop in loops[: chain[-1][1]])
         user = self.placing.widest(part, above, users, tensor) or users[0]
         place = part.names.index(user.name)
         own = tuple(LoopOver(loop.dim.of(user.name), loop.trips, loop.tile) for loop in loops)

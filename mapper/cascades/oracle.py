@@ -175,7 +175,7 @@ class ExactBranches:
     def _constraints(self, question: BranchQuestion) -> Iterable[Constraints]:
         """Sets of constraints, of which a mapping satisfies one."""
         if not question.finished:
-            return (Constraints(),)
+            return (Constraints(spatial={slot: (1, most) for slot, most in question.beside}),)
         operation = self.cascade.operation(question.operation)
         home = dict(question.homes)[operation.output.name]
         return finishing(operation, self.arch, home, dict(question.sizes))
@@ -209,7 +209,10 @@ class ExactBranches:
         """The search that answers a question; arch: another machine than the one asked about."""
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(arch or self.arch, question.room)
-        machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
+        mac = self.arch.mac.of(operation.kind)
+        if question.slower != 1:
+            mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
+        machine = machine.model_copy(update={"mac": mac})
         visits, whole = question.visits, dict(question.over)
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
         problem = Problem(operation.name, dims, operation.problem.tensors)

@@ -27,7 +27,7 @@ from .oracle import ExactBranches
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
 from .question import CascadeAnswer
 from .search import CascadeSearch
-from .weighted_sums import Corner
+from .tree_searches import Corner
 from .weights import ENERGY_ALONE, Weights
 
 ROUNDS = 12
@@ -54,6 +54,11 @@ class OverlappedSearch(CascadeSearch):
         return True
 
     @property
+    def _needs_corners_alone(self) -> bool:
+        """Bounds do not come up to the corners always: ends of the front are looked for."""
+        return False
+
+    @property
     def has_ragged_loops(self) -> bool:
         """Bounds are of all trees: there are none of some alone."""
         return False
@@ -67,13 +72,13 @@ class OverlappedSearch(CascadeSearch):
         more = self.question.arch.total_leakage_pj_per_cycle * (latency - corner.latency)
         return weights.of(corner.energy + more, latency)
 
-    def look(self, weights: Weights) -> Corner | None:
+    def look(self, weights: Weights, flat: bool = False) -> Corner | None:
         """Good mappings for one weighted sum."""
         whole = self.means
         self.use(whole.share(FIRST_PART))
         try:
             if isinstance(self.solver, ExactBranches):
-                super().look(weights)
+                super().look(weights, flat)
             else:
                 self._solve_in_turns(weights)
         except OutOfMeans:

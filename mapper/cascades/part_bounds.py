@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation, ProblemError, Role, ceil_div
+from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
@@ -34,16 +35,26 @@ class OwnLeast:
     energy_pj  of all
     cycles     (operations,)
     busy       (operations, ports) cycles that nodes further out need
+    both_pj    (operations,) what each weighs more, in pJ, if all its tensors come from the nearest memory: there no
+               mapping is best in energy and in latency
     """
 
     energy_pj: float
     cycles: Floats
     busy: Floats
+    both_pj: Floats
 
 
 Nearest = dict[object, tuple[float, float]]
 """By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy and the
 least latency with all tensors near and endless room."""
+
+
+class Origin(NamedTuple):
+    """A memory that a tensor may come from in a branch, and pJ that its words take to come there once."""
+
+    memory: str
+    energy_pj: float
 
 
 @dataclass
@@ -65,6 +76,9 @@ class PartBounds:
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _both: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
+    _from_homes: dict[tuple[str, Homes], float] = field(default_factory=dict)
+    _weighed: dict[tuple[str, tuple[tuple[Origin, ...], ...]], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._windows: dict[str, list[Windowed]] = {}
@@ -72,7 +86,11 @@ class PartBounds:
 
     def of(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
-        return sum(self.weights.of(*self._of_one(part, place)) for place in range(len(part.names)))
+        return sum(self._weight_of_one(part, place) for place in range(len(part.names)))
+
+    def _weight_of_one(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least: by energy and latency apart, and by both in one mapping."""
+        return max(self.weights.of(*self._of_one(part, place)), self._of_one_mapping(part, place))
 
     def _of_one(self, part: VisitedPart, place: int) -> tuple[float, float]:
         """Energy and latency of one operation of a part at least.
@@ -101,6 +119,66 @@ class PartBounds:
             least = max(least[0], energy), max(least[1], slowest)
         return least
 
+    def _of_one_mapping(self, part: VisitedPart, place: int) -> float:
+        """What an operation weighs at least, as a part of what all of it weighs with endless room where no mapping is
+        best in energy and in latency; 0 where that says no more than these do."""
+        if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
+            return 0.0
+        name = part.names[place]
+        key = name, tuple(tuple(self._homes_below(part, name, t)) for t in self._tensors(name))
+        if key not in self._weighed:
+            self._weighed[key] = self._least_weight(*key)
+        return self._share(part, place) * self._weighed[key]
+
+    def _homes_below(self, part: VisitedPart, name: str, tensor: Tensor) -> Iterator[Origin]:
+        """The memories from which an operation of a part may get a tensor in its branch: that of the part; where there
+        are splits below, nearer ones, which the first operation that asks for it fills once; of what passes inside,
+        those that may exchange it."""
+        home, upper = dict(part.homes).get(tensor.name), self.memories.upper
+        if home is None:
+            yield from (Origin(memory, 0.0) for memory in self.memories.exchanging(self.cascade, tensor.name))
+            return
+        yield Origin(home, 0.0)
+        fills = len(part.names) > 1 and self.placing.users(part, tensor.name)[0].name == name
+        words = tensor_tile_words(tensor, self.cascade.operation(name).problem.sizes) if fills else 0
+        for memory in upper[self.memories.depth[home] + 1 :] if len(part.names) > 1 else ():
+            yield Origin(memory.name, words * self.memories.through_pj(tensor, home, memory.name))
+
+    def _least_weight(self, name: str, homes: tuple[tuple[Origin, ...], ...]) -> float:
+        """What a whole operation weighs at least, its tensors from any of some memories."""
+        tensors, operation = self._tensors(name), self.cascade.operation(name)
+        near = self.weights.of(*self._nearest(name))
+
+        def apart(chosen: tuple[Origin, ...]) -> float:
+            """By energy and latency apart."""
+            more = 0.0
+            for tensor, home in zip(tensors, chosen, strict=True):
+                far, _ = self.far(operation, tensor.name, operation.problem.dims, home.memory)
+                more += far + home.energy_pj
+            return near + self.weights.energy * more
+
+        least = math.inf
+        for chosen in sorted(itertools.product(*homes), key=apart):
+            if apart(chosen) >= least:
+                break
+            passing = self.weights.energy * sum(home.energy_pj for home in chosen)
+            of_all = tuple((t.name, home.memory) for t, home in zip(tensors, chosen, strict=True))
+            least = min(least, passing + self._weight_from(name, of_all))
+        return least
+
+    def _weight_from(self, name: str, homes: Homes) -> float:
+        """What a whole operation weighs at least with endless room; where its visits may be uneven, of the even ones
+        that they are parts of."""
+        key = name, homes
+        if key not in self._from_homes:
+            self._from_homes[key] = self._least_of_coverings(
+                name, lambda operation, dims, most: self._with_homes(operation, dims, homes, self.weights, most)
+            )
+        return self._from_homes[key]
+
+    def _tensors(self, name: str) -> list[Tensor]:
+        return sorted(self.cascade.operation(name).problem.tensors, key=lambda tensor: tensor.name)
+
     def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
         """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""
         key = operation.name, tensor, sizes, ""
@@ -116,7 +194,7 @@ class PartBounds:
         found = 0.0
         for place in range(len(part.names)):
             (whole,) = self._by_whole(part, place, (self.weights,))
-            found += max(self.weights.of(*self._of_one(part, place)), whole)
+            found += max(self._weight_of_one(part, place), whole)
         return found
 
     def in_all(self, part: VisitedPart) -> AtLeast:
@@ -217,7 +295,7 @@ class PartBounds:
         energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
         for one in self._windowed(name):
             size = operation.problem.sizes[one.dim]
-            for covered in _coverings(one, size):
+            for covered in coverings(one, size):
                 dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
                 part = size / covered
                 try:
@@ -226,6 +304,25 @@ class PartBounds:
                     return 0.0, 0.0
                 energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
         return energy, latency
+
+    def _least_of_coverings(self, name: str, least_of: Callable[[Operation, Sizes, float], float]) -> float:
+        """What a whole operation takes at least; where its visits may be uneven, of the even ones that they are parts
+        of.
+
+        least_of  of some sizes, if it is less than so much
+        """
+        operation = self.cascade.operation(name)
+        least = least_of(operation, operation.problem.dims, math.inf)
+        for one in self._windowed(name):
+            size = operation.problem.sizes[one.dim]
+            for covered in coverings(one, size):
+                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
+                part = size / covered
+                try:
+                    least = min(least, part * least_of(operation, dims, least / part))
+                except ProblemError:  # more positions than a search counts
+                    return 0.0
+        return least
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
         """The least energy and the least latency of a tile of an operation with endless room, tensors near; or what is
@@ -299,7 +396,30 @@ class PartBounds:
             for share, (energy, latency) in zip(shares, map(self._least_of, part.names, part.sizes), strict=True)
         ]
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
-        return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
+        both = np.array([self._both_pj(part, place) for place in range(len(part.names))])
+        return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy, both)
+
+    def _both_pj(self, part: VisitedPart, place: int) -> float:
+        """What an operation of a part weighs more, in pJ, than its least energy and its least latency do, if it gets
+        all tensors from the nearest memory; at most what it costs more if one that passes inside passes further out."""
+        if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
+            return 0.0
+        name, known = part.names[place], dict(part.homes)
+        key = name, tuple(tensor.name for tensor in self._tensors(name) if tensor.name not in known)
+        if key not in self._both:
+            operation, nearest = self.cascade.operation(name), self.memories.nearest
+            near = tuple((tensor.name, nearest) for tensor in self._tensors(name))
+            more = self._weight_from(name, near) - self.weights.of(*self._nearest(name))
+            passing = [(t, m) for t in key[1] for m in self.memories.exchanging(self.cascade, t) if m != nearest]
+            further = (self.far(operation, t, operation.problem.dims, memory)[0] for t, memory in passing)
+            self._both[key] = max(0.0, min(more / self.weights.energy, *further, math.inf))
+        return self._share(part, place) * self._both[key]
+
+    def _share(self, part: VisitedPart, place: int) -> float:
+        """What the mean visit of an operation is, as a part of all of it."""
+        ways = part.tiles(place, self.timed)
+        points = max(sum(share * math.prod(n for _, n in sizes) for share, sizes in way) for way in ways)
+        return points / self.cascade.operation(part.names[place]).problem.macs
 
     def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats, measure: Yardstick | None = None) -> float:
         """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do.
@@ -312,8 +432,11 @@ class PartBounds:
         return (measure or self.weights).of(own.energy_pj + energy_pj, float(slowest.sum()))
 
 
-def _coverings(one: Windowed, size: int) -> list[int]:
-    """Positions of tiles, of one of which all visits are parts, whatever an even one makes. A part of a tile costs no
-    less than its part, so those that divide others are not needed."""
-    found = {ceil_div(step + one.extra, step) * (step if size % step else size) for step in one.steps}
+def coverings(one: Windowed, size: int) -> list[int]:
+    """Positions of tiles, of one of which, or of the whole, each tile is a part that may stand for visits. A part of a
+    tile costs no less than its part, so those that divide others are not needed."""
+    most = {step: ceil_div(step + one.extra, step) for step in one.steps}
+    found = {times * (step if size % step else size) for step, times in most.items()}
+    between = {step * times for step, last in most.items() for times in range(1, last)}
+    found |= {tile for tile in between if all(n % tile for n in (size, *found))}
     return sorted(n for n in found if not any(m != n and m % n == 0 for m in found))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .weights import Weights
+from ..certificate import RELATIVE_TOLERANCE
+from .weights import Weights, weights_between
 
 Line = tuple[Weights, float]
 """A weighted sum, and what no mapping weighs less than."""
@@ -23,6 +24,10 @@ HALVINGS = 12
 
 DEPTH = 6
 """How often a box is quartered at most."""
+
+
+FINER = 200
+"""How often what lies between two points is halved, where an objective has a value."""
 
 
 class Box(NamedTuple):
@@ -109,3 +114,72 @@ def _corners(lines: list[Line], most_energy: float, most_latency: float) -> Iter
         inside = energy <= most_energy * (1 + 1e-9) and latency <= most_latency * (1 + 1e-9)
         if keeps and inside:
             yield max(energy, 0.0), max(latency, 0.0)
+
+
+# ---- products ----------------------------------------------------------------------------------------------
+
+Point = tuple[float, float]
+"""Energy and latency."""
+
+
+class Opening(NamedTuple):
+    """Where bounds leave room for something better than what is known.
+
+    corner  the best that they leave room for
+    left, right  where what is as good as known begins, with less energy and with fewer cycles than the corner
+    """
+
+    corner: Point
+    left: Point
+    right: Point
+
+
+def opening(lines: Iterable[Line], value: Value, known: float) -> Opening | None:
+    """What points that lie below no line leave open beside a known value of an objective that is least at an end of
+    every straight line, and 0 where energy or latency is; None where nothing is better."""
+    corners = sorted(_corners(list(lines), math.inf, math.inf))
+    lowest = min(range(len(corners)), key=lambda i: value(*corners[i]))
+    corner = corners[lowest]
+    if value(*corner) >= known * (1 - RELATIVE_TOLERANCE) or not all(corner):
+        return None
+    beyond = 2 * known / value(*corner)  # so many times as much of one of both is too much
+    first, last = corners[0], corners[-1]
+    left = [(first[0], first[1] * beyond), *corners[: lowest + 1]]
+    right = [(last[0] * beyond, last[1]), *reversed(corners[lowest:])]
+    return Opening(corner, _as_good(left, value, known), _as_good(right, value, known))
+
+
+def _as_good(points: Sequence[Point], value: Value, known: float) -> Point:
+    """The point on the way between points, of which the last has less than a known value, behind which no other has as
+    much; the first one, if none has."""
+    last = max((i for i, point in enumerate(points) if value(*point) >= known), default=None)
+    if last is None:
+        return points[0]
+    enough, less = points[last], points[last + 1]
+    for _ in range(FINER):
+        middle = (enough[0] + less[0]) / 2, (enough[1] + less[1]) / 2
+        enough, less = (middle, less) if value(*middle) >= known else (enough, middle)
+    return enough
+
+
+def line_across(opening: Opening, points: Iterable[Point]) -> Weights | None:
+    """The weighted sum of the line between two neighbours of an opening's ends, and points between these, that leaves
+    most below: where nothing lies below such lines, nothing is better."""
+    left, right = opening.left, opening.right
+    hull: list[Point] = []
+    for point in [left, *sorted(p for p in points if left[0] < p[0] < right[0] and right[1] < p[1] < left[1]), right]:
+        while len(hull) > 1 and _is_above(hull[-1], hull[-2], point):
+            hull.pop()
+        hull.append(point)
+    found = (
+        (weights.of(*opening.corner) / weights.of(*one), i, weights)
+        for i, (one, other) in enumerate(itertools.pairwise(hull))
+        if (weights := weights_between(one, other)) is not None
+    )
+    return min(found, default=(0.0, 0, None))[2]
+
+
+def _is_above(point: Point, left: Point, right: Point) -> bool:
+    """Whether a point lies on or above the straight line between two others."""
+    (a, b), (c, d), (e, f) = left, point, right
+    return (d - b) * (e - a) >= (f - b) * (c - a)

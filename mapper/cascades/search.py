@@ -33,10 +33,11 @@ from ..means import OutOfMeans
 from .front_search import FrontSearch
 from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
-from .regions import Box, heaviest, least_value
+from .regions import Box, heaviest, least_value, line_across, opening
 from .sums import NARROW, Sums, all_wide
 from .tables.tables import TableBranches
-from .weighted_sums import Corner, WeightedSums
+from .tree_searches import Corner
+from .weighted_sums import WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 
 FAST = 1e6
@@ -45,6 +46,12 @@ less energy."""
 
 BEYOND = 1e-6
 """By which part more cycles are looked at than could be wanted: where none keeps a limit, bounds say so for sure."""
+
+GAIN = 1e-4
+"""By which part of a weighted sum a bound has to be better than those before, to look for the next one."""
+
+LOOKS = 2
+"""How often a good mapping of a product is looked for, each time beside the best one of before."""
 
 ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
@@ -134,6 +141,9 @@ class CascadeSearch(WeightedSums):
             if alone is not None:
                 self.solve(alone)
                 return
+        if self._needs_corners_alone:
+            self._close_openings()
+            return
         fast = self._look_along_front()
         fewest = self.least_of(LATENCY_ALONE)
         self.bounds.append((LATENCY_ALONE, fewest))
@@ -151,6 +161,73 @@ class CascadeSearch(WeightedSums):
         self._end()
         if fastest is not None and not self._is_on_hull:
             self._above_hull(fastest)
+
+    # ---- products: what bounds leave open ------------------------------------------------------------------
+
+    @property
+    def _needs_corners_alone(self) -> bool:
+        """Whether no end of the front has to be known, nor what lies above the hull: bounds that leave nothing better
+        than the best mapping are enough."""
+        return self._is_on_hull
+
+    def _close_openings(self) -> None:
+        """Search along lines that leave nothing open below them, as far as trees weigh what their bounds say: first of
+        trees without shared loops along windows, where these are known by themselves, and then of all."""
+        energy, latency = (float(self.least_of(alone)) for alone in (ENERGY_ALONE, LATENCY_ALONE))
+        for each in ((ENERGY_ALONE, energy), (LATENCY_ALONE, latency)):
+            self.bounds.append(each)
+            self.ragged_bounds.append(each)
+        if max(energy, latency) == math.inf:
+            self.solve(ENERGY_ALONE)  # nothing fits
+            return
+        self._look_at_product(energy, latency)
+        if not self.corners and self.solve(ENERGY_ALONE) is None:
+            return
+        while self._close(plain=True):
+            pass
+        while self._close(plain=False):
+            pass
+
+    def _close(self, plain: bool) -> bool:
+        """Search along one line; whether there is more to search."""
+        value, own = self.question.objective.value, self.plain_bounds if plain else []
+        best = min([self.question.below, *map(self._value, self.corners)])
+        found = opening([*self.bounds, *own], value, best)
+        if found is None:
+            return False
+        across = line_across(found, [(one.energy, one.latency) for one in self.corners])
+        for weights in (across, self._in_balance(*found.corner)):
+            if weights is not None and not self._is_searched(weights):
+                self.solve(weights)
+                bound = max(bound for one, bound in [*self.bounds, *own] if one == weights)
+                is_better = any(self._value(one) < best * (1 - RELATIVE_TOLERANCE) for one in self.corners)
+                if is_better or bound > weights.of(*found.corner) * (1 + GAIN):
+                    return True
+        return False
+
+    def _is_searched(self, weights: Weights) -> bool:
+        """Whether a sum has been searched, or one so close that no bound could tell."""
+        return any(
+            one.energy == weights.energy and math.isclose(one.latency, weights.latency, rel_tol=GAIN)
+            for one, _ in self.bounds
+        )
+
+    def _look_at_product(self, energy: float, latency: float) -> None:
+        """A good mapping, before anything is proven: by the weighted sum that is as much energy as latency at what is
+        known of both, which at first is the least of each."""
+        known = math.inf
+        for _ in range(LOOKS):
+            best = self.look(self._in_balance(energy, latency), flat=True)
+            if best is None or self._value(best) >= known * (1 - RELATIVE_TOLERANCE):
+                return
+            energy, latency, known = best.energy, best.latency, self._value(best)
+
+    def _in_balance(self, energy: float, latency: float) -> Weights:
+        """The weighted sum along which a product changes least at some energy and latency."""
+        steepness = 2.0 if self.question.objective.name == "ed2p" else 1.0
+        return Weights(1.0, steepness * energy / max(latency, 1.0))
+
+    # ---- fronts, and other objectives ----------------------------------------------------------------------
 
     def _is_closed(self, least: Corner, fewest: float) -> bool:
         """Whether nothing is open beside the least energy, where no mapping has fewer cycles than these."""

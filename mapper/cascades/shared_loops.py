@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -69,7 +69,10 @@ class SharedLoops:
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
         steps = {dim: self._steps(part, dim, sizes) for dim in shared}
         must_step = must_step or self.generations.must_step(part)
-        weight = partial(self._weight, self.bounds.own(part), measure or self.bounds.weights)
+        own = self.bounds.own(part)
+        if measure is not None:  # which has energy apart
+            own = replace(own, both_pj=0.0 * own.both_pj)
+        weight = partial(self._weight, own, measure or self.bounds.weights)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
                 if must_step and not any(map(self.generations.is_stepped, dims)):
@@ -77,7 +80,7 @@ class SharedLoops:
                 if _apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims):
                     for chosen in _grids([steps[dim] for dim in dims]):
                         self.means.check()
-                        yield from self._of_dims(part, dims, chosen, weight, cutoff)
+                        yield from self._of_dims(part, dims, chosen, own, weight, cutoff)
 
     def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
         """Trips of a shared loop, with tiles; none where operations disagree. From one generation to the next it takes
@@ -105,13 +108,14 @@ class SharedLoops:
         part: VisitedPart,
         dims: tuple[SharedDim, ...],
         steps: list[tuple[SharedTrips, ...]],
+        own: OwnLeast,
         weight: Callable[[Least], Floats],
         cutoff: float,
     ) -> Iterator[tuple[float, Loops]]:
         """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
         trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
-        loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips)
+        loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips, own.both_pj)
         open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
         weights = loops_bounds.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
@@ -128,7 +132,8 @@ class SharedLoops:
         if bounds.timed:
             ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
             latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
-        energy = np.where(more.energy < np.inf, own.energy_pj + more.energy, 0.0)  # whatever energy weighs
+        least = own.energy_pj + own.both_pj.sum()
+        energy = np.where(more.energy < np.inf, least + more.energy, 0.0)  # whatever energy weighs
         return np.where(more.energy < np.inf, measure.of_each(energy, latency), np.inf)
 
 

@@ -13,10 +13,11 @@ branches have all mappings of the space and tiling asked for. Shared loops along
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
    stay above these loops (`node_choices.py`);
-2. `_with_nodes`: what is below both;
+2. `_with_nodes`: what is below both (`above_splits.py`);
 3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate
-   (`exchanges.py`). It is live from the branch that writes it to the last that reads it;
-4. a branch of one operation is answered by a `BranchSolver`; one of several is again a part, that has loops.
+   (`splits.py`, `exchanges.py`). It is live from the branch that writes it to the last that reads it;
+4. a branch of one operation is answered by a `BranchSolver` (`leaves.py`); one of several is again a part, that has
+   loops.
 
 What has the lowest bound (`part_bounds.py`) is looked at next, until none lies below the best part found.
 """
@@ -26,33 +27,34 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from ...ir import Cascade, Loop, Node, Renews, Tree
+from ...ir import Cascade
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
+from .above_splits import AboveSplits
+from .branch import BranchSolver
 from .exchanges import Exchange, Exchanges
-from .generations import Generations, homes_of
+from .generations import Generations
+from .leaves import Leaves
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
 from .part_bounds import Nearest, PartBounds
-from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
+from .parts import FoundPart, Outcome, VisitedPart, less_room, some_of
 from .placing import Placing
-from .ragged_loops import Overs, RaggedLoops, below_loops
-from .shared_loops import Loops, SharedLoops, loop_item
+from .ragged_loops import RaggedLoops
+from .shared_loops import Loops, SharedLoops
+from .splits import Split, Splits
 from .sums import NARROW, Sums
 from .tree_constraints import ANY_TREE, TreeConstraints
-from .upper_memories import Floats, UpperMemories
-from .weights import Weights, Yardstick
+from .upper_memories import UpperMemories
+from .weights import Weights
 from .window_passing import WindowPassing
-from .windowed import covering
 
 Fuse = Literal["all", "plain", "whole", "none"]
 
@@ -70,7 +72,6 @@ class TreeSearch:
     fuse      `all`: whatever the space has; `plain`: but for shared loops along which readers see windows; `whole`: no
               shared loops; `none`: every intermediate through the outermost memory
     sums      what is taken for granted of partial sums
-    branches  branches that were asked for
     flat      look at trees with one split alone, of which each operation is a branch; and one inside it, where not all
               operations can make the steps of an iteration together
     beam      look at no more than so many choices of nodes, and of loops with them, of a part, and pass intermediates
@@ -97,7 +98,6 @@ class TreeSearch:
     flat: bool = False
     beam: int | None = None
     ragged: bool = False
-    branches: int = 0
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
@@ -106,7 +106,6 @@ class TreeSearch:
     nearest: Nearest = field(default_factory=dict)
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
-    _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
@@ -124,6 +123,34 @@ class TreeSearch:
         self.exchanges = Exchanges(
             self.cascade, self.memories, placing, fuses, self.sums.wide, self.constraints, self.beam is not None
         )
+        self.above = AboveSplits(
+            self.cascade,
+            self.memories,
+            placing,
+            self.bounds,
+            self.windows,
+            self.nodes,
+            self.exchanges,
+            self.ragged,
+            self.pruned,
+        )
+        self.splits = Splits(
+            self.cascade,
+            self.memories,
+            self.bounds,
+            self.exchanges,
+            steps,
+            self.means,
+            self.sums,
+            self.flat,
+            self.shares_loops,
+        )
+        self.leaves = Leaves(self.solver, self.weights, self.bounds)
+
+    @property
+    def branches(self) -> int:
+        """Branches that were asked for."""
+        return self.leaves.asked
 
     @property
     def shares_loops(self) -> bool:
@@ -144,12 +171,12 @@ class TreeSearch:
         """A cascade of one operation: its branch is all there is, and what it has come to when means run out is an
         answer to the whole."""
         try:
-            return self._least_of_way(part, part.questions(self.bounds.timed)[0], cutoff)
+            return self.leaves.least_of_way(part, part.questions(self.bounds.timed)[0], cutoff)
         except OutOfMeans:
             if isinstance(self.solver, ExactBranches) and self.solver.unfinished is not None:
                 bound, mapping = self.solver.unfinished
                 self.open_bound = (self.weights.energy or self.weights.latency) * bound
-                self.incumbent = self.leaf(part, mapping)
+                self.incumbent = self.leaves.leaf(part, mapping)
             raise
 
     def bound_of_whole(self, names: Sequence[str]) -> float:
@@ -164,9 +191,9 @@ class TreeSearch:
         part, least = self._root(names), cutoff
         if len(names) > MOST_BRANCHES or part is None:
             return 0.0
-        for nodes in self._nodes_with(part, (), cutoff):
+        for nodes in self.above.choices(part, (), cutoff):
             fixed = self.weights.energy * nodes.energy_pj
-            split = self._least_split(self._inside(part, (), nodes), 0, (), least - fixed)
+            split = self.splits.least(self.above.inside(part, (), nodes), 0, (), least - fixed)
             least = min(least, max(nodes.bound, fixed + split))
         return least
 
@@ -196,61 +223,10 @@ class TreeSearch:
         if known is not None and (known.found is not None or known.bound >= cutoff):
             return known
         self.means.check()
-        outcome = self._single(part, cutoff) if len(part.names) == 1 else self._several(part, cutoff, is_root=False)
+        is_leaf = len(part.names) == 1
+        outcome = self.leaves.least(part, cutoff) if is_leaf else self._several(part, cutoff, is_root=False)
         self._known[part] = outcome
         return outcome
-
-    # ---- one operation -------------------------------------------------------------------------------------
-
-    def _single(self, part: VisitedPart, cutoff: float) -> Outcome:
-        bound = self.bounds.close(part)
-        if bound >= cutoff:
-            return Outcome(bound)
-        first: Tree | None = None
-        heaviest = Outcome(0.0)
-        for way in part.questions(self.bounds.timed):
-            outcome = self._least_of_way(part, way, cutoff)
-            if outcome.found is None:
-                return outcome
-            first = outcome.found.tree if first is None else first
-            if outcome.bound >= heaviest.bound:
-                heaviest = Outcome(outcome.bound, replace(outcome.found, tree=first))
-        return heaviest
-
-    def _least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
-        """What a branch weighs at least, by tiles that stand for its visits."""
-        least = [share * self.solver.bound(question, self.weights) for share, question in way]
-        found = FoundPart(0.0, 0.0, Tree(()))
-        for i, (share, question) in enumerate(way):
-            others = self._weight(found) + sum(least[i + 1 :])
-            answer = self._asked(question, (cutoff - others) / share if share else math.inf)
-            if answer.mapping is None:
-                return Outcome(others + share * answer.bound)
-            found = FoundPart(
-                found.energy_pj + share * answer.mapping.energy_pj,
-                found.latency_cycles + share * answer.mapping.latency_cycles,
-                found.tree if i else self.leaf(part, answer.mapping).tree,
-            )
-        return Outcome(self._weight(found), found)
-
-    def _asked(self, question: BranchQuestion, cutoff: float) -> BranchAnswer:
-        """A branch's best mapping, if it weighs less than the cutoff."""
-        self.branches += 1
-        started = time.perf_counter()
-        answer = self.solver.least(question, self.weights, cutoff)
-        taken, name = time.perf_counter() - started, question.operation
-        self._seconds[name] = max(taken, 0.5 * self._seconds.get(name, 0.0))
-        return answer
-
-    def leaf(self, part: VisitedPart, mapping: BranchMapping) -> FoundPart:
-        """A branch of one operation. Where its visits are uneven, energy and latency are bounds; the cost model has the
-        last word on the whole tree."""
-        least, uneven = part.part_of(0), part.uneven[0] if part.uneven else ()
-        tree = Tree(covering(mapping.items, uneven), (), part.names[0])
-        return FoundPart(least * mapping.energy_pj, least * mapping.latency_cycles, tree)
-
-    def _weight(self, found: FoundPart) -> float:
-        return self.weights.of(found.energy_pj, found.latency_cycles)
 
     # ---- loops and nodes above a split -----------------------------------------------------------------------------
 
@@ -275,21 +251,6 @@ class TreeSearch:
         is a bound, and the cost model says more."""
         return best.found is not None and math.isclose(best.bound, self.floor, rel_tol=RELATIVE_TOLERANCE)
 
-    def _least_split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
-        """What branches from one operation on weigh at least together, or the cutoff if that is less."""
-        self.means.check()
-        count, least = len(inside.names), cutoff
-        if start == count:
-            return min(0.0, cutoff)
-        for end in (end for end in range(start + 1, count + 1) if self._may_be_branch(inside, start, end)):
-            for exchange in self.exchanges.choices(inside, start, end, live):
-                branch = self._branch_part(inside, start, end, exchange)
-                first = math.inf if branch is None else self.bounds.close(branch)
-                if first < least:
-                    after, still = self._after(inside, end, exchange)
-                    least = min(least, first + self._least_split(after, end, still, least - first))
-        return least
-
     def _best_of(
         self, part: VisitedPart, choices: Iterable[tuple[float, Loops]], best: Outcome, at_root: float | None = None
     ) -> Outcome:
@@ -311,10 +272,10 @@ class TreeSearch:
                     break
             bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
-                for chosen in self._nodes_with(part, loops, _below(best)):
+                for chosen in self.above.choices(part, loops, _below(best)):
                     heapq.heappush(waiting, _Waiting(max(bound, chosen.bound), -1, next(number), loops, chosen))
             elif not is_close:
-                close = max(bound, self._close(part, loops, nodes))
+                close = max(bound, self.above.close(part, loops, nodes))
                 heapq.heappush(waiting, _Waiting(close, -2, next(number), loops, nodes, True))
             else:
                 looked += 1
@@ -324,71 +285,11 @@ class TreeSearch:
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
 
-    def _nodes_with(
-        self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
-    ) -> list[NodeChoice]:
-        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff.
-
-        measure  what has to be below it, instead of what the part weighs
-        """
-        measure = measure or self.weights
-        taken = self.windows.rooms(part, loops)
-        room = None if taken is None else less_rooms(part.room, taken)
-        if taken is None or room is None:
-            self.pruned["capacity"] += 1
-            return []
-        left = replace(part, room=room)
-        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, measure)
-        if not any(taken):
-            return list(self._with_exchanges(part, loops, found, cutoff, measure))
-        both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
-        return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
-
-    def _with_exchanges(
-        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Yardstick
-    ) -> Iterator[NodeChoice]:
-        """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
-        memories that have room for them."""
-        if not self.placing.all_part_here(part) or any(loop.dim.uneven for loop in loops):
-            yield from found
-            return
-        own = self.bounds.own(part)
-        for nodes in found:
-            inside = self._inside(part, loops, nodes)
-            least = min(
-                (
-                    self.bounds.with_more(own, *self._taking(nodes, inside, loops, exchange), measure)
-                    for exchange in self.exchanges.together(inside)
-                ),
-                default=math.inf,
-            )
-            if least < cutoff:
-                yield replace(nodes, bound=max(nodes.bound, least))
-            else:
-                self.pruned["capacity"] += 1
-
-    def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
-        """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
-        at least."""
-        energy, cycles, visits = nodes.least_pj, nodes.cycles.copy(), math.prod(loop.trips for loop in loops)
-        for tensor, memory, _ in exchange:
-            for user in self.placing.users(inside, tensor):
-                place = inside.names.index(user.name)
-                more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
-                times = visits * inside.full_share(place)
-                energy, cycles[place] = energy + times * more, cycles[place] + times * later
-        return energy, cycles
-
-    def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
-        """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
-        visits = part.visits(loops)
-        return self.weights.energy * nodes.energy_pj + visits * self.bounds.close(self._inside(part, loops, nodes))
-
     # ---- the split -----------------------------------------------------------------------------------------
 
     def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
-        inside, visits = self._inside(part, loops, nodes), part.visits(loops)
+        inside, visits = self.above.inside(part, loops, nodes), part.visits(loops)
         fixed = self.weights.energy * nodes.energy_pj
         split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
         if split is None or fixed + visits * split.weight >= _below(best):
@@ -396,65 +297,10 @@ class TreeSearch:
         found = FoundPart(
             nodes.energy_pj + visits * split.energy_pj,
             visits * split.latency_cycles,
-            self._tree(part, loops, nodes, split),
-            self._stored(loops, split),
+            self.above.tree(part, loops, nodes, split),
+            self.above.stored(loops, split),
         )
-        return Outcome(self._weight(found), found)
-
-    def _stored(self, loops: Loops, split: Split) -> frozenset[str]:
-        """Intermediates that pass through the outermost memory."""
-        passing = [(one.tensor, one.memory) for loop in loops for one in loop.passes]
-        passing += homes_of(loops).items()
-        return split.stored | {tensor for tensor, memory in passing if memory == self.memories.outermost}
-
-    def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
-        """What is below the loops and nodes of a part."""
-        room = less_rooms(part.room, nodes.taken)
-        assert room is not None
-        visits = part.visits(loops)
-        homes = dict(part.homes) | homes_of(loops)
-        homes |= {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
-        homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
-        again = []
-        over = self._over(part, loops)
-        for name, before, overs in zip(part.names, part.again, over, strict=True):
-            # Visits of which one is shorter are counted together.
-            apart = self.cascade.operation(name).output.dims | {one.dim for one in overs}
-            adding = (loop.trips for loop in loops if loop.dim.of(name) not in apart)
-            again.append(before * math.prod(adding))
-        busy = []
-        for name, outside in zip(part.names, part.busy, strict=True):
-            above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
-            busy.append(with_busy(outside, above, visits) if self.bounds.timed else ())
-        return VisitedPart(
-            part.names,
-            tuple(self.windows.sizes_below(part, loops)),
-            tuple(sorted(homes.items())),
-            tuple(again),
-            room,
-            tuple(busy),
-            steps=part.steps or bool(loops),
-            uneven=self.windows.uneven_below(part, loops),
-            alone=self.windows.ties(part.names, loops),
-            cut=self._cut(part, loops),
-            over=over,
-            apart=part.apart | self.placing.apart(part, [loop.dim for loop in loops]),
-        )
-
-    def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:
-        """By operation, dimensions along which tiles divide that of a visit below some loops."""
-        every = (frozenset(self.cascade.operation(name).problem.dim_names) for name in part.names)
-        if not self.ragged:
-            return tuple(dims if part.steps or loops else frozenset() for dims in every)
-        before = part.cut or (frozenset[str](),) * len(part.names)
-        return tuple(own | {loop.dim.of(name) for loop in loops} for name, own in zip(part.names, before, strict=True))
-
-    def _over(self, part: VisitedPart, loops: Loops) -> tuple[Overs, ...]:
-        """By operation, dimensions along which the last visit below some loops is shorter."""
-        return tuple(
-            below_loops(self.cascade.operation(name), part.sizes[place], part.over_of(place), loops)
-            for place, name in enumerate(part.names)
-        )
+        return Outcome(self.weights.of(found.energy_pj, found.latency_cycles), found)
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
@@ -471,7 +317,7 @@ class TreeSearch:
         if rest_of[0] >= cutoff:
             return None
         for end in range(start + 1, count + 1):
-            if not self._may_be_branch(inside, start, end):
+            if not self.splits.may_be_branch(inside, start, end):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
                 limit = cutoff if best is None else best.weight * (1 - RELATIVE_TOLERANCE)
@@ -480,25 +326,15 @@ class TreeSearch:
                     best = found
         return best
 
-    def _may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
-        """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
-        if not self.generations.may_be_branch(inside, start, end):
-            return False
-        if end - start == 1:
-            return True
-        nests = not self.flat or self.generations.steps_together(inside, start, end)
-        nests &= self.shares_loops and end - start < len(inside.names)
-        return nests and not inside.alone & set(inside.names[start:end])
-
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
     ) -> Split | None:
         """A branch, and the best of those after it: one does not depend on the other, once it is known what they
         exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
-        after, still = self._after(inside, end, exchange)
+        after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)
         rest: Split | None = None
-        if self._takes_long(inside.names[start:end]) > self._takes_long(inside.names[end:]):
+        if self.leaves.takes_long(inside.names[start:end]) > self.leaves.takes_long(inside.names[end:]):
             first = self.bounds.close(some_of(after, start, end))
             rest = self._split(after, end, still, limit - first)
             if rest is None:
@@ -508,92 +344,12 @@ class TreeSearch:
         if outcome is None or outcome.found is None:
             return None
         rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0))
-        return None if rest is None else self._joined(outcome.found, rest, exchange)
-
-    def _after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
-        """What branches from one operation on find, and which intermediates are live for them."""
-        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
-        return replace(inside, homes=tuple(sorted(homes.items()))), self.exchanges.live_after(inside, end, exchange)
-
-    def _joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
-        """A branch with those after it."""
-        outermost = self.memories.outermost
-        return Split(
-            self._weight(first) + rest.weight,
-            first.energy_pj + rest.energy_pj,
-            first.latency_cycles + rest.latency_cycles,
-            (first.tree, *rest.branches),
-            first.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
-            rest.exchanged | {(t, memory) for t, memory, _ in exchange if memory != outermost},
-        )
-
-    def _takes_long(self, names: Sequence[str]) -> float:
-        """Seconds that looking at some operations may take: of single ones, what it took until now."""
-        if len(names) > 1:
-            return math.inf
-        return sum(self._seconds.get(name, 0.0) for name in names)
+        return None if rest is None else self.splits.joined(outcome.found, rest, exchange)
 
     def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""
-        part = self._branch_part(inside, start, end, exchange)
+        part = self.splits.branch_part(inside, start, end, exchange)
         return None if part is None else self.least(part, cutoff)
-
-    def _branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
-        """What one branch of a split finds; None where it has no room."""
-        taken = tuple(tuple(bits for _, _, held in exchange for bits in held[i]) for i in range(start, end))
-        room = less_rooms(inside.room[start:end], taken)
-        if room is None:
-            return None
-        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
-        branch = some_of(inside, start, end)
-        used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
-        return replace(
-            branch,
-            room=room,
-            homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
-            finished=self._comes_finished(branch, exchange),
-        )
-
-    def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
-        """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
-        if len(branch.names) > 1 or branch.again[0] > 1:
-            return False
-        output = self.cascade.operation(branch.names[0]).output.name
-        passes_here = any(tensor == output and memory != self.memories.outermost for tensor, memory, _ in exchange)
-        return passes_here and output in self.sums.finished
-
-    def _tree(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: Split) -> Tree:
-        items: list[Loop | Node] = []
-        order = self.memories.depth
-        for depth in range(len(loops) + 1):
-            here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
-            if depth < len(loops):
-                stepped = loops[depth].generations
-                here += [(memory, tensor) for tensor, memory in stepped if memory != self.memories.outermost]
-            else:
-                here += [(memory, tensor) for tensor, memory in split.exchanged]
-                here += [(one.memory, one.tensor) for one in self.windows.held(loops)]
-            renewed = {one.tensor for one in self.windows.held(loops) if one.kept == "none" and depth == len(loops)}
-            for memory, tensor in sorted(here, key=lambda at: (order[at[0]], at[1])):
-                items.append(Renews(memory, tensor) if tensor in renewed else Node(memory, tensor))
-            if depth < len(loops):
-                items.append(loop_item(loops[depth], part.names))
-        return Tree(tuple(items), split.branches)
-
-
-@dataclass(frozen=True)
-class Split:
-    """Branches of a split, one after the other, for one visit.
-
-    exchanged  intermediates that nodes directly above the split hold, with their memories
-    """
-
-    weight: float
-    energy_pj: float
-    latency_cycles: float
-    branches: tuple[Tree, ...] = ()
-    stored: frozenset[str] = frozenset()
-    exchanged: frozenset[tuple[str, str]] = frozenset()
 
 
 class _Waiting(NamedTuple):

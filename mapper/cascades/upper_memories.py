@@ -200,3 +200,11 @@ class UpperMemories:
             through = per_word(far, far.read_energy_pj) + per_word(near, near.write_energy_pj)
         may_pass = near.keeps[tensor.role] != "must"
         return max(0.0, min(instead, through) if may_pass else through)
+
+    def through_pj(self, tensor: Tensor, home: str, inner: str) -> float:
+        """pJ per word at least, by which a tensor passes from its home to a node further in, or back."""
+        far, near, bits = self.of(home), self.of(inner), self.arch.width_bits(tensor)
+        if tensor.is_output:
+            drained = near.read_energy_pj * self.arch.inner_drain_read / near.access_bits
+            return bits * (far.write_energy_pj / far.access_bits + drained)
+        return bits * (far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits)

@@ -13,7 +13,7 @@ its part. The cost model has the last word on the whole tree; what it says more 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
@@ -34,6 +34,7 @@ class Uneven:
     part    of the positions of as many even visits: at least what all visits make, none of them more than an even one
     span    positions of a tile where the reader finds it, zeros around included
     longer  visits that make more than an even one: (positions, how many)
+    made    positions of all visits: (positions, how many)
     """
 
     dim: str
@@ -43,6 +44,13 @@ class Uneven:
     part: float
     span: int
     longer: tuple[tuple[int, int], ...] = ()
+    made: tuple[tuple[int, int], ...] = ()
+
+    def computing(self, at_once: int) -> float:
+        """Steps in which a mapping of the even visit computes all visits at least, as a part of those of as many even
+        ones, if instances side by side have so many positions: what is left over takes a step too."""
+        steps = sum(times * ceil_div(number, at_once) for number, times in self.made)
+        return steps * at_once / (self.visits * self.step)
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each
@@ -84,7 +92,8 @@ def uneven_visits(
         window = _window(operation, own, reader, dim.of(reader.name))
         even[name] = window.even(even[reader.name], kept[operation.output.name])
         if reader.name not in found and kept[operation.output.name] == "none":
-            even[name] = max(set(counts), key=lambda number: (counts.count(number), number))
+            most_often = {number: counts.count(number) for number in counts if number}  # others see zeros alone
+            even[name] = max(most_often, key=lambda number: (most_often[number], number))
         found[name] = _uneven(own, even[name], counts, span)
     return found
 
@@ -149,6 +158,13 @@ class _Window:
         span = self.coefficient * (most - 1) + 1 + self.inside
         return self.pad == (0, 0) and span < self.stride
 
+    def windowed(self, made: str, read: Iterable[int], extra: int = 0) -> Windowed:
+        """What visits make along a dimension, where even ones of the reader take one of some numbers of positions, and
+        no other one more than so many more."""
+        steps = {self.even(n, kept) for n in read for kept in KEPT}
+        steps |= {n - zeros for n in steps for zeros in range(1, sum(self.pad) + 1) if n > zeros}
+        return Windowed(made, frozenset(steps), self.more + self.coefficient * extra)
+
 
 def _window(operation: Operation, made: str, reader: Operation, read: str) -> _Window:
     tensor = operation.output.name
@@ -165,9 +181,10 @@ def _window(operation: Operation, made: str, reader: Operation, read: str) -> _W
 
 def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
     counts, visits = Counter(made), len(made)
+    every = tuple(sorted(counts.items()))
     positions = sum(times * min(number, step) for number, times in counts.items())
     longer = tuple(sorted((number, times) for number, times in counts.items() if number > step))
-    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span, longer)
+    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span, longer, every)
 
 
 def covering(items: tuple[Loop | Node, ...], uneven: Sequence[Uneven]) -> tuple[Loop | Node, ...]:
@@ -206,25 +223,21 @@ class Windowed:
 
 
 def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
-    """The dimensions of an operation that a shared loop may make uneven, by way of any of its readers; none of one that
-    uses generations."""
+    """The dimensions of an operation that a shared loop may make uneven, once for each way, by its readers, in which
+    one may; none of one that uses generations. Loops step over dimensions of what readers write alone
+    (`WindowPassing.allows`)."""
     tensor = operation.output.name
     if operation.generations:
         return
     for reader in cascade.consumers[tensor]:
-        ranks = reader.problem.tensor(tensor).ranks
-        own = {windowed.dim: windowed for windowed in windowed_dims(cascade, reader)}
-        for i, rank in enumerate(ranks):
+        own = list(windowed_dims(cascade, reader))
+        for i, rank in enumerate(reader.problem.tensor(tensor).ranks):
             made = next((dim for dim, _ in operation.problem.dims if plain_rank(operation, tensor, dim) == i), None)
-            for dim, _ in rank:
-                if made is None or not (is_window(operation, made, reader, dim) or dim in own):
-                    continue
-                size, window = reader.problem.sizes[dim], _window(operation, made, reader, dim)
-                even = {n for n in range(1, size) if size % n == 0}
-                if dim not in own and window.has_gaps(max(even, default=1)):
-                    continue
-                even |= own[dim].steps if dim in own else set()
-                steps = {window.even(n, kept) for n in even for kept in KEPT}
-                steps |= {n - zeros for n in steps for zeros in (*window.pad, sum(window.pad)) if n > zeros}
-                extra = window.more + (window.coefficient * own[dim].extra if dim in own else 0)
-                yield Windowed(made, frozenset(steps), extra)
+            for dim in (dim for dim, _ in rank if made is not None and dim in reader.output.dims):
+                assert made is not None
+                window, size = _window(operation, made, reader, dim), reader.problem.sizes[dim]
+                for windowed in (one for one in own if one.dim == dim):
+                    yield window.windowed(made, windowed.steps, windowed.extra)
+                even = [n for n in range(1, size) if size % n == 0]
+                if is_window(operation, made, reader, dim) and not window.has_gaps(max(even, default=1)):
+                    yield window.windowed(made, even)

@@ -16,14 +16,17 @@ _SPELLED = {
     "add": "({} + {})",
     "ceil": "ceil({})",
     "div": "({} / {})",
+    "equal": "(element)({} == {})",
     "erf": "erf({})",
     "exp": "exp({})",
     "floor": "floor({})",
+    "less": "(element)({} < {})",
     "log": "log({})",
     "max": "larger({}, {})",
     "min": "smaller({}, {})",
     "mul": "({} * {})",
     "neg": "(-{})",
+    "not": "(element)({} == 0)",
     "pow": "pow({}, {})",
     "relu": "larger({}, 0)",
     "rint": "rint({})",
@@ -33,12 +36,15 @@ _SPELLED = {
     "single": "((element)(float)({}))",
     "sqrt": "sqrt({})",
     "sub": "({} - {})",
+    "sin": "sin({})",
+    "cos": "cos({})",
     "tanh": "tanh({})",
     "trunc": "trunc({})",
 }
 
 
-# ceil, floor, pow, rint, select, single and trunc are no functions of cascades: models apply them to complete words.
+# ceil, cos, equal, floor, less, not, pow, rint, select, sin, single and trunc are no functions of cascades: models
+# apply them to complete words.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

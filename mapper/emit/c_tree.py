@@ -164,19 +164,14 @@ class CTree(CSchedule):
         are where this one has them."""
         array, axis, index = statement.array, statement.axis, self.copy_index
         shape = array.shape
-        values = ", ".join(map(str, statement.shifts))
-        yield f"{indent}{{"
-        inner = f"{indent}    "
-        yield f"{inner}static const int64_t shift_of[{len(statement.shifts)}] = {{{values}}};"
-        yield f"{inner}const int64_t shift = shift_of[{self.step(statement.loop, statement.tile)}];"
+        shift = self.names[statement.shift]
         row = index[axis] if shape[axis] > 1 else "0"
         here = [index[i] if n > 1 else "0" for i, n in enumerate(shape)]
-        there = [f"{row} + shift" if i == axis else one for i, one in enumerate(here)]
-        moved = f"within({row} + shift, {shape[axis]}) ? {self.element(array, there)} : 0"
+        there = [f"{row} + {shift}" if i == axis else one for i, one in enumerate(here)]
+        moved = f"within({row} + {shift}, {shape[axis]}) ? {self.element(array, there)} : 0"
         yield from self._box_lines(
-            array, tuple(map(Affine.of, shape)), f"{self.element(array, here)} = {moved};", inner
+            array, tuple(map(Affine.of, shape)), f"{self.element(array, here)} = {moved};", indent
         )
-        yield f"{indent}}}"
 
     def step(self, loop: Variable, tile: int) -> str:
         """The number of a loop's step."""

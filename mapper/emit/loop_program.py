@@ -32,7 +32,7 @@ class Variable:
 
     dim: str
     number: int
-    kind: Literal["start", "count", "asked", "first", "made"] = "start"
+    kind: Literal["start", "count", "asked", "first", "made", "shift"] = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,11 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class MoveUp:
-    """Along an axis, elements move up by what a table has for a step of a loop; what is left behind becomes 0."""
+    """Along an axis, elements move up by a variable that is looked up; what is left behind becomes 0."""
 
     array: Array
     axis: int
-    shifts: tuple[int, ...]
-    loop: Variable
-    tile: int
+    shift: Variable
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,23 @@
 Every operation is lowered along its way through the tree as a mapping of its own (`lowering.py`); what stands above a
 split is made once, by the operation that fills it. Three things differ. A copy inside a branch is made at every visit
 of the branch. An intermediate begins where its tile changes, is filled by its producer, and leaves only if a node
-further out keeps it as well. And an array is indexed by the position in the tensor itself, not by a reader's: readers
-may see zeros around it, or have other dimensions.
+further out keeps it as well. The arrays are those of `tree_tiles.py`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...arch import Architecture
-from ...cost_models.cascades import fillers_of, home_of, ways_of, without_transfers
-from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Pad, Place, Tensor
+from ...cost_models.cascades import home_of
+from ...ir import FusedMapping, Loop, Place, Tensor
 from .bands import with_better_bands
 from .loop_program import (
     Access,
     Affine,
     Allocate,
-    Array,
     Begin,
     Compute,
     Drain,
@@ -31,20 +28,11 @@ from .loop_program import (
     Index,
     Statement,
     TensorFinish,
-    Variable,
     Zero,
 )
 from .tree_operation import OperationLowering
 from .tree_scalar_program import TreeProgram, WholeLying
-from .tree_windows import TreeWindows
-
-
-@dataclass(frozen=True)
-class _Tile:
-    """What a node holds: an array, whose element 0 is at `base`, per rank a position in the tensor."""
-
-    array: Array
-    base: Index
+from .tree_tiles import NodeTile, TreeTiles
 
 
 @dataclass
@@ -55,7 +43,7 @@ class _Around:
     after: list[Statement] = field(default_factory=list)
 
 
-class TreeLowering:
+class TreeLowering(TreeTiles):
     """Arrays of all nodes, and the statements around them.
 
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
@@ -75,123 +63,19 @@ class TreeLowering:
         finishes: Mapping[str, TensorFinish] | None = None,
         lying: Mapping[str, WholeLying] | None = None,
     ) -> None:
-        self.with_margins, self.finishes, self.lying = with_margins, finishes or {}, lying or {}
-        self.fused, self.outermost = fused, arch.memories[0].name
-        self.ways = {name: without_transfers(way, arch, self.lying) for name, way in ways_of(fused, arch).items()}
-        variables: dict[Place, Variable] = {}
-        numbers: Counter[str] = Counter()
-        self.of = {name: OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
-        self.windows = TreeWindows(fused, arch, self.of)
-        self.owners = dict(self._owners())
-        self.tiles = {place: self._tile(place, *owner) for place, owner in self.owners.items()}
+        super().__init__(fused, arch, with_margins=with_margins, lying=lying or {})
+        self.finishes = finishes or {}
         self.around: dict[Place, _Around] = {}
         self.begun: dict[str, Statement] = {}
         for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
             self._copies(place, self.of[name], position)
 
-    def _refused(self, why: str) -> MappingError:
-        return MappingError(why, where=self.fused.cascade.name)
-
-    def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
-        """For every node of the tree the operation that fills or drains it, and the node's position on its way."""
-        producers = self.fused.cascade.producers
-        fillers = fillers_of(self.ways)
-        users: dict[Place, list[tuple[str, int]]] = {}
-        self.homes: set[Place] = set()
-        for name, way in self.ways.items():
-            homes = {t.name: home_of(way.mapping, t.name, self.lying) for t in way.mapping.problem.tensors}
-            self.homes |= {way.place(home) for home in homes.values()}
-            for position, item in enumerate(way.mapping.nest.items):
-                if isinstance(item, Node) and position >= homes[item.tensor]:
-                    users.setdefault(way.place(position), []).append((name, position))
-        self.users = users
-        for place, found in users.items():
-            node = self.fused.item(place)
-            assert isinstance(node, Node)
-            writer = producers[node.tensor].name if node.tensor in producers else ""
-            mine = [user for user in found if user[0] == writer]
-            yield place, (mine or [fillers.get(place, found[0])])[0]
-
-    # ---- arrays --------------------------------------------------------------------------------------------
-
-    def _tensor(self, place: Place, name: str) -> Tensor:
-        node = self.fused.item(place)
-        assert isinstance(node, Node)
-        return self.of[name].problem.tensor(node.tensor)
-
-    def _is_whole(self, place: Place) -> bool:
-        """Whether a node holds a whole tensor of the caller, or an intermediate in the outermost memory."""
-        node = self.fused.item(place)
-        assert isinstance(node, Node)
-        return node.memory == self.outermost or (node.tensor in self.lying and place in self.homes)
-
-    def _tile(self, place: Place, name: str, position: int) -> _Tile:
-        owner, tensor = self.of[name], self._tensor(place, name)
-        if self._is_whole(place):
-            return self._whole(owner, tensor, position)
-        home = owner.home(tensor, position)
-        array = owner.array(tensor, position, home)
-        number = list(self.owners).index(place)  # equal nodes of two branches are two arrays
-        array = replace(array, shape=owner.spans(tensor, home), steps=(1,) * len(tensor.ranks), position=number)
-        if tensor.name not in self.fused.cascade.intermediates:
-            return _Tile(array, owner.base(tensor, home))
-        return self._union(array, place, owner, home)
-
-    def _whole(self, owner: OperationLowering, tensor: Tensor, position: int) -> _Tile:
-        """A whole tensor, with the zeros around it that readers see; one that stays as it lies there."""
-        cascade, stays = self.fused.cascade, self.lying.get(tensor.name)
-        if stays is not None:
-            array = replace(owner.array(tensor, position, None), shape=stays.made, steps=(1,) * len(stays.made))
-            return _Tile(replace(array, edges=stays.edges), tuple(map(Affine.of, stays.first)))
-        array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
-        margins = margins_of(cascade, tensor.name)
-        if not array.is_local and not self.with_margins:
-            edges = frozenset(axis for axis, zeros in enumerate(margins) if any(zeros))
-            shape = cascade.extents(tensor.name)
-            array = replace(array, shape=shape, steps=(1,) * len(shape), edges=edges)
-            return _Tile(array, (Affine(),) * len(shape))
-        base = tuple(Affine.of(-before) for before, _ in margins)
-        shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
-        return _Tile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
-
-    def _union(self, array: Array, place: Place, owner: OperationLowering, at: int) -> _Tile:
-        """The array of an intermediate that its producer or reader, the owner, fills inside the loops above a position,
-        with the zeros around the tile that readers see. Along what slides it begins with what is asked for first."""
-        base = owner.base(owner.problem.tensor(array.tensor.name), at)
-        ends = [b + Affine.of(n) for b, n in zip(base, array.shape, strict=True)]
-        low, high = list(base), list(ends)
-        sliding = self.windows.sliding(place, owner)
-        for name, _ in self.users[place]:
-            reader, tensor = self.of[name], self._tensor(place, name)
-            if tensor.is_output:
-                continue
-            home = reader.position(owner.way.place(at))
-            theirs = reader.base(tensor, home)
-            for i, (begin, span) in enumerate(zip(theirs, reader.spans(tensor, home), strict=True)):
-                if i in sliding:
-                    continue
-                less, more = begin - base[i], begin + Affine.of(span) - ends[i]
-                if less.terms or more.terms:
-                    raise self._refused(f"{array.tensor.name} is read by other steps than it is written")
-                low[i] = begin if (begin - low[i]).constant < 0 else low[i]
-                end = begin + Affine.of(span)
-                high[i] = end if (end - high[i]).constant > 0 else high[i]
-        for i, step in sliding.items():
-            low[i] = Affine.of(owner.looked_up(step, "asked"))
-            high[i] = low[i] + Affine.of(owner.way.made[step.dim].span)
-        shape = tuple((h - b).constant for h, b in zip(high, low, strict=True))
-        return _Tile(replace(array, shape=shape), tuple(low))
-
-    def access(self, owner: OperationLowering, tensor: Tensor, tile: _Tile, place: int) -> Index:
-        """Where in the array of a node that is which is inside the loops above a place."""
-        return tuple(at - base for at, base in zip(owner.base(tensor, place), tile.base, strict=True))
-
     # ---- statements ----------------------------------------------------------------------------------------
 
     def _copies(self, place: Place, owner: OperationLowering, position: int) -> None:
         """What is done where the tile of a node changes."""
-        tensor, tile = self._tensor(place, owner.operation.name), self.tiles[place]
-        local, home = tile.array.is_local, 0 if self._is_whole(place) else owner.home(tensor, position)
+        tensor, tile = self.tensor(place, owner.operation.name), self.tiles[place]
+        local, home = tile.array.is_local, 0 if self.is_whole(place) else owner.home(tensor, position)
         around = self.around.setdefault(owner.way.place(home), _Around())
         if tensor.is_output and self.windows.are_seen(place, owner):
             self._renewed(place, owner, around)
@@ -210,12 +94,12 @@ class TreeLowering:
         at = self.access(owner, tensor, outer, home)
         if tensor.is_output:
             if any(index != Affine() for index in inside):
-                raise self._refused(f"{tensor.name} leaves with zeros around it")
+                raise self.refused(f"{tensor.name} leaves with zeros around it")
             around.after.insert(0, Drain(tile.array, outer.array, at, extents))
         if not tensor.is_output or owner.operation.iterates:
             around.before.append(Fill(tile.array, outer.array, at, extents, (1,) * len(at)))
 
-    def _begin(self, owner: OperationLowering, tile: _Tile, inside: Index, extents: Index, around: _Around) -> None:
+    def _begin(self, owner: OperationLowering, tile: NodeTile, inside: Index, extents: Index, around: _Around) -> None:
         """What a tile of sums or maxima begins with; zeros around maxima stay zeros."""
         is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
         if not is_maximum or extents != whole:
@@ -230,7 +114,7 @@ class TreeLowering:
         kept = self.windows.kept(place, owner)
         if kept is not None:
             self.around.setdefault(owner.way.place(kept.position), _Around()).before.append(Allocate(array))
-            around.before.append(self.windows.moved_up(array, owner, kept))
+            around.before += self.windows.moved_up(array, owner, kept)
         else:
             around.before += [Allocate(array), Zero(array, tuple(map(Affine.of, array.shape)))]
         begun = owner.way.path.starts[-1]
@@ -240,7 +124,7 @@ class TreeLowering:
             Begin(array, at, extents, -math.inf) if is_maximum else Zero(array, extents, at)
         )
 
-    def _outer(self, owner: OperationLowering, tensor: Tensor, position: int) -> _Tile | None:
+    def _outer(self, owner: OperationLowering, tensor: Tensor, position: int) -> NodeTile | None:
         """The next node of a tensor further out on an operation's way."""
         home = home_of(owner.way.mapping, tensor.name, self.lying)
         outwards = [p for p in owner.nest.node_positions(tensor.name) if home <= p < position]
@@ -263,7 +147,7 @@ class TreeLowering:
         inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
         outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
         if not outputs:
-            raise self._refused("every tensor that it writes is read by one of its operations: it hands out nothing")
+            raise self.refused("every tensor that it writes is read by one of its operations: it hands out nothing")
         places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
         last = tuple(
             Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])
@@ -320,15 +204,6 @@ class TreeLowering:
             return body
         owner, step = self.windows.stepping(place)
         return (owner.loop(step, (*self.windows.looked_up(place), *body)),)
-
-
-def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
-    """The most zeros that any reader sees before and after each rank of a tensor."""
-    readers = cascade.consumers[tensor]
-    pads = [[reader.pad(tensor, i) for reader in readers] for i in range(len(cascade.extents(tensor)))]
-    return tuple(
-        (max((low for low, _ in rank), default=0), max((high for _, high in rank), default=0)) for rank in pads
-    )
 
 
 def lower_tree(

@@ -19,8 +19,9 @@ from .loop_program import Affine, For, Index, Statement, Variable
 from .lowering import Lowering
 from .numpy_program.plan import Step, steps_of
 
-LookedUp = Literal["asked", "first", "made"]
-"""Of a visit: the first position that readers ask for, the first that is made, and how many are."""
+LookedUp = Literal["asked", "first", "made", "shift"]
+"""Of a visit: the first position that readers ask for, the first that is made, how many are, and by how many rows what
+is kept has moved since the visit before."""
 
 
 class OperationLowering(Lowering):

@@ -40,12 +40,14 @@ class TreeWindows:
         path = owner.way.path
         return next((s for s in steps if keeps_rows(self.fused, self.arch, path, owner.way.made[s.dim].place)), None)
 
-    def moved_up(self, array: Array, owner: OperationLowering, step: Step) -> MoveUp:
+    def moved_up(self, array: Array, owner: OperationLowering, step: Step) -> tuple[LookUp, MoveUp]:
         """What becomes of the rows that are kept, at each step of the loop: at the first one nothing is."""
         axis = self._rank(owner, step)
         asked = [row[0] for row in self._table(owner, step)]
         shifts = (array.shape[axis], *(after - before for before, after in itertools.pairwise(asked)))
-        return MoveUp(array, axis, shifts, *self._shared(owner.way.place(step.position)))
+        shift, rows = owner.looked_up(step, "shift"), tuple((each,) for each in shifts)
+        table = LookUp((shift,), rows, *self._shared(owner.way.place(step.position)))
+        return table, MoveUp(array, axis, shift)
 
     def looked_up(self, place: Place) -> Iterator[Statement]:
         """What is known of visits by the step of a loop."""

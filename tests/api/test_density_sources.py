@@ -17,6 +17,7 @@ from tilewright.cost_models.sparse import densities_of
 
 TABLE = """
 network: pruned
+graph: [fc, dense]
 layers:
   - {name: fc, op: gemm, M: 16, N: 16, K: 16, weight: true, density: {W: 2:4@K, A: 0.5}}
   - {name: dense, op: gemm, M: 16, N: 16, K: 16, weight: true}
@@ -34,6 +35,20 @@ def test_a_table_states_densities(tmp_path: Path) -> None:
     compared = tw.compare(networks=[path], archs=["sparse_tensor_core"], tiling="perfect")
     by_layer = {row.layer: row.value for row in compared.rows}
     assert by_layer["fc"] < by_layer["dense"]
+
+
+@pytest.mark.parametrize("command", ["search", "space", "bound", "compile"])
+def test_cascades_refuse_what_a_table_states(command: str, tmp_path: Path) -> None:
+    """Its densities were left out without a word once."""
+    path = tmp_path / "pruned.yaml"
+    path.write_text(TABLE)
+    work = str(path) if command == "compile" else f"{path}:fc+dense"
+    machine = () if command == "bound" else ("--arch", "sparse_tensor_core")
+    done = CliRunner().invoke(app, [command, work, *machine])
+    assert done.exit_code == 2, done.output
+    assert "fc: density: cascades know no densities yet" in done.stderr
+    given = CliRunner().invoke(app, ["space", f"{path}:fc+dense", "--density", "W=0.5", "--arch", "scnn_like"])
+    assert "give one operation at a time" in given.stderr
 
 
 @pytest.mark.parametrize(

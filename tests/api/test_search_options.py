@@ -258,6 +258,21 @@ def test_spaces_are_asked_for_as_searches_are() -> None:
         assert expected in done.stderr
 
 
+def test_spaces_with_zeros_count_formats_beside_mappings() -> None:
+    words = ("--gemm", "M=8,N=8,K=8", "--density", "W=0.5", "--arch", "scnn_like")
+    choice = ("--set", "weight_FIFO.compress={weight: [bitmask, csr]}")
+    one, two = (run("space", *words, *more, "--json") for more in ((), choice))
+    assert (one.exit_code, two.exit_code) == (0, 0), one.output + two.output
+    one, two = json.loads(one.stdout), json.loads(two.stdout)
+    assert one["space"] == "even, perfect tilings"
+    assert (one["formats"], two["formats"]) == (1, 2)
+    answer = tw.search(tw.gemm(8, 8, 8), "scnn_like", density={"W": 0.5})
+    assert one["total"] == two["total"] == answer.certificate.space_size
+    page = run("space", *words)
+    assert "Density       W 0.5" in page.stdout
+    assert "Formats" in page.stdout
+
+
 def test_a_search_with_zeros() -> None:
     answer = tw.search(tw.gemm(64, 64, 64), "sparse_tensor_core", density={"W": "2:4@K"})
     dense = tw.search(tw.gemm(64, 64, 64), "sparse_tensor_core", tiling="perfect")

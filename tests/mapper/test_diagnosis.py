@@ -10,6 +10,7 @@ from generators import memory, random_problem, tensor
 from tilewright import search
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import evaluate
+from tilewright.cost_models.sparse import with_densities
 from tilewright.ir import InfeasibleError, Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.diagnosis import diagnose
 from tilewright.workloads import gemm
@@ -119,6 +120,13 @@ def test_optional_tensors_are_no_reason() -> None:
     arch = machine(memory("RF", size_bits=1, keeps=Keeps(input="may", weight="never", output="may")))
     with pytest.raises(AssertionError, match="tiny has room for one word of everything, so gemm has a mapping"):
         diagnose(GEMM, arch)
+
+
+def test_metadata_takes_room() -> None:
+    """One word fits, and not where its row begins: an AssertionError once."""
+    level = memory("RF", partition_bits={"weight": 8}, formats={"weight": ("csr", "bitmask")})
+    error = diagnose(with_densities(GEMM, {"W": 0.5}), machine(level))
+    assert "one word of W in bitmask needs 1.125 B, the weight part is 1 B: 0.125 B too small" in str(error)
 
 
 def smallest(problem: Problem, arch: Architecture) -> Mapping:

@@ -13,6 +13,7 @@ from functools import cache
 import pytest
 
 import brute_force
+from brute_force import Point, distinct, front
 from generators import memory, random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
@@ -25,9 +26,6 @@ from tilewright.workloads import gemm
 PAIRS = 24
 COUNT = 4
 MOST_MAPPINGS = 250
-
-Point = tuple[float, float]
-"""Energy and latency."""
 
 
 @cache
@@ -55,24 +53,6 @@ def costs_of(number: int) -> list[Point]:
             cost = evaluate(mapping, arch)
             found.append((cost.energy_pj, cost.latency_cycles))
     return found
-
-
-def distinct(points: list[Point]) -> list[Point]:
-    """Points that differ by more than the rounding of floats."""
-    kept: list[Point] = []
-    for point in sorted(points):
-        if not any(point == pytest.approx(other, rel=1e-9, abs=0) for other in kept):
-            kept.append(point)
-    return kept
-
-
-def front(points: list[Point]) -> list[Point]:
-    """Points that no other one beats, from the least energy on."""
-    kept: list[Point] = []
-    for point in distinct(points):
-        if not kept or point[1] < kept[-1][1] * (1 - 1e-9):
-            kept.append(point)
-    return kept
 
 
 def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> Question:

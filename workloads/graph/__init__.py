@@ -15,6 +15,8 @@ from .between import BETWEEN
 from .groups import GraphReading, OperationGroup, bits_of, mask_of, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
 from .meaning import (
+    NORMALIZING,
+    REDUCING,
     WORD,
     Apart,
     ApartOperation,
@@ -31,7 +33,9 @@ from .specs import chosen, is_joined
 
 __all__ = [
     "BETWEEN",
+    "NORMALIZING",
     "OUTSIDE",
+    "REDUCING",
     "SOFTMAX_FORMS",
     "WORD",
     "Apart",

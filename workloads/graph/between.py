@@ -15,9 +15,6 @@ from ...ir import Call, Expression, Number, Operand, Operation, Problem, Problem
 from ..arguments import axes
 from .occurrences import Occurrence
 
-EPSILON = 1e-05
-"""What norms add to a variance."""
-
 _LETTERS = "ABCDEFGH"
 
 
@@ -77,14 +74,14 @@ def _softmax(shape: Sequence[int]) -> list[Inside]:
     ]
 
 
-def _layernorm(shape: Sequence[int]) -> list[Inside]:
+def _layernorm(shape: Sequence[int], epsilon: float) -> list[Inside]:
     """Mean, variance, and the difference from the mean in units of the deviation, over the last axis."""
     every, rows = _LETTERS[: len(shape)], _LETTERS[: len(shape) - 1]
     word, row = axes(*every), axes(*rows)
     share = Number(1 / shape[-1])
     apart = Call("sub", (Operand("X"), Operand("Y")))
     square = Call("mul", (share, Call("mul", (apart, apart))))
-    scaled = Call("mul", (apart, Call("rsqrt", (Call("add", (Operand("Z"), Number(EPSILON))),))))
+    scaled = Call("mul", (apart, Call("rsqrt", (Call("add", (Operand("Z"), Number(epsilon))),))))
     return [
         Inside("mean", _operation(shape, {"X": word}, rows, Call("mul", (share, Operand("X"))), "sum"), (0,)),
         Inside("var", _operation(shape, {"X": word, "Y": row}, rows, square, "sum"), (0, "mean")),
@@ -92,12 +89,12 @@ def _layernorm(shape: Sequence[int]) -> list[Inside]:
     ]
 
 
-def _rmsnorm(shape: Sequence[int]) -> list[Inside]:
+def _rmsnorm(shape: Sequence[int], epsilon: float) -> list[Inside]:
     """The mean of squares, and every word in units of its root, over the last axis."""
     every, rows = _LETTERS[: len(shape)], _LETTERS[: len(shape) - 1]
     word, row = axes(*every), axes(*rows)
     square = Call("mul", (Number(1 / shape[-1]), Call("mul", (Operand("X"), Operand("X")))))
-    scaled = Call("mul", (Operand("X"), Call("rsqrt", (Call("add", (Operand("Y"), Number(EPSILON))),))))
+    scaled = Call("mul", (Operand("X"), Call("rsqrt", (Call("add", (Operand("Y"), Number(epsilon))),))))
     return [
         Inside("square", _operation(shape, {"X": word}, rows, square, "sum"), (0,)),
         Inside("", _operation(shape, {"X": word, "Y": row}, every, scaled), (0, "square")),
@@ -128,12 +125,12 @@ def pooled(occurrence: Occurrence, shape: Sequence[int]) -> list[Inside]:
     return [Inside("", Operation(Problem("between", tuple(dims.items()), tensors), expression, reduction), (0,))]
 
 
-_ROWS: Mapping[str, Callable[[Sequence[int]], list[Inside]]] = {
-    "add": lambda shape: _elementwise(shape, "add"),
+_ROWS: Mapping[str, Callable[[Sequence[int], float], list[Inside]]] = {
+    "add": lambda shape, _: _elementwise(shape, "add"),
     "layernorm": _layernorm,
-    "mul": lambda shape: _elementwise(shape, "mul"),
+    "mul": lambda shape, _: _elementwise(shape, "mul"),
     "rmsnorm": _rmsnorm,
-    "softmax": _softmax,
+    "softmax": lambda shape, _: _softmax(shape),
 }
 
 BETWEEN: Mapping[str, int] = {
@@ -156,4 +153,4 @@ def inside(occurrence: Occurrence, shape: Sequence[int] | None) -> list[Inside]:
         raise ProblemError(message, where=occurrence.name, hint="state the shape of what comes from outside")
     if occurrence.kind in ("maxpool", "avgpool"):
         return pooled(occurrence, shape)
-    return _ROWS[occurrence.kind](shape or (1,))
+    return _ROWS[occurrence.kind](shape or (1,), occurrence.epsilon)

@@ -364,7 +364,7 @@ class Joining:
             else:
                 ranks = self._parameter(member, operand, names)
                 renamed[operand.name] = self._unique(f"{member.name}_{operand.name}")
-            tensors.append(Tensor(renamed[operand.name], ranks, operand.role, operand.bits))
+            tensors.append(Tensor(renamed[operand.name], ranks, operand.role, operand.bits, density=operand.density))
         tensors.append(self._output(member, problem.output, names))
         dims = tuple((names[piece], member.size_of(piece)) for piece in order)
         name = re.sub(r"[\s:\[\]=]", "_", member.name)

@@ -91,14 +91,28 @@ class ApartRead:
     offsets: tuple[Index, ...]
 
 
+ApartKind = Literal[
+    "move", "words", "sum", "mean", "max", "product", "argmax", "weighted", "softmax", "log_softmax", "norm", "gather"
+]
+"""How the words of an output are made of others; see `ApartOperation`."""
+
+NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
+"""What makes a word of every word that it takes."""
+
+REDUCING = frozenset(("sum", "mean", "max", "product", "argmax"))
+"""What makes one word of all that it takes, each after the expression."""
+
+
 @dataclass(frozen=True)
 class ApartOperation:
     """What is done between groups, in the outermost memory, and is no operation that a mapping has.
 
     how         "move": each word of the output is one word of one of the tensors, or `fill`; "words": the expression of
-                one word of each; "sum", "mean", "max": over what is taken of the only one; "weighted": the sum of that,
-                each word times its factors of all axes; "gather": rows of the first along `axis`, those that the words
-                of the second name, in place of that axis
+                one word of each; "sum", "mean", "max", "product": over what is taken of the only one, each word after
+                the expression; "argmax": how many were taken before the largest; "weighted": the sum, each word times
+                its factors of all axes; "softmax", "log_softmax", "norm": every word that is taken of the first, beside
+                all that are taken with it, and then the expression of it and of one word of each other; "gather": rows
+                of the first along `axis`, those that the words of the second name, in place of that axis
     shape       of the output
     reads       what it is made of
     expression  of the names of `reads`
@@ -106,9 +120,11 @@ class ApartOperation:
     scale       the result is multiplied with it
     factors     for each axis, a factor for each position and all that is taken for it
     axis        along which rows are gathered
+    after       what is done with the result of a reduction, WORD
+    epsilon     what a norm adds to the variance
     """
 
-    how: Literal["move", "words", "sum", "mean", "max", "weighted", "gather"]
+    how: ApartKind
     shape: tuple[int, ...]
     reads: tuple[ApartRead, ...]
     expression: Expression | None = None
@@ -116,6 +132,8 @@ class ApartOperation:
     scale: float = 1.0
     factors: tuple[Factors, ...] = ()
     axis: int = 0
+    after: Expression | None = None
+    epsilon: float = 0.0
 
 
 @dataclass(frozen=True)

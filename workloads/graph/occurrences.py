@@ -15,6 +15,8 @@ LAYER = "layer"
 OUTSIDE = "outside"
 """The kind of what is made in a way that is no operation here: a lookup, a concatenation, a cache."""
 
+EPSILON = 1e-05
+"""What norms add to a variance, unless stated."""
 
 DimPart = str | tuple[str, int, int]
 """A dimension by its letter, or those of its positions that lie in a row: from a stride to another one."""
@@ -49,6 +51,7 @@ class Occurrence:
     writes   letters of the dimensions of its output, slowest first; None: as the problem has them
     shape    of what it makes, where that follows from nothing else
     window   of a pooling: size, stride and zeros before the first position, each (height, width)
+    epsilon  what a norm adds to the variance
     """
 
     name: str
@@ -61,6 +64,7 @@ class Occurrence:
     writes: tuple[str, ...] | None = None
     shape: tuple[int, ...] | None = None
     window: tuple[tuple[int, int], tuple[int, int], tuple[int, int]] | None = None
+    epsilon: float = EPSILON
 
     @property
     def multiplies(self) -> bool:

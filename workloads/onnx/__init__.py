@@ -7,7 +7,9 @@ rewrites/        a graph with the same outputs and less to do
 edges.py         which layer reads which, for cascades
 views.py         how the words of a tensor lie in what a node makes
 between_nodes.py what nodes that do not multiply are as operations
-apart.py         what is done between groups: moves of data, tensors that are broadcast, reductions
+apart.py         what is done between groups: moves of data, tensors that are broadcast
+reductions.py    reductions, pooling, softmax and norms there
+lies.py          how the tensors lie that are read there
 resized.py       sums of neighbours in images that are made larger or smaller
 words.py         what is done word by word, as expressions
 quantized.py     the same, of quantized words

@@ -1,4 +1,5 @@
-"""ONNX nodes that are done between groups: moves of data, arithmetic of tensors that are broadcast, reductions.
+"""ONNX nodes that are done between groups: moves of data, arithmetic of tensors that are broadcast, and reductions and
+norms, whose words are those of `reductions.py`.
 
 Where the words of a result come from is what the node makes of numbered words: `onnx.reference` says it for every
 operator that moves data, so that none of them is written here a second time.
@@ -9,14 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...ir import Expression, Operand, ProblemError
+from ...ir import Call, Expression, Operand, ProblemError
 from ..graph.meaning import Apart, ApartOperation, ApartRead
-from .convolutions import auto_pad_of, pads_of
-from .nodes import OnnxNode, OnnxValue
+from .lies import Lies
+from .nodes import OnnxNode
+from .reductions import NORMALIZED, POOLING, REDUCING, check_normed, check_reduced, normalized, over, pooled, reduced
 from .resized import is_weighted, taps
+from .unknown import computed_sizes
 from .values import StoredModel
 from .words import WORDS, word_of
 
@@ -38,49 +41,6 @@ _MOVING = frozenset(
 )
 _MOVED = {"ScatterElements": (0, 2), "ScatterND": (0, 2)}
 """Inputs whose words an operator moves, where it is not the first alone; all of Concat's."""
-_REDUCING = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceSum": "sum"}
-_POOLING = {"AveragePool": "mean", "MaxPool": "max", "GlobalAveragePool": "mean", "GlobalMaxPool": "max"}
-
-
-@dataclass(frozen=True)
-class Lies:
-    """How a tensor lies that a node reads: in what somebody makes, or among what is stored.
-
-    offsets  for each axis, where its positions lie
-    """
-
-    source: str | None
-    value: OnnxValue
-    offsets: tuple[Index, ...]
-
-    @property
-    def index(self) -> Index:
-        """For every word of the tensor, where it lies."""
-        import numpy as np
-
-        found = np.zeros((1,) * len(self.offsets), np.int64)
-        for axis, offsets in enumerate(self.offsets):
-            found = found + offsets.reshape([-1 if i == axis else 1 for i in range(len(self.offsets))])
-        return found
-
-    def read(self, name: str, offsets: Sequence[Index]) -> ApartRead:
-        """It as an operation reads it whose axes are its own: (positions, taken) of each, where the words lie."""
-        import numpy as np
-
-        value = None if self.source is not None else self.value.name
-        shape = tuple(len(each) for each in offsets)
-        return ApartRead(name, self.source, value, shape, tuple(np.arange(n) for n in shape), tuple(offsets))
-
-
-def stored_lies(value: OnnxValue, shape: Sequence[int] | None = None) -> Lies:
-    """A parameter, in a shape of its own."""
-    import numpy as np
-
-    known = value.shape if shape is None else shape
-    if known is None:
-        raise ProblemError(f"the shape of parameter {value.name} is not known")
-    strides = [math.prod(known[i + 1 :]) for i in range(len(known))]
-    return Lies(None, value, tuple(np.arange(n) * s for n, s in zip(known, strides, strict=True)))
 
 
 def apart_of(
@@ -96,7 +56,7 @@ def apart_of(
     if node.domain or len(node.outputs) <= number:
         raise ProblemError("there is no program for this operator", where=node.where)
     if node.outputs[number].shape is None:
-        raise ProblemError("there is no program where the shape of its output depends on data", where=node.where)
+        raise _of_unknown_shape(node)
     if is_weighted(node) and lies[0] is not None:
         if singles and node.text("mode", "nearest") != "nearest":
             message = "a quantized model has no program for this mode: its sums are not rounded as words are"
@@ -112,12 +72,36 @@ def apart_of(
     if node.op in WORDS:
         word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
         return lambda: _by_words(node, lies, singles=singles)
-    if number == 0 and node.op in _REDUCING and lies[0] is not None:
-        return lambda: _reduced(node, lies, stored)
-    if node.op in _POOLING and lies[0] is not None and len(node.outputs) == 1:
-        found = _pooled(node, lies[0])
-        return lambda: found
+    found = _of_many(node, lies, stored) if number == 0 else None
+    if found is not None:
+        return found
     raise ProblemError("there is no program for this operator", where=node.where)
+
+
+def _of_unknown_shape(node: OnnxNode) -> ProblemError:
+    """Why there is no program, and which inputs the shape of the output depends on."""
+    computed = computed_sizes(node)
+    if not computed:
+        return ProblemError("there is no program where the shape of its output depends on data", where=node.where)
+    message = f"there is no program where {computed} while the model runs"
+    return ProblemError(f"{message}: export it with fixed sizes, or with these as parameters", where=node.where)
+
+
+def _of_many(node: OnnxNode, lies: Sequence[Lies | None], stored: StoredModel) -> Apart | None:
+    """A reduction, norm or pooling; None for anything else."""
+    first = lies[0]
+    if first is None:
+        return None
+    if node.op in REDUCING:
+        check_reduced(node)
+        return lambda: reduced(node, first, stored)
+    if node.op in NORMALIZED:
+        check_normed(node, lies)
+        return lambda: _normed(node, lies)
+    if node.op in POOLING and len(node.outputs) == 1:
+        found = pooled(node, first)
+        return lambda: found
+    return None
 
 
 # ---- moves -----------------------------------------------------------------------------------------------------------
@@ -168,7 +152,7 @@ def _weighted(node: OnnxNode, lies: Lies, stored: StoredModel) -> ApartOperation
     shape = node.output.shape or ()
     neighbours = taps(node, [len(each) for each in lies.offsets], shape, stored)
     offsets = [along[index] for along, (index, _) in zip(lies.offsets, neighbours, strict=True)]
-    return replace(_over("weighted", lies, offsets), factors=tuple(factors for _, factors in neighbours))
+    return replace(over("weighted", lies, offsets), factors=tuple(factors for _, factors in neighbours))
 
 
 def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel) -> ApartOperation:
@@ -266,51 +250,18 @@ def _by_words(node: OnnxNode, lies: Sequence[Lies | None], *, singles: bool) -> 
     return ApartOperation("words", tuple(shape), tuple(reads), word_of(node, given, singles=singles))
 
 
-# ---- reductions ------------------------------------------------------------------------------------------------------
+# ---- norms -----------------------------------------------------------------------------------------------------------
 
 
-def _reduced(node: OnnxNode, lies: Sequence[Lies | None], stored: StoredModel) -> ApartOperation:
-    first = lies[0]
-    assert first is not None
-    axes = list(node.attributes.get("axes") or ())
-    if node.has(1):
-        axes = [int(axis) for axis in stored.values()[node.input(1).name].ravel()]
-    if not axes and not node.integer("noop_with_empty_axes", 0):
-        axes = list(range(len(first.offsets)))
-    taken = {axis % len(first.offsets) for axis in axes}
-    offsets = [each.reshape(1, -1) if i in taken else each.reshape(-1, 1) for i, each in enumerate(first.offsets)]
-    return _over(_REDUCING[node.op], first, offsets)
-
-
-def _pooled(node: OnnxNode, lies: Lies) -> ApartOperation:
-    shape, images = node.output.shape or (), len(lies.offsets) - 2
-    offsets = [each.reshape(-1, 1) for each in lies.offsets[:2]]
-    if node.op.startswith("Global"):
-        return _over(_POOLING[node.op], lies, [*offsets, *(each.reshape(1, -1) for each in lies.offsets[2:])])
-    window = node.integers("kernel_shape", images, 1, 1)
-    steps, apart = node.integers("strides", images, 1, 1), node.integers("dilations", images, 1, 1)
-    if auto_pad_of(node) not in ("NOTSET", "VALID"):
-        raise ProblemError("there is no program for its auto_pad: export it with pads", where=node.where)
-    counted = bool(node.integer("count_include_pad", 0)) and node.op == "AveragePool"
-    if counted and node.integer("ceil_mode", 0):
-        raise ProblemError("there is no program for ceil_mode with count_include_pad", where=node.where)
-    for along, outputs, size, step, dilation, (before, _) in zip(
-        lies.offsets[2:], shape[2:], window, steps, apart, pads_of(node, images), strict=True
-    ):
-        offsets.append(_windows(along, outputs, size, step, dilation, before))
-    how = "sum" if counted else _POOLING[node.op]
-    return _over(how, lies, offsets, 1 / math.prod(window) if counted else 1.0)
-
-
-def _windows(along: Index, outputs: int, size: int, step: int, dilation: int, before: int) -> Index:
-    """Where the positions of every window lie; -1 beyond the image."""
-    import numpy as np
-
-    at = np.arange(outputs)[:, None] * step - before + np.arange(size)[None, :] * dilation
-    inside = (at >= 0) & (at < along.size)
-    return np.where(inside, along[np.where(inside, at, 0)], -1)
-
-
-def _over(how: Any, lies: Lies, offsets: Sequence[Index], scale: float = 1.0) -> ApartOperation:
-    read = lies.read("A0", offsets)
-    return ApartOperation(how, read.extents, (read,), Operand("A0"), scale=scale)
+def _normed(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
+    """A softmax or norm, and what its scale and bias do with every word of it."""
+    shape = node.output.shape or ()
+    operation, factors = normalized(node, lies)
+    reads, found = list(operation.reads), operation.expression
+    for position, function, index in factors:
+        one = lies[position]
+        assert one is not None
+        assert found is not None
+        reads.append(_read(f"A{position}", one, index, node))
+        found = Call(function, (found, Operand(f"A{position}")))
+    return replace(operation, shape=tuple(shape), reads=tuple(reads), expression=found if factors else None)

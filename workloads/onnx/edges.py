@@ -25,10 +25,11 @@ from ..graph.meaning import (
     StoredOperand,
     WordFinish,
 )
-from ..graph.occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
+from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
-from .apart import Lies, apart_of, copied, stored_lies
+from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
+from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue
 from .quantized import QUANTIZED, ZERO_POINTS, requantized
 from .values import StoredModel
@@ -163,6 +164,8 @@ class _NodeReader:
                 self.extents[name] = value.shape
                 finish = WordFinish(Operand(WORD)) if number else self._own_finish(node, occurrence, view, reason)
                 self.views[value.name] = replace(view, finish=finish)
+            elif number == 0 and reason is not None:
+                self.unknown.append(f"{node.where}: {reason}")
 
     def _program_apart(self, node: OnnxNode, occurrence: Occurrence, number: int = 0) -> str | None:
         """Find what a program does for an occurrence from outside; why there is none, otherwise."""
@@ -379,6 +382,8 @@ class _NodeReader:
         outputs = []
         for result in ends.results:
             view = self.views.get(result)
+            if view is None and self.unknown:  # one of the reasons there
+                continue
             if view is None or not view.is_as_made:
                 self.wanted.add(result)
                 self.unknown.append(f"output {result}: its words do not lie as they are made")
@@ -437,13 +442,14 @@ class _NodeReader:
             if window is None:
                 return self._outside(node)
         sources = tuple(Source(view.source) for view in views)
-        return Occurrence(node.name, kind, sources, window=window)
+        epsilon = node.number("epsilon", EPSILON) if kind in ("layernorm", "rmsnorm") else EPSILON
+        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon)
 
 
 _BY_WORD = """
-    Abs BatchNormalization Cast Ceil Celu Clip DequantizeLinear Div Dropout Elu Erf Exp Floor Gelu HardSigmoid
-    HardSwish Identity LeakyRelu Log Max Min Mish Mul Neg PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid
-    Softplus Softsign Sqrt Sub Add Swish Tanh
+    Abs BatchNormalization Cast Ceil Celu Clip Cos DequantizeLinear Div Dropout Elu Equal Erf Exp Floor Gelu Greater
+    GreaterOrEqual HardSigmoid HardSwish Identity LeakyRelu Less LessOrEqual Log Max Min Mish Mul Neg Not PRelu Pow
+    QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Sub Add Swish Tanh
 """
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {

@@ -18,7 +18,15 @@ def nodes_of(model: onnx.ModelProto) -> tuple[OnnxNode, ...]:
     """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
     values = _values(model, infer(model))
     used: set[str] = set()
-    return tuple(_node(node, values, used) for node in model.graph.node)
+    version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    return tuple(_as_meant(_node(node, values, used), version) for node in model.graph.node)
+
+
+def _as_meant(node: OnnxNode, version: int) -> OnnxNode:
+    """With what an operator set before 13 means by a softmax: over all axes from one on, the second unless stated."""
+    if node.op not in ("LogSoftmax", "Softmax") or node.domain or version >= 13:
+        return node
+    return replace(node, attributes={"axis": 1, **node.attributes, "flattens": 1})
 
 
 def named(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -8,7 +8,7 @@ implementation, and inference runs again, until nothing new is found.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
     while True:
         model = _inferred(model)
         known = dict(_stated(model))
-        if not _fold(model, known) | _shape_einsums(model, known):
+        if not _fold(model, known) | _shape_others(model, known):
             return known
 
 
@@ -96,30 +96,32 @@ def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
     return computed
 
 
-def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
-    """State the shapes of einsums that ONNX does not infer; whether there were any."""
+def _shape_others(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
+    """State the shapes of einsums and norms of groups, which ONNX does not infer; whether there were any."""
     from onnx.helper import make_tensor_value_info
 
     found = False
     for node in model.graph.node:
-        if (
-            node.op_type != "Einsum"
-            or node.domain
-            or not node.output
-            or known.get(node.output[0], (0, None))[1] is not None
-        ):
+        if node.domain or not node.output or known.get(node.output[0], (0, None))[1] is not None:
             continue
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
             continue
-        equation = next(
-            (attribute.s.decode(errors="replace") for attribute in node.attribute if attribute.name == "equation"), ""
-        )
         with suppress(ProblemError):  # it is raised again where the node becomes a problem
-            shape = einsum_shape(equation, [shape for shape in shapes if shape is not None], node.name)
-            _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
-            found = True
+            shape = _shape_of(node, [shape for shape in shapes if shape is not None])
+            if shape is not None:
+                _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
+                found = True
     return found
+
+
+def _shape_of(node: onnx.NodeProto, shapes: Sequence[tuple[int, ...]]) -> Sequence[int] | None:
+    if node.op_type == "GroupNormalization":
+        return shapes[0]
+    if node.op_type != "Einsum":
+        return None
+    equations = (one.s.decode(errors="replace") for one in node.attribute if one.name == "equation")
+    return einsum_shape(next(equations, ""), shapes, node.name)
 
 
 def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:

@@ -13,6 +13,27 @@ if TYPE_CHECKING:
     import onnx
 
 
+_SIZES = {
+    "Expand": {1: "its shape"},
+    "Pad": {1: "its pads"},
+    "Reshape": {1: "its shape"},
+    "Resize": {2: "its scales", 3: "its sizes"},
+    "Tile": {1: "its repeats"},
+    "Upsample": {1: "its scales"},
+}
+"""Inputs that say how large an output is, by their positions."""
+
+
+def computed_sizes(node: OnnxNode) -> str:
+    """Which inputs of a node say how large its output is, and are no parameters; nothing where there are none."""
+    found = [
+        f"{what} ({node.input(position).name})"
+        for position, what in _SIZES.get(node.op, {}).items()
+        if node.has(position) and not node.input(position).constant
+    ]
+    return f"{' and '.join(found)} are computed" if found else ""
+
+
 def unknown_shape(
     name: str, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, operators: Mapping[str, Operator]
 ) -> ProblemError:
@@ -41,7 +62,9 @@ def unknown_shape(
         reason = f"{first.where} is an operator of {first.domain}{more}, whose results ONNX cannot infer"
         hint = f"{reason}; export with standard operators, or with the shapes written into the file"
     else:
-        hint = f"it is lost at {first.where}, whose result depends on data; export the model with fixed shapes"
+        why = computed_sizes(first)
+        why = f"where {why}" if why else "whose result depends on data"
+        hint = f"it is lost at {first.where}, {why}; export the model with fixed shapes"
     return ProblemError(message, where=node.where, hint=hint)
 
 

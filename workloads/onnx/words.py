@@ -78,6 +78,10 @@ def _elu(node: OnnxNode, given: Operands) -> Expression:
 def _cast(node: OnnxNode, given: Operands) -> Expression:
     """Whole numbers that fit are themselves; fractions become whole by leaving out what follows the point."""
     source, target = node.input(0).type, node.output.type
+    if target == "BOOL":
+        return _truth(given[0])
+    if source == "BOOL" and target in (*RANGES, "INT64"):
+        return given[0]
     if target in ("FLOAT", "DOUBLE"):
         return single(given[0]) if target == "FLOAT" and source in ("INT32", "UINT32", "INT64", "DOUBLE") else given[0]
     if target not in (*RANGES, "INT64"):
@@ -96,6 +100,57 @@ def _folded(name: str) -> Callable[[OnnxNode, Operands], Expression]:
     return lambda _, given: functools.reduce(lambda left, right: Call(name, (left, right)), given)
 
 
+def _mean(node: OnnxNode, given: Operands) -> Expression:
+    return Call("div", (_folded("add")(node, given), Number(float(len(given)))))
+
+
+def _is(function: str, *, swapped: bool = False) -> Callable[[OnnxNode, Operands], Expression]:
+    """A comparison of two, 0 or 1."""
+    return lambda _, given: Call(function, tuple(given[::-1] if swapped else given))
+
+
+def _or_equal(*, swapped: bool) -> Callable[[OnnxNode, Operands], Expression]:
+    """Less or equal: of what is no number neither, as ONNX means it."""
+    return lambda node, given: Call("max", (_is("less", swapped=swapped)(node, given), Call("equal", tuple(given))))
+
+
+def _both(_: OnnxNode, given: Operands) -> Expression:
+    return Call("min", tuple(map(_truth, given)))
+
+
+def _either(_: OnnxNode, given: Operands) -> Expression:
+    return Call("max", tuple(map(_truth, given)))
+
+
+def _one_of(_: OnnxNode, given: Operands) -> Expression:
+    return _not(Call("equal", tuple(map(_truth, given))))
+
+
+def _not(word: Expression) -> Expression:
+    return Call("not", (word,))
+
+
+def _truth(word: Expression) -> Expression:
+    """1 for all but 0."""
+    return _not(_not(word))
+
+
+def _sign(_: OnnxNode, given: Operands) -> Expression:
+    (x,) = given
+    return Call("sub", (Call("less", (Number(0.0), x)), Call("less", (x, Number(0.0)))))
+
+
+def _mish(node: OnnxNode, given: Operands) -> Expression:
+    return _times(given[0], Call("tanh", (WORDS["Softplus"](node, given),)))
+
+
+def _selu(node: OnnxNode, given: Operands) -> Expression:
+    (x,) = given
+    alpha, gamma = node.number("alpha", 1.6732632), node.number("gamma", 1.0507010)
+    below = Call("sub", (Call("exp", (Call("min", (x, Number(0.0))),)), Number(1.0)))
+    return _times(Number(gamma), _plus(Call("relu", (x,)), _times(Number(alpha), below)))
+
+
 def _itself(_: OnnxNode, given: Operands) -> Expression:
     return given[0]
 
@@ -103,21 +158,23 @@ def _itself(_: OnnxNode, given: Operands) -> Expression:
 WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Abs": _function("abs"),
     "Add": _function("add"),
+    "And": _both,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
     "Ceil": _function("ceil"),
     "Clip": _clip,
+    "Cos": _function("cos"),
     "DequantizeLinear": dequantize_linear,
     "Div": _function("div"),
     "Dropout": _itself,
     "Elu": _elu,
+    "Equal": _is("equal"),
     "Erf": _function("erf"),
     "Exp": _function("exp"),
     "Floor": _function("floor"),
     "Gelu": _gelu,
-    "HardSwish": lambda _, given: _times(
-        given[0], _between(_plus(_times(given[0], Number(1 / 6)), Number(0.5)), 0.0, 1.0)
-    ),
+    "Greater": _is("less", swapped=True),
+    "GreaterOrEqual": _or_equal(swapped=True),
     "HardSigmoid": lambda node, given: _between(
         _plus(
             _times(given[0], Number(node.number("alpha", 0.2))),
@@ -126,20 +183,32 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
         0.0,
         1.0,
     ),
+    "HardSwish": lambda _, given: _times(
+        given[0], _between(_plus(_times(given[0], Number(1 / 6)), Number(0.5)), 0.0, 1.0)
+    ),
     "Identity": _itself,
     "LeakyRelu": _leaky,
+    "Less": _is("less"),
+    "LessOrEqual": _or_equal(swapped=False),
     "Log": _function("log"),
     "Max": _folded("max"),
+    "Mean": _mean,
     "Min": _folded("min"),
+    "Mish": _mish,
     "Mul": _function("mul"),
     "Neg": _function("neg"),
+    "Not": lambda _, given: _not(given[0]),
+    "Or": _either,
     "PRelu": lambda _, given: _sloped(*given),
     "Pow": _function("pow"),
     "QuantizeLinear": quantize_linear,
     "Reciprocal": lambda _, given: Call("div", (Number(1.0), given[0])),
     "Relu": _function("relu"),
     "Round": _function("rint"),
+    "Selu": _selu,
     "Sigmoid": _function("sigmoid"),
+    "Sign": _sign,
+    "Sin": _function("sin"),
     "Softplus": lambda _, given: Call("log", (_plus(Number(1.0), Call("exp", (given[0],))),)),
     "Softsign": lambda _, given: Call("div", (given[0], _plus(Number(1.0), Call("abs", (given[0],))))),
     "Sqrt": _function("sqrt"),
@@ -147,6 +216,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Sum": _folded("add"),
     "Tanh": _function("tanh"),
     "Where": _function("select"),
+    "Xor": _one_of,
 }
 """The operators that are done word by word, with programs for them."""
 

@@ -2,6 +2,8 @@
 
 program.py    groups one after the other, and where everything lies in the outermost memory
 assembly.py   from the answer of a segmentation to that
+operands.py   what groups are given: tensors and parameters
+parameters.py  all parameters, one after the other
 finishes.py   what is done with words as they are written
 addresses.py  where the buffers of a group lie in the other memories
 weights.py    parameters, as a file
@@ -11,13 +13,18 @@ runtime_network.py  what all such have in common
 steps.py      tables of whole numbers at equal distances
 c_network.py  one C file
 c_group.py    one group in it
-c_apart.py    what is done between groups
+c_between.py  what is done between groups: functions and calls
+c_apart.py    one such function
+c_reduced.py  reductions, softmax and norms there
+c_places.py   where words lie there
 c_finish.py   what is done with words there
-c_runtime.py  its check
+c_check.py    its check: plain loops, constants
+c_runtime.py  the text of its check that is the same everywhere
 """
 
 from .assembly import network_program
-from .c_network import WEIGHTS_FILE, NetworkElement, emit_c_network
+from .c_check import WEIGHTS_FILE, NetworkElement
+from .c_network import emit_c_network
 from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram

@@ -41,15 +41,24 @@ class Addresses:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A part of an arena that is others' while a group works."""
+class Staying:
+    """A tensor that stays on chip, and where: from the group that makes it to the last that reads it.
 
+    arena        in which it lies
+    offset       of its first word, in elements
+    words        that it has
+    first, last  places of these groups among the segments
+    """
+
+    arena: ArenaKey
     offset: int
     words: int
+    first: int
+    last: int
 
     @property
     def end(self) -> int:
-        """Elements up to its last one."""
+        """Elements of the arena up to its last word."""
         return self.offset + self.words
 
 
@@ -59,7 +68,7 @@ def group_addresses(
     bits: int,
     body: tuple[Statement, ...],
     places: Mapping[Array, Place],
-    taken: Mapping[ArenaKey, Sequence[Taken]],
+    taken: Mapping[ArenaKey, Sequence[Staying]],
 ) -> dict[ArenaKey, Addresses]:
     """Addresses of all buffers of a group's program, by arena; those in the outermost memory too.
 
@@ -98,7 +107,9 @@ def narrowest_bits(segments: Iterable[Segment], arch: Architecture) -> int:
     return min((arch.width_bits(tensor) for tensor in tensors), default=arch.word_bits)
 
 
-def _addresses(buffers: Mapping[Array, LiveBuffer], offsets: Mapping[Array, int], taken: Sequence[Taken]) -> Addresses:
+def _addresses(
+    buffers: Mapping[Array, LiveBuffer], offsets: Mapping[Array, int], taken: Sequence[Staying]
+) -> Addresses:
     """The planned addresses where they hold for these buffers, others, behind what stays, where they do not."""
     wanted = BufferSet(tuple(buffers.values()))
     if buffers.keys() <= offsets.keys():

@@ -6,13 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from ....ir import Cascade, MappingError, ProblemError
 from ....workloads.graph import (
     Apart,
-    ApartRead,
-    CascadeParameter,
     CascadeTensor,
     NetworkGraph,
     Occurrence,
@@ -24,22 +20,19 @@ from ...segmentation import NetworkAnswer, Segment, StayingTensor
 from ..lifetimes import tightened
 from ..loop_program import Statement, TensorFinish
 from ..passing import without_passing
-from ..tree_lowering import lower_tree, margins_of
+from ..tree_lowering import lower_tree
 from ..tree_scalar_program import TreeProgram, WholeLying
-from .addresses import ArenaKey, Taken, group_addresses, in_elements, narrowest_bits, plan_elements
-from .finishes import placed_finish
+from ..tree_tiles import margins_of
+from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
+from .operands import Reading, Weight
+from .parameters import ParameterRow
 from .program import (
     LINE,
     ApartCall,
-    Finished,
     GroupCall,
     GroupProgram,
     NetworkProgram,
-    Reading,
-    Staying,
     Step,
-    StoredWords,
-    Weight,
     made_by,
     padded_buffer,
     scratch_buffer,
@@ -71,10 +64,10 @@ class _Assembly:
         self.answer, self.arch = answer, answer.question.arch
         self.graph: NetworkGraph = answer.question.graph
         self.words: dict[str, int] = {}
-        self.weights: list[Weight] = []
         self.trees: dict[object, _LoweredTree] = {}
         self.programs: dict[object, GroupProgram] = {}
         self.meaning = self.graph.meaning
+        self.parameters = ParameterRow(self.graph)
         self.bits = narrowest_bits(answer.segments, self.arch)
         self.staying: dict[str, Staying] = {}
 
@@ -97,7 +90,7 @@ class _Assembly:
             inputs,
             outputs,
             self.words,
-            tuple(self.weights),
+            tuple(self.parameters.weights),
             tuple(calls),
             self._plan(calls, {*inputs, *outputs, *self.staying}),
             self.staying,
@@ -167,16 +160,11 @@ class _Assembly:
                     self._see(read.source, shape)
                 inputs.append(read.source)
             else:
-                inputs.append(self._apart_weight(name, read))
+                inputs.append(self.parameters.of_apart(name, read))
         self._see(name, operation.shape)
-        return ApartCall(number + 1, name, operation, tuple(inputs), self._finished(name, segment, operation.shape))
-
-    def _apart_weight(self, name: str, read: ApartRead) -> Weight:
-        """All words of a parameter that are read, as they are stored."""
-        assert read.value is not None
-        words = 1 + sum(int(each.max(initial=0)) for each in read.offsets)
-        stored = StoredWords(read.value, np.arange(words))
-        return self._new_weight(f"{name}: {read.value}", (words,), 1, stored)
+        return ApartCall(
+            number + 1, name, operation, tuple(inputs), self.parameters.of_finish(name, segment, operation.shape)
+        )
 
     def _call(self, number: int, segment: Segment) -> GroupCall:
         assert segment.answer is not None
@@ -200,10 +188,12 @@ class _Assembly:
                 reading = _reading(tensor, cascade, name)
                 inputs.append(replace(reading, key=keys[name], stays=tensor.key in self.staying))
             else:
-                weight = self._weight(cascade, name, segment, parameters[name])
+                weight = self.parameters.of_operand(cascade, name, segment, parameters[name])
                 keys[name] = weight.name
                 inputs.append(weight)
-        finished = {name: self._finished(keys[name], segment, cascade.extents(name)) for name in cascade.producers}
+        finished = {
+            name: self.parameters.of_finish(keys[name], segment, cascade.extents(name)) for name in cascade.producers
+        }
         known = {name: found for name, found in finished.items() if found is not None}
         on_chip = {
             name: one.on_chip
@@ -235,48 +225,6 @@ class _Assembly:
             hint = f"state its shape by an entry of the graph: {{name: {key}, op: outside, shape: [...]}}"
             raise MappingError(message, where=self.graph.network, hint=hint)
 
-    def _weight(self, cascade: Cascade, tensor: str, segment: Segment, parameter: CascadeParameter) -> Weight:
-        reader = cascade.consumers[tensor][0]
-        terms = math.prod(reader.problem.sizes[dim] for dim in reader.reduced_dims)
-        stored = None if self.meaning is None else self._stored(parameter)
-        return self._new_weight(f"{'+'.join(segment.names)}: {tensor}", cascade.extents(tensor), terms, stored)
-
-    def _new_weight(self, name: str, shape: tuple[int, ...], terms: int, stored: StoredWords | None) -> Weight:
-        last = self.weights[-1] if self.weights else None
-        self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms, stored))
-        return self.weights[-1]
-
-    def _stored(self, parameter: CascadeParameter) -> StoredWords:
-        """The words of an operand that a model states: a row in the order of the operand's ranks."""
-        assert self.meaning is not None
-        problem = self.graph.by_name[parameter.occurrence].problem
-        assert problem is not None
-        found = self.meaning.stored[parameter.occurrence, parameter.operand]
-        letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
-        sizes = {dim.lower(): size for dim, size in problem.dims}
-        lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
-        order = [found.order.index(letter) for letter in letters]
-        zero = None
-        if found.zero is not None:
-            at = np.zeros_like(lies)
-            if found.along is not None:
-                axis = found.order.index(found.along)
-                at = at + np.arange(lies.shape[axis]).reshape([-1 if i == axis else 1 for i in range(lies.ndim)])
-            zero = StoredWords(found.zero, at.transpose(order).ravel())
-        return StoredWords(found.value, lies.transpose(order).ravel(), zero)
-
-    def _finished(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
-        """What is done with the words of a tensor, if anything."""
-        finish = self.meaning.finishes.get(key) if self.meaning is not None else None
-        if finish is None:
-            return None
-        placed, parameters = placed_finish(finish, extents)
-        weights = [
-            self._new_weight(f"{'+'.join(segment.names)}: {name} of {key}", shape, 1, stored)
-            for (name, _, shape), stored in zip(placed.parameters, parameters, strict=True)
-        ]
-        return Finished(placed, tuple(weights))
-
     def _group(
         self, number: int, segment: Segment, finishes: Mapping[str, TensorFinish], on_chip: Mapping[str, WholeLying]
     ) -> GroupProgram:
@@ -307,12 +255,12 @@ class _Assembly:
             raise MappingError(error.message, where=where, hint=error.hint) from None
         return _LoweredTree(tree, tightened(without_passing(tree.body)))
 
-    def _taken(self, number: int) -> dict[ArenaKey, list[Taken]]:
+    def _taken(self, number: int) -> dict[ArenaKey, list[Staying]]:
         """What lies in each arena while a group works."""
-        found: dict[ArenaKey, list[Taken]] = {}
+        found: dict[ArenaKey, list[Staying]] = {}
         for one in self.staying.values():
             if one.first <= number <= one.last:
-                found.setdefault(one.arena, []).append(Taken(one.offset, one.words))
+                found.setdefault(one.arena, []).append(one)
         return found
 
     def _plan(self, calls: Sequence[Step], given: set[str]) -> MemoryPlan:

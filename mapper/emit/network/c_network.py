@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Literal, get_args
+from collections.abc import Iterator
+from typing import get_args
 
-from ....ir import MappingError, Operation
-from ....workloads.graph import ApartOperation
-from ..c_direct import direct_lines
+from ....ir import MappingError
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from ..c_schedule import LARGEST_ON_STACK
-from ..c_text import c_comment, c_names, c_string
+from ..c_text import c_comment, c_names
 from ..c_tree_runtime import FUNCTIONS
-from ..loop_program import TensorFinish
 from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey
-from .c_apart import apart_function
-from .c_finish import finish_function
+from .c_between import apart_calls, apart_lines
+from .c_check import NetworkElement, constant_lines, network_direct_lines
 from .c_group import CGroup, threads_of
 from .c_runtime import APART, NETWORK_MAIN, STEP_TIMES
-from .exact import exact_magnitude, is_rounded
-from .program import (
-    LINE,
-    ApartCall,
-    GroupCall,
-    NetworkProgram,
-    Reading,
-    Step,
-    Weight,
-    made_by,
-    padded_buffer,
-    scratch_buffer,
-    scratch_height,
-)
-
-WEIGHTS_FILE = "weights.bin"
-"""Beside the program."""
-
-NetworkElement = Literal["double", "float"]
-"""Kinds of elements that programs of networks may have."""
-
-_BITS = {"double": 53, "float": 24}
-_TOLERANCES = {"double": 1e-9, "float": 1e-4}
-"""How far outputs may be from those of plain loops, as a part of the largest: sums are added in another order."""
+from .exact import is_rounded
+from .operands import Reading, Weight
+from .program import LINE, ApartCall, NetworkProgram, padded_buffer, scratch_buffer, scratch_height
 
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
     "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
@@ -74,12 +50,12 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         _arena_lines(program, members),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
-        _apart_lines(program),
+        apart_lines(program),
         _run_lines(program),
         [CHECK, BUFFERS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
-        _direct_lines(program),
-        _constant_lines(program, element),
+        network_direct_lines(program),
+        constant_lines(program, element),
         [CLOCKS, NETWORK_MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
@@ -194,43 +170,6 @@ def _term(name: str, shift: int, stride: int) -> str:
     return place if stride == 1 else f"{place} * {stride}"
 
 
-def _apart_bodies(program: NetworkProgram) -> dict[str, ApartOperation | Finishing]:
-    """What is done between groups, each different function once, by its text without a name."""
-    found: dict[str, ApartOperation | Finishing] = {}
-    for call in program.steps:
-        if isinstance(call, ApartCall):
-            for one in _apart_parts(call):
-                found.setdefault("\n".join(_apart_text("FUNCTION", one)), one)
-    return found
-
-
-Finishing = tuple[TensorFinish, tuple[int, ...]]
-"""What is done with all words of a tensor, and its extents."""
-
-
-def _apart_parts(call: ApartCall) -> list[ApartOperation | Finishing]:
-    return [call.operation, *([(call.finished.finish, call.operation.shape)] if call.finished else [])]
-
-
-def _apart_text(function: str, part: ApartOperation | Finishing) -> Iterator[str]:
-    return apart_function(function, part) if isinstance(part, ApartOperation) else finish_function(function, *part)
-
-
-def _apart_lines(program: NetworkProgram) -> Iterator[str]:
-    for number, part in enumerate(_apart_bodies(program).values()):
-        yield from _apart_text(f"between{number}", part)
-
-
-def _apart_calls(program: NetworkProgram, call: ApartCall, place: Callable[[str], str]) -> Iterator[str]:
-    """What is called for it, in the program as in its check: both do the same."""
-    bodies = list(_apart_bodies(program))
-    given = [f"weights + {one.offset}" if isinstance(one, Weight) else place(one) for one in call.inputs]
-    finishing = [f"weights + {one.offset}" for one in call.finished.parameters] if call.finished else []
-    for part, before, after in zip(_apart_parts(call), (given, []), ([], finishing), strict=False):
-        function = bodies.index("\n".join(_apart_text("FUNCTION", part)))
-        yield f"    between{function}({', '.join([*before, place(call.key), *after])});"
-
-
 def _run_lines(program: NetworkProgram) -> Iterator[str]:
     memory, members, copies = _outermost(program), _members(program), _copied(program)
     yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
@@ -251,7 +190,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
     for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
             yield from c_comment(call.key, "    ")
-            yield from _apart_calls(program, call, place)
+            yield from apart_calls(program, call, place)
             yield f"    DONE({number});"
             continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
@@ -272,89 +211,3 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         yield f"    group{call.program.number}({', '.join([*given, 'arena', scratch])});"
         yield f"    DONE({number});"
     yield "}"
-
-
-# ---- the check -------------------------------------------------------------------------------------------------------
-
-
-def _direct_lines(program: NetworkProgram) -> Iterator[str]:
-    """A function for each different operation, and `direct`, which calls them."""
-    functions: dict[str, str] = {}
-    calls: list[str] = []
-    made = _made(program)
-    offsets = {weight.name: weight.offset for weight in program.weights}
-
-    def place(key: str) -> str:
-        if key in offsets:
-            return f"weights + {offsets[key]}"
-        return f"inputs[{program.inputs.index(key)}]" if key in program.inputs else f"made[{made.index(key)}]"
-
-    for number, call in enumerate(program.steps):
-        if isinstance(call, ApartCall):
-            calls += [*_apart_calls(program, call, place), f"    DONE({number});"]
-            continue
-        for operation in call.cascade:
-            lines = list(_direct_of(call, operation, "FUNCTION"))
-            body = "\n".join(lines)
-            if body not in functions:
-                functions[body] = f"direct{len(functions)}"
-                yield from _direct_of(call, operation, functions[body])
-            tensors = (*operation.problem.operands, operation.output)
-            calls.append(f"    {functions[body]}({', '.join(place(call.keys[t.name]) for t in tensors)});")
-            done = call.finished.get(operation.output.name)
-            if done is not None:
-                extents = call.cascade.extents(operation.output.name)
-                body = "\n".join(finish_function("FUNCTION", done.finish, extents))
-                if body not in functions:
-                    functions[body] = f"finish{len(functions)}"
-                    yield from finish_function(functions[body], done.finish, extents)
-                given = [place(call.keys[operation.output.name]), *(f"weights + {w.offset}" for w in done.parameters)]
-                calls.append(f"    {functions[body]}({', '.join(given)});")
-        calls.append(f"    DONE({number});")
-    yield "static void direct(const element *const inputs[], const element *weights, element *const made[])"
-    yield "{"
-    yield "    (void)weights;"
-    yield "    BEGIN(1);"
-    yield from calls
-    yield "}"
-    yield ""
-
-
-def _step_name(step: Step) -> str:
-    if isinstance(step, ApartCall):
-        return c_string(step.key)
-    return c_string(" + ".join(operation.name for operation in step.cascade))
-
-
-def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator[str]:
-    return direct_lines(function, operation, call.layout(operation))
-
-
-def _made(program: NetworkProgram) -> list[str]:
-    return [key for step in program.steps for key in made_by(step)]
-
-
-def _constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
-    largest, made = exact_magnitude(program, _BITS[element]), _made(program)
-
-    def numbers(values: list[int]) -> str:
-        return ", ".join(f"INT64_C({value})" for value in values)
-
-    weights = sum(weight.words for weight in program.weights)
-    yield f"#define INPUTS {len(program.inputs)}"
-    yield f"#define OUTPUTS {len(program.outputs)}"
-    yield f"#define TENSORS {len(made)}"
-    yield f"#define WEIGHTS {weights}"
-    yield f"#define WEIGHTS_FILE {c_string(WEIGHTS_FILE)}"
-    yield f"#define EXACT {int(largest > 0)}"
-    yield f"#define LARGEST {largest or 1}"
-    yield f"#define TOLERANCE {_TOLERANCES[element]}"
-    yield "#ifdef TIMES"
-    yield f"static const char *const STEP_NAMES[STEPS] = {{{', '.join(map(_step_name, program.steps))}}};"
-    yield "#endif"
-    yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
-    yield "/* Of inputs that are indices: how many rows there are. */"
-    yield f"static const int64_t ROWS_NAMED[INPUTS] = {{{numbers(list(program.rows_named))}}};"
-    yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"
-    yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(made.index(key)) for key in program.outputs)}}};"
-    yield f"static const char *const NAMES[OUTPUTS] = {{{', '.join(c_string(key) for key in program.outputs)}}};"

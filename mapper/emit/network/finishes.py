@@ -11,7 +11,7 @@ import numpy as np
 from ....ir import Call, Expression, Operand
 from ....workloads.graph import WORD, FinishParameter, WordFinish
 from ..loop_program import TensorFinish
-from .program import StoredWords
+from .operands import StoredWords
 
 
 def placed_finish(finish: WordFinish, extents: Sequence[int]) -> tuple[TensorFinish, tuple[StoredWords, ...]]:

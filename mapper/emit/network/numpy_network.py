@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....workloads.graph import ApartRead
+from ....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
 from ..names import FreshNames, comment, quoted
 from ..numpy_program.program import IMPORTS, MODULE_NAMES
 from ..numpy_program.schedule import LOCALS
@@ -20,7 +20,8 @@ from ..tree_program import RUNTIME, parameter_key, runtime_text, tree_lines
 from ..tree_program.points import number_text, point_text
 from . import runtime_network
 from .exact import exact_magnitude
-from .program import ApartCall, Finished, GroupCall, GroupProgram, NetworkProgram, Reading, Weight
+from .operands import Finished, Reading, Weight
+from .program import ApartCall, GroupCall, GroupProgram, NetworkProgram
 from .steps import steps_along
 
 TITLE = '''"""The network {network} on {arch}, executed group by group by the trees of its plan.
@@ -235,13 +236,15 @@ class _Execution:
         yield from comment(f"{call.key}: {call.operation.how}")
         operation, reads = call.operation, []
         for read, source in zip(call.operation.reads, call.inputs, strict=True):
-            row = f"made[{quoted(source)}]" if isinstance(source, str) else self._row(source)
+            row = self._row_text(operation, read, source)
             offsets = ", ".join(map(_index_text, read.offsets))
             positions = ", ".join(_index_text(each.reshape(-1)) for each in read.positions)
             reads.append(f"ReadWords({row}, [{positions}], [{offsets}])")
         text = self._made_text(call, reads)
         if operation.scale != 1:
             text = f"({text}) * {operation.scale!r}"
+        if operation.after is not None:
+            text = point_text(operation.after, {WORD: f"({text})"})
         yield f"words = {text}"
         if call.finished is not None:
             yield from self._finish_lines(call.finished, operation.shape)
@@ -267,7 +270,19 @@ class _Execution:
             return f"weighted({reads[0]}, [{factors}])"
         if operation.how == "gather":
             return f"rows_along({', '.join(reads)}, {operation.axis})"
-        return f"reduced({reads[0]}, {quoted(operation.how)})"
+        if operation.how not in NORMALIZING:
+            return f"reduced({reads[0]}, {quoted(operation.how)})"
+        normed = f"normalized({reads[0]}, {quoted(operation.how)}, {operation.epsilon!r})"
+        arrays = {operation.reads[0].name: f"{normed}.reshape({operation.shape})"}
+        for one, text in zip(operation.reads[1:], reads[1:], strict=True):
+            arrays[one.name] = f"spread({operation.shape}, {_extents(one)}, {text})"
+        return normed if operation.expression is None else point_text(operation.expression, arrays)
+
+    def _row_text(self, operation: ApartOperation, read: ApartRead, source: str | Weight) -> str:
+        """The words of what is read; for reductions after what is done with each of them."""
+        row = f"made[{quoted(source)}]" if isinstance(source, str) else self._row(source)
+        is_reduced = operation.how in REDUCING
+        return point_text(operation.expression, {read.name: row}) if is_reduced and operation.expression else row
 
     def _finish_lines(self, done: Finished, shape: tuple[int, ...]) -> Iterator[str]:
         """What is done with all words of a tensor at once."""

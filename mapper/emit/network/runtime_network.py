@@ -92,13 +92,33 @@ def spread(shape: tuple[int, ...], extents: tuple[int, ...], read: ReadWords) ->
 
 
 def reduced(read: ReadWords, how: str) -> np.ndarray:
-    """The sum, mean or maximum of what is taken for each word."""
+    """The sum, mean, product or maximum of what is taken for each word, or the number of the largest."""
     where = places(read, 1)
-    words = read.words[np.maximum(where, 0)]
-    if how == "max":
-        return np.asarray(np.where(where >= 0, words, -np.inf).max(axis=-1))
-    total = np.asarray(np.where(where >= 0, words, 0).sum(axis=-1))
-    return np.asarray(total / (where >= 0).sum(axis=-1)) if how == "mean" else total
+    words, inside = read.words[np.maximum(where, 0)], where >= 0
+    if how in ("max", "argmax"):
+        words = np.where(inside, words, -np.inf)
+        return np.asarray(words.max(axis=-1) if how == "max" else words.argmax(axis=-1).astype(float))
+    if how == "product":
+        return np.asarray(np.where(inside, words, 1).prod(axis=-1))
+    total = np.asarray(np.where(inside, words, 0).sum(axis=-1))
+    return np.asarray(total / inside.sum(axis=-1)) if how == "mean" else total
+
+
+def normalized(read: ReadWords, how: str, epsilon: float) -> np.ndarray:
+    """Every word beside all that are taken with it: its softmax, the logarithm of that, or its distance from their
+    mean in standard deviations."""
+    words = read.words[places(read, 1)]
+    if how == "norm":
+        apart = words - words.mean(axis=-1, keepdims=True)
+        found = apart / np.sqrt((apart * apart).mean(axis=-1, keepdims=True) + epsilon)
+    else:
+        apart = words - words.max(axis=-1, keepdims=True)
+        total = np.exp(apart).sum(axis=-1, keepdims=True)
+        found = apart - np.log(total) if how == "log_softmax" else np.exp(apart) / total
+    sizes = [each.shape for each in read.offsets]
+    whole = found.reshape([*(size[0] for size in sizes), *(size[1] for size in sizes)])
+    order = [axis for pair in zip(range(len(sizes)), range(len(sizes), 2 * len(sizes)), strict=True) for axis in pair]
+    return np.asarray(whole.transpose(order).reshape([a * b for a, b in sizes]))
 
 
 def weighted(read: ReadWords, factors: Taken) -> np.ndarray:

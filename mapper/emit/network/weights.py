@@ -10,7 +10,8 @@ import numpy as np
 
 from ....ir import MappingError
 from .exact import exact_magnitude
-from .program import NetworkProgram, StoredWords
+from .operands import StoredWords
+from .program import NetworkProgram
 
 Row = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -58,6 +58,7 @@ class ZeroBounds:
     rules: ZeroRules
     hierarchy: Hierarchy
     _known: dict[object, float] = field(default_factory=dict, repr=False)
+    _figures: dict[object, dict[tuple[int, ...], float]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -263,13 +264,14 @@ class ZeroBounds:
         """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks, asked for each of them once."""
         columns = self._extents(tensor, tiles) or [np.ones(len(tiles), np.int64)]
         first, which = distinct(row_codes(columns))
-        found = np.empty(len(first))
-        for i, extents in enumerate(np.stack([column[first] for column in columns], axis=1).tolist()):
-            known = (key, *extents)
-            if known not in self._known:
-                self._known[known] = figure(tuple(extents))
-            found[i] = self._known[known]
-        return found[which]
+        known = self._figures.setdefault(key, {})
+        found = []
+        for extents in zip(*(column[first].tolist() for column in columns), strict=True):
+            value = known.get(extents)
+            if value is None:
+                value = known[extents] = figure(extents)
+            found.append(value)
+        return np.array(found, dtype=np.float64)[which]
 
     def _extents(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
         """(rows,) per rank."""

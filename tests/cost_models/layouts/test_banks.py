@@ -57,6 +57,13 @@ def test_lines_ports_and_bandwidth() -> None:
     assert cycles("K,N", "N", shared_bits_per_cycle=4.0) == (64 + 64 * 8) * 8 / 4
 
 
+def test_blocks_that_banks_do_not_divide_lie_in_all_of_them() -> None:
+    """Eight lines of a block in three banks: 3, 3 and 2 of them. They were taken to lie in one bank, as if a line
+    had to end with its block."""
+    assert cycles("N,K8", "K", banks=3) == FILLED * 3 + 64 * 3
+    assert cycles("K,N", "N", banks=3) == FILLED * 3 + 64 * 3  # the same of a rank
+
+
 @pytest.mark.parametrize(
     ("fields", "found"),
     [

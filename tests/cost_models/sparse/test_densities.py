@@ -18,6 +18,7 @@ from tilewright.cost_models.sparse.densities import (
     Measured,
     Occupancy,
     Structured,
+    TileWords,
     Uniform,
     empty,
     hypergeometric,
@@ -66,6 +67,15 @@ def test_structured_is_the_mean_over_all_masks(tile: tuple[int, int], along: int
     every = (np.array(pair) for pair in itertools.product(lines, repeat=2))
     tile = tile[0], min(tile[1], along)
     assert same(Structured(2, 4, 1).nonzeros(tile, (2, along)), counted(every, tile))
+
+
+def test_blocks_in_brief_are_those_in_full() -> None:
+    for along, block, lines in itertools.product(range(1, 12), range(1, 6), (1, 3)):
+        for kept, extent in itertools.product(range(1, block + 1), range(1, along + 1)):
+            density, tile, shape = Structured(kept, block, 0), (extent, lines), (along, 6)
+            brief, full = density.words(tile, shape), TileWords.of(density.nonzeros(tile, shape))
+            assert (brief.least, brief.most) == (full.least, full.most)
+            assert (brief.mean, brief.empty) == pytest.approx((full.mean, full.empty), rel=1e-12, abs=1e-15)
 
 
 def test_structured_tiles_of_whole_blocks_are_certain() -> None:

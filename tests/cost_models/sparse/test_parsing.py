@@ -113,3 +113,9 @@ def test_densities_stay_with_their_problem() -> None:
     for text in ("mask:", "mask:!!", "mask:" + "A" * 8):
         with pytest.raises(TilewrightError, match="mask"):
             parse_densities({"W": text}, GEMM)
+
+
+def test_something_is_left_to_compute() -> None:
+    with pytest.raises(TilewrightError, match="all words of W are zero"):
+        parse_densities({"W": np.zeros((8, 6))}, GEMM)
+    assert parse_densities({"W": 1e-12}, GEMM)["W"].words((8, 6), (8, 6)).most == 1

@@ -26,6 +26,9 @@ from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tilewrig
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "timeloop_sparse_runs.jsonl"
 RUNS = {run["id"]: run for run in map(json.loads, GOLDEN.read_text().splitlines())}
+DEFECTS = GOLDEN.with_name("timeloop_sparse_defects.jsonl")
+DEFECTIVE = {run["id"]: run for run in map(json.loads, DEFECTS.read_text().splitlines())}
+"""Runs that touch one of its defects, which are in the metadata that moves, in occupancies, or (Q4) in savings."""
 MOVES = ("reads", "fills", "updates")
 WHICH = {"random": "actual", "gated": "gated", "skipped": "skipped"}
 OTHER_DENSE_COUNTS = {"arr2_none", "arr2_skipGLB", "rnd42"}
@@ -129,7 +132,7 @@ def traffic_of(run: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]
 
 @cache
 def counts_of(name: str) -> SparseloopCounts:
-    run = RUNS[name]
+    run = RUNS.get(name) or DEFECTIVE[name]
     dense = dense_counts(run) if name in OTHER_DENSE_COUNTS else None
     return count_sparseloop(mapping_of(run), machine_of(run), features_of(run), densities_of(run), dense)
 
@@ -191,6 +194,24 @@ def test_metadata(name: str) -> None:
             which_kind, _, move = kind.split("_")
             moved = getattr(ours, f"format_{WHICH[which_kind]}")[f"{move}s"]
             assert [list(units) for units in moved] == [pytest.approx(units, abs=1, rel=0) for units in expected]
+
+
+@pytest.mark.parametrize("name", DEFECTIVE)
+def test_what_defects_do_not_touch(name: str) -> None:
+    counts, run = counts_of(name), DEFECTIVE[name]
+    assert (counts.done, counts.gated, counts.skipped, counts.cycles) == pytest.approx(run["compute"], abs=1, rel=0)
+    if "Q4_negative_wraps" in run["quirks"]:
+        return
+    for memory, which, figures in traffic_of(run):
+        for kind in ("actual", "gated", "skipped"):
+            words = getattr(counts.traffic[memory, which], kind)
+            expected = figures.get(kind, [0, 0, 0])
+            assert [words[move] for move in MOVES] == pytest.approx(expected, abs=1, rel=0), (memory, which, kind)
+
+
+def test_metadata_below_a_saving_is_left_out_with_its_words() -> None:
+    """Theirs fills all 36 words' metadata, of which DRAM has not sent a tenth (Q1)."""
+    assert counts_of("rnd9").traffic["GLB", "W"].format_actual["fills"] == [(33, 0)]
 
 
 def test_too_few_ranks() -> None:

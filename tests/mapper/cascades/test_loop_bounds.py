@@ -25,7 +25,7 @@ def test_loops_weigh_no_more_than_any_nodes_with_them(seeds: range) -> None:
         search = WeightedSums(asked, Means()).tree_search(weights)
         part = search._root([operation.name for operation in case.cascade])
         for bound, loops in search.loops.choices(part, math.inf):
-            chosen = search._nodes_with(part, loops, math.inf)
+            chosen = search.above.choices(part, loops, math.inf)
             least = min((nodes.bound for nodes in chosen), default=math.inf)
             assert bound <= least * (1 + 1e-9), (seed, loops)
             compared += least < math.inf

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 
 from cascade_cases import random_case
@@ -13,7 +16,7 @@ from tilewright.mapper.cascades import bound_cascade, search_cascade
 from tilewright.mapper.cascades.branch import BranchQuestion
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.part_bounds import PartBounds
-from tilewright.mapper.cascades.parts import VisitedPart
+from tilewright.mapper.cascades.parts import Outcome, VisitedPart
 from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.tree_search import TreeSearch
@@ -86,3 +89,18 @@ def test_trees_without_loops_at_the_top_weigh_their_bound_or_more(seeds: range) 
                 assert 0 < bound <= weights.of(found.energy_pj, found.latency_cycles) * (1 + 1e-9), seed
                 compared += 1
     assert compared > 2
+
+
+def test_trees_with_some_loops_weigh_their_bounds_or_more() -> None:
+    """No mapping of T is best in energy and in latency: bounds are those of both in one."""
+    small = cascade(["T[k,y] += X[c,y] * A[k,c]", "U[k,y] = T[k,y] * B[k,y]"], c=2, k=16, y=16)
+    asked = CascadeQuestion(small, load_arch("three_level"), ENERGY, "perfect")
+    search: TreeSearch = WeightedSums(asked, Means()).tree_search(Weights(1.0, 1000.0))
+    part = search._root(["T", "U"])
+    apart = sum(search.weights.of(*search.bounds._of_one(part, place)) for place in (0, 1))
+    best = search._best_of(part, [(0.0, ())], Outcome(math.inf)).bound
+    for bound, loops in itertools.islice(search.loops.choices(part, math.inf), 0, None, 6):
+        found = search._best_of(part, [(bound, loops)], Outcome(math.inf))
+        assert bound <= found.bound * (1 + 1e-9), loops
+        best = min(best, found.bound)
+    assert apart < search.bounds.of(part) <= best * (1 + 1e-9)

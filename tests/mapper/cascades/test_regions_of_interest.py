@@ -9,7 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.mapper.cascades.weights import AtLeast, OpenRegion, Weights
+from tilewright.mapper.cascades.regions import line_across, opening
+from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
 
@@ -63,3 +64,28 @@ def test_one_region_in_another(seed: int) -> None:
     assert one.lies_in(one.with_all_of(other))
     assert not one.lies_in(other) or within(one) <= within(other)
     assert other.lies_in(one) or not seed % 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_across_openings_find_the_least_product(seed: int) -> None:
+    """Each line is the least of a weighted sum over some points; the bounds at first lie a little lower than these."""
+    rng = random.Random(seed)
+    points = [(rng.uniform(1, 50), rng.uniform(1, 50)) for _ in range(rng.choice([1, 3, 40]))]
+    power = rng.choice([1, 2])
+
+    def value(energy: float, latency: float) -> float:
+        return energy * latency**power
+
+    lines = [(one, 0.9 * min(one.of(*point) for point in points)) for one in (ENERGY_ALONE, LATENCY_ALONE)]
+    known = [rng.choice(points)]
+    for _ in range(20):
+        found = opening(lines, value, min(value(*point) for point in known))
+        if found is None:
+            break
+        assert value(*found.corner) < value(*found.left) == pytest.approx(value(*found.right))
+        weights = line_across(found, known)
+        assert weights is not None
+        known.append(min(points, key=lambda point: weights.of(*point)))
+        lines.append((weights, weights.of(*known[-1])))
+    assert found is None
+    assert min(value(*point) for point in known) == min(value(*point) for point in points)

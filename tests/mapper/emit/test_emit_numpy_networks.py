@@ -15,15 +15,16 @@ import numpy as np
 import onnx
 import pytest
 from emitted_networks import model_inputs, random_answer
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from quantized_models import qdq, qlinear
 from small_networks import SMALL
 from test_emit_onnx import MODELS
-from test_emit_onnx_apart import embedded, moved, squeezed, transformer
+from test_emit_onnx_apart import compared, embedded, moved, squeezed, transformer
 
 from generators import random_architecture
 from longer import TIMES
-from onnx_models import saved
+from onnx_models import model_of, saved
 from tilewright.cost_models.cascades import count_tree
 from tilewright.mapper.emit.network import (
     NetworkProgram,
@@ -38,7 +39,7 @@ from tilewright.workloads.graph import NetworkGraph
 
 CASES: dict[str, Callable[[], onnx.ModelProto]] = {
     **MODELS,
-    **{"moved": moved, "embedded": embedded, "squeezed": squeezed, "transformer": transformer},
+    **{"compared": compared, "moved": moved, "embedded": embedded, "squeezed": squeezed, "transformer": transformer},
     **{"qlinear": lambda: qlinear(0), "qdq": lambda: qdq(0)},
 }
 
@@ -94,6 +95,22 @@ def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(found, expected)
         else:
             np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+def test_a_softmax_of_an_old_operator_set_is_over_all_axes_from_the_second_on(tmp_path: Path) -> None:
+    """`onnx.reference` takes one axis there; ONNX's text says that the others are flattened."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "u"], ["a"], "product"),
+        helper.make_node("Softmax", ["a"], ["y"], "softmax"),
+    ]
+    u = np.arange(12, dtype=np.float32).reshape(3, 4) / 8
+    graph = load_network(saved(tmp_path, model_of(nodes, {"x": [2, 2, 3]}, stored={"u": u}, opset=11))).wiring
+    assert graph is not None
+    _, program, names = written(graph, 0, stays=False)
+    x = np.random.default_rng(0).standard_normal((2, 2, 3))
+    (found, *_), _ = names["run"]([x], network_weights(program))
+    expected = np.exp(x @ u)
+    np.testing.assert_allclose(found, (expected / expected.sum(axis=(1, 2), keepdims=True)).ravel(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["images", "queries"])

@@ -52,7 +52,7 @@ def images() -> onnx.ModelProto:
 def words() -> onnx.ModelProto:
     """A transformer block: norms with scale and bias, two heads, a softmax, a gated feed-forward."""
     nodes = [
-        node("LayerNormalization", ["x", "g1", "c1"], ["n"], "norm1"),
+        node("LayerNormalization", ["x", "g1", "c1"], ["n"], "norm1", epsilon=0.1),
         *(node("MatMul", ["n", f"w{one}"], [one], f"{one}_proj") for one in "qkv"),
         node("Add", ["q", "bq"], ["qb"], "q_bias"),
         *(node("Reshape", [f"{one}", "heads"], [f"{one}h"], f"{one}_heads") for one in ("qb", "k", "v")),
@@ -145,11 +145,13 @@ def test_all_that_has_no_program_is_named(tmp_path: Path) -> None:
         node("CumSum", ["b", "axis"], ["c"], "sums"),
         node("MatMul", ["c", "v"], ["d"], "second"),
         node("Gather", ["d", "rows"], ["y"], "chosen"),
+        node("Resize", ["d", "", "", "wide"], ["z"], "larger"),
     ]
-    inputs = {"x": [2, 3], "rows": ([1], onnx.TensorProto.INT64)}
-    said = refused(tmp_path, nodes, inputs, u=w(3, 4), v=w(4, 2), axis=np.array(0))
+    inputs = {"x": [2, 3], "rows": ([1], onnx.TensorProto.INT64), "wide": ([2], onnx.TensorProto.INT64)}
+    said = refused(tmp_path, nodes, inputs, ("y", "z"), u=w(3, 4), v=w(4, 2), axis=np.array(0))
     assert "Shrink shrink: there is no program for this operator" in said
     assert "CumSum sums: there is no program for this operator" in said
+    assert "Resize larger: there is no program where its sizes (wide) are computed while the model runs" in said
     assert "chosen" not in said
 
 

@@ -148,7 +148,52 @@ def embedded() -> onnx.ModelProto:
     return model_of(nodes, inputs, stored=stored)
 
 
-SEEDS = {moved: 1, embedded: 2, squeezed: 1, transformer: 3}
+FUNCTIONS = ("Mish", "Selu", "Sin", "Cos", "Sign")
+
+
+def compared() -> onnx.ModelProto:
+    """Conditions that are computed; softmax, norms and reductions over any axes."""
+    nodes = [
+        node("Conv", ["x", "w1"], ["a"], "conv1", pads=[1, 1, 1, 1]),
+        node("Greater", ["a", "x"], ["more"], "greater"),
+        node("Less", ["a", "near"], ["few"], "less"),
+        node("Not", ["few"], ["many"], "not"),
+        node("And", ["more", "many"], ["both"], "and"),
+        node("LessOrEqual", ["a", "x"], ["most"], "at_most"),
+        node("Equal", ["both", "most"], ["same"], "equal"),
+        node("Or", ["same", "few"], ["any"], "or"),
+        node("Where", ["any", "a", "x"], ["b"], "where"),
+        node("Cast", ["both"], ["counted"], "cast", to=onnx.TensorProto.FLOAT),
+        node("Softmax", ["b"], ["c"], "by_channel", axis=1),
+        node("Add", ["c", "counted"], ["d"], "add"),
+        node("GroupNormalization", ["d", "g", "gb"], ["e"], "groups", num_groups=2),
+        node("InstanceNormalization", ["e", "g", "gb"], ["f"], "instances", epsilon=1e-3),
+        node("Conv", ["f", "w2"], ["h"], "conv2"),
+        node("LayerNormalization", ["h", "lw"], ["i"], "layer", axis=2, epsilon=1e-6),
+        node("LogSoftmax", ["i"], ["j"], "logs", axis=2),
+        node("ReduceMin", ["j", "rows"], ["k"], "least", keepdims=1),
+        node("ReduceL2", ["j", "channels"], ["l"], "length", keepdims=1),
+        node("ArgMax", ["h"], ["m"], "largest", axis=1, keepdims=1),
+        node("Cast", ["m"], ["n"], "as_float", to=onnx.TensorProto.FLOAT),
+        node("Sum", ["k", "l", "n"], ["o"], "sum"),
+        node("ReduceProd", ["j", "channels"], ["p1"], "product"),
+        node("ReduceSumSquare", ["p1", "rows"], ["p2"], "squares"),
+        node("ReduceLogSum", ["p2"], ["p3"], "log_sum"),
+        node("ReduceL1", ["h", "channels"], ["p4"], "l1"),
+        node("ArgMin", ["p4"], ["p5"], "smallest", axis=-1),
+        node("Cast", ["p5"], ["p6"], "smallest_as_float", to=onnx.TensorProto.FLOAT),
+        node("Xor", ["more", "few"], ["p7"], "xor"),
+        node("Cast", ["p7"], ["p8"], "xor_as_float", to=onnx.TensorProto.FLOAT),
+        *(node(op, [one], [op], f"do_{op}") for op, one in zip(FUNCTIONS, "haixf", strict=True)),
+        node("Mean", [*FUNCTIONS, "p8"], ["p9"], "average"),
+        node("Sum", ["o", "p3", "p6", "p9"], ["y"], "all"),
+    ]
+    stored = {"w1": w(4, 4, 3, 3), "near": np.array(0.3, np.float32), "g": w(4), "gb": w(4), "w2": w(4, 4, 1, 1)}
+    stored |= {"lw": w(4, 5), "rows": ints(2), "channels": ints(1)}
+    return model_of(nodes, {"x": [1, 4, 4, 5]}, stored=stored)
+
+
+SEEDS = {compared: 3, moved: 1, embedded: 2, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 

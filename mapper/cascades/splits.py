@@ -1,0 +1,116 @@
+"""Branches of a split: which operations may be one, what it finds there, and what is left for those after it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from ...ir import Cascade, Tree
+from ..means import Means
+from .exchanges import Exchange, Exchanges
+from .generations import Generations
+from .part_bounds import PartBounds
+from .parts import FoundPart, VisitedPart, less_rooms, some_of
+from .sums import Sums
+from .upper_memories import UpperMemories
+
+
+@dataclass(frozen=True)
+class Split:
+    """Branches of a split, one after the other, for one visit.
+
+    exchanged  intermediates that nodes directly above the split hold, with their memories
+    """
+
+    weight: float
+    energy_pj: float
+    latency_cycles: float
+    branches: tuple[Tree, ...] = ()
+    stored: frozenset[str] = frozenset()
+    exchanged: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The splits of one cascade on one machine.
+
+    sums          what is taken for granted of partial sums
+    flat          branches are single operations, but for those that have to step through generations together
+    shares_loops  whether trees have shared loops
+    """
+
+    cascade: Cascade
+    memories: UpperMemories
+    bounds: PartBounds
+    exchanges: Exchanges
+    generations: Generations
+    means: Means
+    sums: Sums
+    flat: bool
+    shares_loops: bool
+
+    def may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
+        """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
+        if not self.generations.may_be_branch(inside, start, end):
+            return False
+        if end - start == 1:
+            return True
+        nests = not self.flat or self.generations.steps_together(inside, start, end)
+        nests &= self.shares_loops and end - start < len(inside.names)
+        return nests and not inside.alone & set(inside.names[start:end])
+
+    def least(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
+        """What branches from one operation on weigh at least together, or the cutoff if that is less."""
+        self.means.check()
+        count, least = len(inside.names), cutoff
+        if start == count:
+            return min(0.0, cutoff)
+        for end in (end for end in range(start + 1, count + 1) if self.may_be_branch(inside, start, end)):
+            for exchange in self.exchanges.choices(inside, start, end, live):
+                branch = self.branch_part(inside, start, end, exchange)
+                first = math.inf if branch is None else self.bounds.close(branch)
+                if first < least:
+                    after, still = self.after(inside, end, exchange)
+                    least = min(least, first + self.least(after, end, still, least - first))
+        return least
+
+    def after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
+        """What branches from one operation on find, and which intermediates are live for them."""
+        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        return replace(inside, homes=tuple(sorted(homes.items()))), self.exchanges.live_after(inside, end, exchange)
+
+    def branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
+        """What one branch of a split finds; None where it has no room."""
+        taken = tuple(tuple(bits for _, _, held in exchange for bits in held[i]) for i in range(start, end))
+        room = less_rooms(inside.room[start:end], taken)
+        if room is None:
+            return None
+        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        branch = some_of(inside, start, end)
+        used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
+        return replace(
+            branch,
+            room=room,
+            homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
+            finished=self._comes_finished(branch, exchange),
+        )
+
+    def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
+        """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
+        if len(branch.names) > 1 or branch.again[0] > 1:
+            return False
+        output = self.cascade.operation(branch.names[0]).output.name
+        passes_here = any(tensor == output and memory != self.memories.outermost for tensor, memory, _ in exchange)
+        return passes_here and output in self.sums.finished
+
+    def joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
+        """A branch with those after it."""
+        outermost = self.memories.outermost
+        return Split(
+            self.bounds.weights.of(first.energy_pj, first.latency_cycles) + rest.weight,
+            first.energy_pj + rest.energy_pj,
+            first.latency_cycles + rest.latency_cycles,
+            (first.tree, *rest.branches),
+            first.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
+            rest.exchanged | {(t, memory) for t, memory, _ in exchange if memory != outermost},
+        )

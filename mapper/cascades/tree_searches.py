@@ -1,0 +1,263 @@
+"""How a search over the trees of one question is set up: its solver, the orders of operations, first trees; and what
+the cost model says of a tree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from ...arch import Architecture
+from ...cost_models.cascades import FusedCost, evaluate_tree
+from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ..certificate import RELATIVE_TOLERANCE
+from ..means import Means, OutOfMeans
+from ..space import Space
+from .equal import order_form_of
+from .operation_orders import MOST_ORDERS, orders
+from .oracle import ExactBranches
+from .part_bounds import Nearest
+from .parts import FoundPart
+from .question import CascadeQuestion
+from .sums import NARROW, Sums
+from .tables.tables import TableBranches, supports
+from .tree_constraints import ANY_TREE
+from .tree_search import Fuse, TreeSearch
+from .upper_memories import UpperMemories
+from .weights import Weights
+from .windowed import windowed_dims
+
+Kind = TypeVar("Kind", bound=TreeSearch)
+
+FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
+"""Of the time that is left, and at most, for a first tree."""
+
+MANY_OPERATIONS, BEAM = 6, 4
+"""With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A mapping, and what it costs; whether it was found among all trees, or those with perfect tiles below shared
+    loops."""
+
+    energy: float
+    latency: float
+    mapping: FusedMapping
+    cost: FusedCost
+    ragged: bool = False
+
+
+class Aside(NamedTuple):
+    """What a search has that is no part of a proof.
+
+    solver, means  of its branches
+    beam           as of `TreeSearch`
+    """
+
+    solver: TableBranches | ExactBranches
+    means: Means
+    beam: int | None = None
+
+
+@dataclass
+class TreeSearches:
+    """Searches over trees for one question.
+
+    corners  mappings that are found
+    nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
+    """
+
+    question: CascadeQuestion
+    means: Means
+    corners: list[Corner] = field(default_factory=list)
+    nearest: Nearest = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memories = UpperMemories(self.question.arch)
+        self.solver = self._solver(self.question.space)
+
+    def _solver(self, space: Space) -> TableBranches | ExactBranches:
+        """Tables where they are exact, else a search for every question."""
+        question = self.question
+        if supports(question.cascade, question.arch, space, question.tiling) is None:
+            return TableBranches(question.cascade, question.arch)
+        return ExactBranches(question.cascade, question.arch, space, question.tiling, self.means)
+
+    def use(self, means: Means) -> None:
+        """Go on with other means."""
+        self.means = means
+        if isinstance(self.solver, ExactBranches):
+            self.solver.means = means
+
+    @property
+    def counted_on(self) -> Architecture:
+        """The machine on which the cost model counts what is found."""
+        return self.question.arch
+
+    def least_of(self, weights: Weights) -> float:
+        """What no tree weighs less than, without a search over trees."""
+        return self._least_in(self.orders(), self.tree_search(weights))
+
+    def _least_in(self, orders: Iterable[tuple[str, ...]], search: TreeSearch) -> float:
+        """What no tree with its operations in some orders weighs less than: the bound of one order is none of another,
+        since it matters which operation fills a shared input."""
+        try:
+            return min(map(search.bound_of_whole, orders), default=math.inf)
+        except OutOfMeans:
+            return 0.0
+
+    @property
+    def has_ragged_loops(self) -> bool:
+        """Whether trees are asked for in which tiles of shared loops, or below them, need not divide."""
+        question = self.question
+        shared = question.fuse in ("all", "plain") and len(question.cascade.operations) > 1
+        return shared and question.tiling == "ragged" and isinstance(self.solver, ExactBranches)
+
+    @cached_property
+    def _has_windows(self) -> bool:
+        """Whether trees are asked for in which shared loops step along what readers see through windows."""
+        cascade = self.question.cascade
+        return self._fuse == "all" and any(any(windowed_dims(cascade, op)) for op in cascade)
+
+    @cached_property
+    def _fuse(self) -> Fuse:
+        """What may be fused: what uneven visits share with other operations is not counted yet, where it stays too."""
+        cascade, fuse = self.question.cascade, self.question.fuse
+        users = {
+            tensor: sum(tensor in {t.name for t in op.problem.tensors} for op in cascade)
+            for tensor, _ in self.question.stays
+        }
+        return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
+
+    def _first_tree(
+        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0, flat: bool = False
+    ) -> FoundPart | None:
+        """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
+        that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
+        others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
+        when time runs out. What it learns of parts and branches stays its own: these are no proven answers."""
+        if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
+            return None
+        means = self.means.share(share).at_most(FIRST_SECONDS)
+        solver = self.solver
+        if isinstance(solver, ExactBranches):
+            solver = self._quick
+            solver.means = means
+        aside = Aside(solver, means, self._beam)
+        best: FoundPart | None = None
+        kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
+        kinds += [(search.fuse, True)]
+        kinds += [(search.fuse, False)] if len(self.question.cascade.operations) > 2 and not flat else []
+        for fuse, is_flat in kinds:
+            first: TreeSearch = self.tree_search(
+                search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged
+            )
+            try:
+                for names in self.orders():
+                    best = first.whole(names, cutoff * (1 - RELATIVE_TOLERANCE), floor).found or best
+                    cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
+            except OutOfMeans:
+                best = first.incumbent or best
+                break
+        return best if best is not None and self.evaluated(best) is not None else None
+
+    @property
+    def _beam(self) -> int | None:
+        """Choices that a first tree is looked for among, where there are very many."""
+        return BEAM if len(self.question.cascade.operations) > MANY_OPERATIONS else None
+
+    @cached_property
+    def _quick(self) -> ExactBranches:
+        """The first mappings that come to hand, for branches of first trees."""
+        question = self.question
+        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, proves=False)
+
+    def tree_search(
+        self,
+        weights: Weights,
+        sums: Sums = NARROW,
+        fuse: Fuse | None = None,
+        kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
+        aside: Aside | None = None,
+        flat: bool = False,
+        ragged: bool = False,
+    ) -> Kind:
+        """A search.
+
+        aside  what answers for branches in its place: nothing that it comes to know is known to others
+        """
+        question = self.question
+        return kind(
+            question.cascade,
+            self.memories,
+            question.space,
+            question.tiling,
+            weights,
+            self._solver_of(sums) if aside is None else aside.solver,
+            self.means if aside is None else aside.means,
+            fuse or self._fuse,
+            sums,
+            constraints=question.constraints,
+            stays=question.stays,
+            nearest=self.nearest if aside is None else {},
+            flat=flat,
+            beam=None if aside is None else aside.beam,
+            ragged=ragged,
+        )
+
+    def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
+        """What answers for branches: tables do not know where sums are finished."""
+        return self._exact if sums.finished else self.solver
+
+    @cached_property
+    def _exact(self) -> ExactBranches:
+        question = self.question
+        if isinstance(self.solver, ExactBranches):
+            return self.solver
+        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
+
+    def orders(self) -> Iterator[tuple[str, ...]]:
+        """All orders in which the operations can be done, that of the cascade first; of those that differ in names
+        alone, one."""
+        found, are_all = self._orders
+        yield from found
+        if not are_all:
+            raise OutOfMeans
+
+    @cached_property
+    def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
+        """Orders, and whether these are all."""
+        question = self.question
+        found = list(itertools.islice(orders(question.cascade), MOST_ORDERS + 1))
+        are_all, found = len(found) <= MOST_ORDERS, found[:MOST_ORDERS]
+        if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
+            return found, are_all
+        forms: dict[object, tuple[str, ...]] = {}
+        for names in found:
+            ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
+            forms.setdefault(order_form_of(ordered, question.arch), names)
+        return list(forms.values()), are_all
+
+    def evaluated(self, found: FoundPart) -> Corner | None:
+        """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
+        cascade = self.question.cascade
+        outermost = self.memories.outermost
+        stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
+        above = [*(Node(outermost, t) for t in stored), *(Node(memory, t) for t, memory in self.question.stays)]
+        tree = Tree((*above, *found.tree.items), found.tree.branches, found.tree.operation)
+        mapping = FusedMapping(cascade, tree)
+        try:
+            cost = evaluate_tree(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
+        except MappingError:
+            if all(self._is_narrow(operation.name) for operation in cascade):
+                raise
+            return None
+        return Corner(cost.energy_pj, cost.latency_cycles, mapping, cost)
+
+    def _is_narrow(self, operation: str) -> bool:
+        output, arch = self.question.cascade.operation(operation).output, self.question.arch
+        return arch.partial_width_bits(output) == arch.width_bits(output)

@@ -1,0 +1,74 @@
+"""The row of all parameters of a network: which words each operation reads, and where they lie in it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....ir import Cascade
+from ....workloads.graph import ApartRead, CascadeParameter, NetworkGraph
+from ...segmentation import Segment
+from .finishes import placed_finish
+from .operands import Finished, StoredWords, Weight
+
+
+class ParameterRow:
+    """Parameters one after the other, in the order in which they are asked for.
+
+    weights  those so far
+    """
+
+    def __init__(self, graph: NetworkGraph) -> None:
+        self.graph, self.meaning = graph, graph.meaning
+        self.weights: list[Weight] = []
+
+    def of_apart(self, name: str, read: ApartRead) -> Weight:
+        """All words of a parameter that are read, as they are stored."""
+        assert read.value is not None
+        words = 1 + sum(int(each.max(initial=0)) for each in read.offsets)
+        stored = StoredWords(read.value, np.arange(words))
+        return self._new(f"{name}: {read.value}", (words,), 1, stored)
+
+    def of_operand(self, cascade: Cascade, tensor: str, segment: Segment, parameter: CascadeParameter) -> Weight:
+        """An operand of a group that nobody makes."""
+        reader = cascade.consumers[tensor][0]
+        terms = math.prod(reader.problem.sizes[dim] for dim in reader.reduced_dims)
+        stored = None if self.meaning is None else self._stored(parameter)
+        return self._new(f"{'+'.join(segment.names)}: {tensor}", cascade.extents(tensor), terms, stored)
+
+    def _new(self, name: str, shape: tuple[int, ...], terms: int, stored: StoredWords | None) -> Weight:
+        last = self.weights[-1] if self.weights else None
+        self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms, stored))
+        return self.weights[-1]
+
+    def _stored(self, parameter: CascadeParameter) -> StoredWords:
+        """The words of an operand that a model states: a row in the order of the operand's ranks."""
+        assert self.meaning is not None
+        problem = self.graph.by_name[parameter.occurrence].problem
+        assert problem is not None
+        found = self.meaning.stored[parameter.occurrence, parameter.operand]
+        letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
+        sizes = {dim.lower(): size for dim, size in problem.dims}
+        lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
+        order = [found.order.index(letter) for letter in letters]
+        zero = None
+        if found.zero is not None:
+            at = np.zeros_like(lies)
+            if found.along is not None:
+                axis = found.order.index(found.along)
+                at = at + np.arange(lies.shape[axis]).reshape([-1 if i == axis else 1 for i in range(lies.ndim)])
+            zero = StoredWords(found.zero, at.transpose(order).ravel())
+        return StoredWords(found.value, lies.transpose(order).ravel(), zero)
+
+    def of_finish(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
+        """What is done with the words of a tensor, if anything."""
+        finish = self.meaning.finishes.get(key) if self.meaning is not None else None
+        if finish is None:
+            return None
+        placed, parameters = placed_finish(finish, extents)
+        weights = [
+            self._new(f"{'+'.join(segment.names)}: {name} of {key}", shape, 1, stored)
+            for (name, _, shape), stored in zip(placed.parameters, parameters, strict=True)
+        ]
+        return Finished(placed, tuple(weights))
