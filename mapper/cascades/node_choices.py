@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir import Operation
+from ...cost_models.cascades import words_exchanged
+from ...ir import Operation, ceil_div
 from .branch import Room, Sizes
 from .generations import Generations
 from .part_bounds import PartBounds
@@ -137,7 +138,10 @@ class NodeChoices:
                 self.memories.copies(memory, moving and (self._overlaps or not is_exchanged))
                 for (memory, _), moving in zip(chain, moves, strict=True)
             ]
-            words = [n * number for n, number in zip(copies, cost.words, strict=True)]
+            numbers = list(cost.words)
+            if is_exchanged and len(users) > 1 and not any(user.generations for user in users):
+                numbers[-1] = self._exchanged_words(part, loops[: chain[-1][1]], payer, users[1:])
+            words = [n * number for n, number in zip(copies, numbers, strict=True)]
             carries = self.generations.are_stepped(payer, inner[payer.name])
             held = [
                 _HeldWords(
@@ -168,6 +172,14 @@ class NodeChoices:
         sizes = self._sizes(user, part.sizes[place], tensor, loops)
         around = Around(home, part.again[place], tuple((one.dim, one.whole) for one in part.over_of(place)))
         return self.upper.cost(user.name, tensor, sizes, own, chain, around)
+
+    def _exchanged_words(self, part: VisitedPart, above: Loops, writer: Operation, readers: list[Operation]) -> int:
+        """Words of a node at which operations of a part pass a tensor to each other, with zeros around it."""
+        tile = dict(part.sizes[part.names.index(writer.name)])
+        for loop in above:
+            own = loop.dim.of(writer.name)
+            tile[own] = ceil_div(tile[own], loop.trips) if loop.tile is None else loop.tile
+        return words_exchanged(writer, readers, tile, frozenset(), self.memories.arch.footprint)
 
     @property
     def _overlaps(self) -> bool:

@@ -144,7 +144,9 @@ class Placing:
         """Whether steps of a loop may have words of a tensor in common, or tiles count gaps."""
         return tiles_overlap(operation.problem.tensor(tensor), loop.of(operation.name), self.memories.arch.footprint)
 
-    def widest(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> Operation | None:
+    def widest(
+        self, part: VisitedPart, above: Sequence[SharedDim], users: Sequence[Operation], tensor: str
+    ) -> Operation | None:
         """Of the operations that use a node below some loops, the one that asks it for all that the others ask for, by
         which it is counted: that which writes the tensor, if it is among them, or else the first of its kind."""
         if len(users) == 1:
@@ -154,15 +156,17 @@ class Placing:
         asks = [self._asks(part, above, user, tensor) for user in users]
         if len(set(asks)) == 1:
             return users[0]
-        footprint, is_written = self.memories.arch.footprint, users[0].output.name == tensor
-        for user, ask in zip(users[: 1 if is_written else None], asks, strict=False):
+        footprint = self.memories.arch.footprint
+        if users[0].output.name == tensor:
+            # What is written, and no operation reads, is not held.
+            alike = not any(user.generations for user in users) and all(_cut_alike(asks[0], ask) for ask in asks[1:])
+            return users[0] if alike and any(includes(ask, asks[0], footprint) for ask in asks[1:]) else None
+        for user, ask in zip(users, asks, strict=True):
             if all(includes(ask, other, footprint) for other in asks):
-                # What is written, and no operation reads, is not held.
-                whole = not is_written or any(includes(other, ask, footprint) for other in asks[1:])
-                return user if whole else None
+                return user
         return None
 
-    def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
+    def apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
         """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
         the order of `users`."""
         found = set()
@@ -174,12 +178,12 @@ class Placing:
         return frozenset(found)
 
     @staticmethod
-    def _cut_by(loops: Dims, user: Operation, tensor: str) -> list[list[int]]:
+    def _cut_by(loops: Sequence[SharedDim], user: Operation, tensor: str) -> list[list[int]]:
         """By rank of a tensor, the loops that step along it."""
         ranks = [{dim for dim, _ in rank} for rank in user.problem.tensor(tensor).ranks]
         return [[k for k, loop in enumerate(loops) if loop.of(user.name) in dims] for dims in ranks]
 
-    def _asks(self, part: VisitedPart, above: Dims, user: Operation, tensor: str) -> tuple[Ask, ...]:
+    def _asks(self, part: VisitedPart, above: Sequence[SharedDim], user: Operation, tensor: str) -> tuple[Ask, ...]:
         """What an operation asks a node for: by rank, as `includes` compares it. Loops outside the part, and visits of
         which the last is shorter, are among the loops above."""
         place = part.names.index(user.name)
@@ -194,3 +198,10 @@ class Placing:
                 terms += [(coefficient, own[dim], tuple(loops))] if whole[dim] > 1 else []
             found.append((tuple(sorted(terms, key=str)), user.pad(tensor, i)[0]))
         return tuple(found)
+
+
+def _cut_alike(writer: tuple[Ask, ...], reader: tuple[Ask, ...]) -> bool:
+    """Whether loops cut what an operation writes, and another one reads, along equal ranks alone; along others zeros
+    may be around it."""
+    different = [(mine, yours) for mine, yours in zip(writer, reader, strict=True) if mine != yours]
+    return not any(loops for asks in different for terms, _ in asks for _, _, loops in terms)
