@@ -3,6 +3,7 @@
 question.py   what is asked, and what is answered
 search.py     the way in, by objective
 group_search.py the least of a weighted sum, with its certificate
+group_costs.py what groups cost: which are searched next, for how long
 products.py   the least of a product: EDP, ED2P
 residency.py  which tensors may stay on chip between groups
 states.py     what has been done, and what stays: all orders of all groups

@@ -14,7 +14,8 @@ from ..cascades.oracle import objective_of
 from ..cascades.regions import Line, least_value
 from ..cascades.weights import weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE
-from .group_search import GroupSearch, Progress
+from .group_costs import Progress
+from .group_search import GroupSearch
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 

@@ -6,7 +6,8 @@ from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..cascades.weights import weights_of
 from ..fusing import answer_below
-from .group_search import GroupSearch, Progress
+from .group_costs import Progress
+from .group_search import GroupSearch
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther

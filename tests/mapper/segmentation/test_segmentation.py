@@ -214,7 +214,7 @@ def test_a_limit_on_time_leaves_a_gap_that_is_told(
         return replace(answer, certificate=replace(answer.certificate, lower_bound=0.9 * answer.certificate.value))
 
     # What is known without a search proves as much of so small operations.
-    monkeypatch.setattr("tilewright.mapper.segmentation.group_search.bound_cascade", lambda *_: 0.0)
+    monkeypatch.setattr("tilewright.mapper.segmentation.group_costs.bound_cascade", lambda *_: 0.0)
     answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"), OneAfterTheOther(solve))
     assert not answer.certificate.proven
     assert 0 < answer.certificate.gap <= 0.1 + 1e-9

@@ -1,0 +1,241 @@
+"""What groups of a network cost: which of them are searched next, for how long, and what searches said."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from ...ir import InfeasibleError, NoPlanError, UndecidedError
+from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
+from ..certificate import RELATIVE_TOLERANCE
+from ..fusing import FusedAnswer
+from ..means import Means
+from ..question import Limits
+from .arenas import arenas_of
+from .kinds import Finding, GroupKind, used_by
+from .lazy_path import Asked
+from .question import NetworkQuestion
+from .residency import Taken
+from .searching import GroupOutcome, GroupSolvers
+from .segments import PLAN_SECONDS
+from .steps import GroupEdge, NetworkSteps
+
+LEAST_SECONDS = 0.1
+"""That a group has when time is up: operations that are not known have to be, to have an answer at all."""
+
+FIRST_SHARE = 0.02
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+
+ADDRESS_SHARE = 0.05
+"""Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
+
+ANSWER_SECONDS = 1e-5
+"""That the answer takes in the end, for each step that it is chosen from."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less."""
+
+    kind: GroupKind
+    taken: Taken
+    below: float
+
+
+@dataclass
+class GroupCosts:
+    """What is found out of the groups of one network.
+
+    solvers   search groups
+    progress  called with how many groups have been searched, and how many more there may be at most
+    steps     that are done by groups; they are told what is found out
+    means     time and memory for all
+    longer    as long as at first a group may be searched now, in times
+    searched  groups
+    interrupted  whether someone wants the search to end
+    running   searches of groups that are not over
+    """
+
+    question: NetworkQuestion
+    solvers: GroupSolvers
+    progress: Progress | None
+    steps: NetworkSteps
+    means: Means
+    longer: float = 1.0
+    searched: int = 0
+    interrupted: bool = False
+    running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._singles: SingleLeast = {}
+
+    def drop(self) -> None:
+        """Give up searches that are still running."""
+        if self.running:
+            self.solvers.drop()
+
+    @property
+    def seconds_left(self) -> float:
+        """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
+        spare = len(self.steps.edges) * ANSWER_SECONDS
+        if self.question.total_s is not None and self.steps.residency.candidates:
+            spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
+        return self.means.seconds_left - spare
+
+    def find_out(self, asked: Sequence[Asked]) -> None:
+        """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
+        do the same cost: begin as many searches as there can be at once, and wait for one of them."""
+        for edge, below in self._most_first(asked):
+            if len(self.running) >= self.solvers.at_once():
+                break
+            if self._is_found_out(edge):  # another way may be cheapest now
+                return
+            self._begin(edge, min(below, self._another_way(edge)))
+        self._take_finished()
+
+    def _most_first(self, asked: Sequence[Asked]) -> list[tuple[GroupEdge, float]]:
+        """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
+        than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
+
+        Where groups are chosen as a whole, or tensors may stay between them, first the one that is bounded by most:
+        what it turns out to cost changes the choice soonest.
+        """
+        edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
+        times = Counter(id(edge.kind) for edge, _ in edges)
+
+        def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
+            edge, _ = one
+            if self.steps.is_wild or self.steps.residency.candidates:
+                return 0.0, edge.bound
+            more = min(edge.value, self.steps.another_way(edge)) - edge.bound
+            return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound
+
+        return sorted(edges, key=lift, reverse=True)
+
+    def _another_way(self, edge: GroupEdge) -> float:
+        """What other ways to do the same as a group cost."""
+        return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
+
+    def _is_found_out(self, edge: GroupEdge) -> bool:
+        """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the
+        same, it is left aside for good."""
+        if edge.bound >= self._another_way(edge) * (1 - RELATIVE_TOLERANCE):
+            edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
+            return True
+        return self._is_bounded_closer(edge)
+
+    def _is_bounded_closer(self, edge: GroupEdge) -> bool:
+        """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
+        kind = edge.kind
+        if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
+            return False
+        before, kind.floor = edge.bound, bound_by_singles(self._bounded(kind), self._singles)
+        self.steps.tell([kind])
+        return edge.bound > before * (1 + RELATIVE_TOLERANCE)
+
+    def search_all(self, edges: Iterable[GroupEdge]) -> None:
+        """Find out what groups cost, whatever that is."""
+        waiting = deque(edges)
+        while waiting or self.running:
+            while waiting and len(self.running) < self.solvers.at_once():
+                self._begin(waiting.popleft(), math.inf)
+            self._take_finished()
+
+    def _begin(self, edge: GroupEdge, below: float) -> None:
+        """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
+        kind, taken = edge.kind, edge.step.passing
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if kind is None or edge.is_known or kind.is_known(taken, self.steps.residency):
+            return
+        if any(one.kind is kind and one.taken == taken for one in self.running.values()):
+            return
+        with self._noting_interrupts():
+            self.running[self.solvers.begin(self._asked(kind, taken, below))] = Begun(kind, taken, below)
+
+    def _take_finished(self) -> None:
+        """What the searches found that end next."""
+        with self._noting_interrupts():
+            finished = wait(self.running, return_when=FIRST_COMPLETED).done
+        for future in finished:
+            self._take(self.running.pop(future), future.result())
+
+    @contextmanager
+    def _noting_interrupts(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
+
+    def _take(self, begun: Begun, outcome: GroupOutcome) -> None:
+        """Note what a search has found."""
+        kind, taken = begun.kind, begun.taken
+        if isinstance(outcome, InfeasibleError | UndecidedError):
+            kind.refused = outcome
+            finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
+        else:
+            finding = self._found(kind, taken, begun.below, outcome)
+        if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
+            finding = replace(finding, is_over=True)  # asking again would find out no more
+        kind.findings.append(finding)
+        self.searched += 1
+        self.steps.tell([kind])
+        if self.progress is not None:
+            self.progress(self.searched, sum(not other.findings for other in self.steps.kinds))
+
+    def _bounded(self, kind: GroupKind) -> CascadeQuestion:
+        """The question about a group with all the room that there is, for bounds on it."""
+        limits = self.question.limits
+        if self.seconds_left < math.inf:
+            seconds = math.inf if limits.time_s is None else limits.time_s
+            limits = replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self.seconds_left)))
+        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
+
+    def _limits(self) -> Limits:
+        """Of the search of one group, within the time that is left for all."""
+        limits, total = self.question.limits, self.question.total_s
+        if total is None:
+            return limits
+        seconds = self.longer * min(total * FIRST_SHARE, math.inf if limits.time_s is None else limits.time_s)
+        return replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self.seconds_left)))
+
+    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
+        """The question about a group with the room that is left, and the time."""
+        asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
+        known = kind.floor or 0.0
+        return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
+
+    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
+        """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
+        answer, and what it costs remains a bound."""
+        if isinstance(answer, NothingBelow):
+            return Finding(taken, below, answer.bound, is_over=answer.bound < below * (1 - RELATIVE_TOLERANCE))
+        proof = answer.certificate
+        self.interrupted = self.interrupted or proof.interrupted
+        try:
+            for arena in arenas_of(answer.cost, self.question.arch, self._means_of_plans()):
+                if not arena.plan.fits:
+                    raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}")
+        except NoPlanError as error:
+            kind.refused = NoPlanError(error.message, where=kind.cascade.name, hint=error.hint)
+            return Finding(taken, below, proof.lower_bound)
+        return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.steps.residency))
+
+    def _means_of_plans(self) -> Means:
+        return self.means.at_most(PLAN_SECONDS)
+
+    def bound_all(self) -> None:
+        """A bound for every kind that has not been searched to its end."""
+        nearest: Nearest = {}
+        for kind in self.steps.kinds:
+            if self.seconds_left <= 0:  # what has none is bounded by nothing, which is true
+                break
+            if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
+                kind.least = bound_cascade(self._bounded(kind), nearest)
