@@ -1,7 +1,10 @@
 """Where nodes of tensors that come from outside a part may stand among the loops above its split.
 
 A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
-less. A node directly above a loop that moves its tensor saves nothing over one below it, and holds more: if steps have
+less; but where it stands directly above the split, and one of the branches writes an intermediate there that others
+read outside the part, it takes room from the branch that writes to the last that reads alone, and one above the loop in
+all branches. That may be had inside the branch too, where nodes have depths of their own, unless the loop lets the tile
+stay from step to step (`across_levels`). A node directly above a loop that moves its tensor saves nothing over one below it, and holds more: if steps have
 no words in common (else a tile that is left stays for whichever step comes back to it, and a loop in between takes away
 what the one outside it could have kept), if transfers are not rounded up to blocks, and if all operations that use the
 node may have it further in. So only those depths are tried with a moving loop directly above and a standing one
@@ -120,13 +123,20 @@ class Placing:
             return  # what uneven visits share with another operation is not counted yet
         possible = [self._may_stand(part, loops[:depth], users, tensor, moves) for depth in range(innermost + 1)]
         for depth in range(outermost, innermost + 1):
-            if not possible[depth] or (depth > outermost and not moves[depth - 1]):
+            stands = depth > outermost and not moves[depth - 1]
+            if not possible[depth] or (stands and not (depth == innermost and self._is_let_go(part, users, tensor))):
                 continue
             if depth < innermost and moves[depth] and possible[depth + 1] and not (overlap[depth] or self._in_blocks):
                 continue
-            if depth == innermost and len(users) == 1 and self.space == "uneven" and not any(overlap[-1:]):
+            inside = depth == innermost and len(users) == 1 and self.space == "uneven" and not any(overlap[-1:])
+            if inside and not (stands and self.memories.arch.reuse == "across_levels"):
                 continue
             yield depth
+
+    def _is_let_go(self, part: VisitedPart, users: Sequence[Operation], tensor: str) -> bool:
+        """Whether a node directly above the split takes room in some of its branches alone."""
+        writes = users[0].output.name == tensor and tensor in self.cascade.intermediates
+        return writes and len(part.names) > 1
 
     def _may_stand(
         self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str, moves: Sequence[bool]
