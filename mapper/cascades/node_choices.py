@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ class NodeChoice:
     taken      by operation, bits of memories while it works
     busy       by operation, bits that pass at memories for one visit of the part
     bound      what the part weighs at least
+    further    (tensor, reader) of intermediates that pass at nodes that are counted without zeros for a reader: to this
+               one they pass further in
     """
 
     chains: tuple[tuple[str, Chain], ...]
@@ -44,6 +47,7 @@ class NodeChoice:
     taken: tuple[Room, ...] = ()
     busy: tuple[tuple[str, Busy], ...] = ()
     bound: float = 0.0
+    further: frozenset[tuple[str, str]] = frozenset()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
         return NodeChoice(
@@ -53,6 +57,7 @@ class NodeChoice:
             self.cycles + other.cycles,
             tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
+            further=self.further | other.further,
         )
 
 
@@ -96,7 +101,7 @@ class NodeChoices:
 
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, loops
+        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
         if key not in self._known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
@@ -105,7 +110,13 @@ class NodeChoices:
             stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
             for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
                 chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
-                found.append([self._of_chain(part, loops, inner, tensor, home, chain) for chain in chains])
+                found.append(
+                    [
+                        self._of_chain(part, loops, inner, tensor, home, chain, further)
+                        for chain in chains
+                        for further in self._further(part, tensor, chain)
+                    ]
+                )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
             self._known[key] = sorted(found, key=len)
@@ -119,8 +130,19 @@ class NodeChoices:
         return replace(nodes, taken=tuple((*own, *more) for own, more in zip(nodes.taken, held, strict=True)))
 
     def _of_chain(
-        self, part: VisitedPart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+        self,
+        part: VisitedPart,
+        loops: Loops,
+        inner: dict[str, Sizes],
+        tensor: str,
+        home: str,
+        chain: Chain,
+        further: frozenset[str],
     ) -> NodeChoice:
+        """Some nodes of a tensor.
+
+        further  readers of an intermediate that find it further in
+        """
         users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
@@ -140,7 +162,9 @@ class NodeChoices:
             ]
             numbers = list(cost.words)
             if is_exchanged and len(users) > 1 and not any(user.generations for user in users):
-                numbers[-1] = self._exchanged_words(part, loops[: chain[-1][1]], payer, users[1:])
+                numbers[-1] = self._exchanged_words(
+                    part, loops[: chain[-1][1]], payer, [user for user in users[1:] if user.name not in further]
+                )
             words = [n * number for n, number in zip(copies, numbers, strict=True)]
             carries = self.generations.are_stepped(payer, inner[payer.name])
             held = [
@@ -161,7 +185,21 @@ class NodeChoices:
             at_least = visits * self._even_part(part, loops, user)
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
-        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+        above = frozenset((tensor, reader) for reader in further)
+        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above)
+
+    def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
+        """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;
+        without nodes, those who find it further in than at its home."""
+        if not chain:
+            yield frozenset(reader for one, reader in part.further if one == tensor)
+            return
+        writer, *readers = self.placing.users(part, tensor)
+        is_written = writer.output.name == tensor and not any(user.generations for user in (writer, *readers))
+        if not is_written or chain[-1][0] == self.memories.nearest or self.placing.all_part_here(part):
+            yield frozenset()
+            return
+        yield from self.placing.further_readers(writer, readers)
 
     def _cost_of(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> UpperCost:
         """What nodes of a tensor cost, by the operation that asks them for most."""

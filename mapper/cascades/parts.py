@@ -32,6 +32,8 @@ class VisitedPart:
     over     per operation, dimensions along which the last visit is shorter than the others
     finished  whether the output of a single operation comes to its home as finished words alone
     alone    operations that may not stand in one branch with others, since windows lie between them
+    further  (tensor, reader) of intermediates with a node above the part that is counted without zeros for a reader:
+             that which writes it passes it to this one at a node further in
     apart    (tensor, operation, operation) of two that loops further out let see different parts of a tensor, so that
              they have no node in common
     """
@@ -49,6 +51,7 @@ class VisitedPart:
     over: tuple[Overs, ...] = ()
     finished: bool = False
     apart: frozenset[tuple[str, str, str]] = frozenset()
+    further: frozenset[tuple[str, str]] = frozenset()
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
@@ -155,6 +158,7 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         part.cut[used],
         part.over[used],
         apart=frozenset(pair for pair in part.apart if names >= set(pair[1:])),
+        further=frozenset(pair for pair in part.further if pair[1] in names),
     )
 
 
