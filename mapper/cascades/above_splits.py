@@ -134,6 +134,7 @@ class AboveSplits:
             alone=self.windows.ties(part.names, loops),
             cut=self._cut(part, loops),
             over=over,
+            brief=nodes.brief,
             further=frozenset(pair for pair in nodes.further if pair[0] not in passing),
             apart=part.apart | self.placing.apart(part, tuple(loop.dim for loop in loops)),
         )

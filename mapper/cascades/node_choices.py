@@ -16,7 +16,7 @@ from ...ir import Operation, ceil_div
 from .branch import Room, Sizes
 from .generations import Generations
 from .part_bounds import PartBounds
-from .parts import Busy, VisitedPart, less_rooms
+from .parts import Brief, Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
@@ -36,6 +36,7 @@ class NodeChoice:
     taken      by operation, bits of memories while it works
     busy       by operation, bits that pass at memories for one visit of the part
     bound      what the part weighs at least
+    brief      nodes directly above the split that take room in some branches alone
     further    (tensor, reader) of intermediates that pass at nodes that are counted without zeros for a reader: to this
                one they pass further in
     """
@@ -48,6 +49,7 @@ class NodeChoice:
     busy: tuple[tuple[str, Busy], ...] = ()
     bound: float = 0.0
     further: frozenset[tuple[str, str]] = frozenset()
+    brief: tuple[Brief, ...] = ()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
         return NodeChoice(
@@ -58,20 +60,20 @@ class NodeChoice:
             tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
             further=self.further | other.further,
+            brief=(*self.brief, *other.brief),
         )
 
 
 class _HeldWords(NamedTuple):
     """What a node above a split holds.
 
-    is_below  whether it stands below all loops, and carries nothing from step to step: then, where branches pass its
-              tensor to each other, it lasts from the first user to the last
+    lasts     places of the operations during which it takes room
     is_wide   whether that takes the room of partial sums where they are made
     """
 
     memory: str
     words: int
-    is_below: bool
+    lasts: range
     is_wide: bool
 
 
@@ -147,6 +149,7 @@ class NodeChoices:
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
+        brief: tuple[Brief, ...] = ()
         busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
@@ -166,17 +169,20 @@ class NodeChoices:
                     part, loops[: chain[-1][1]], payer, [user for user in users[1:] if user.name not in further]
                 )
             words = [n * number for n, number in zip(copies, numbers, strict=True)]
+            every = range(len(part.names))
+            finding = [part.names.index(user.name) for user in users if user.name not in further]
+            lasts = range(place, place + 1), range(min(finding), max(finding) + 1)  # of those further out, the last
             carries = self.generations.are_stepped(payer, inner[payer.name])
             held = [
                 _HeldWords(
                     memory,
                     n,
-                    depth == len(loops) and not carries,
+                    lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
                     self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
                 )
                 for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
             ]
-            taken = self._taken(part, payer, tensor, held, is_exchanged)
+            taken, brief = self._taken(part, payer, tensor, held, is_exchanged)
         home = chain[-1][0] if chain else home
         visits = part.visits(loops)
         least = energy
@@ -186,7 +192,7 @@ class NodeChoices:
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
         above = frozenset((tensor, reader) for reader in further)
-        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above)
+        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief)
 
     def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
         """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;
@@ -225,23 +231,28 @@ class NodeChoices:
 
     def _taken(
         self, part: VisitedPart, payer: Operation, tensor: str, held: list[_HeldWords], is_exchanged: bool
-    ) -> tuple[Room, ...]:
-        """By operation, the bits that the nodes of a tensor take while it works.
+    ) -> tuple[tuple[Room, ...], tuple[Brief, ...]]:
+        """By operation, the bits that the nodes of a tensor take while it works; and those that do so in some branches
+        alone.
 
         is_exchanged  whether branches pass it to each other, or to others, there
         """
         users = self.placing.users(part, tensor)
-        places = [part.names.index(user.name) for user in users]
-        found: list[Room] = []
-        for place, name in enumerate(part.names):
-            is_live = not is_exchanged or min(places) <= place <= max(places)
-            room = []
-            for one in (one for one in held if is_live or not one.is_below):
+        found: list[Room] = [() for _ in part.names]
+        brief: list[Brief] = []
+        for one in held:
+            others: list[tuple[str, Room]] = []
+            for place, name in enumerate(part.names):
                 is_partial = one.is_wide and name == payer.name if is_exchanged else payer.output.name == tensor
-                width = self.memories.width(payer, tensor, is_partial)
-                room.append((one.memory, self.memories.part_for(name, users, tensor, one.memory), one.words * width))
-            found.append(tuple(room))
-        return tuple(found)
+                bits = one.words * self.memories.width(payer, tensor, is_partial)
+                room = ((one.memory, self.memories.part_for(name, users, tensor, one.memory), bits),)
+                if place in one.lasts:
+                    found[place] += room
+                else:
+                    others.append((name, room))
+            if others:
+                brief.append(Brief(frozenset(part.names[place] for place in one.lasts), tuple(others)))
+        return tuple(found), tuple(brief)
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
 from ...ir import Cascade, Tree
 from ..means import Means
+from .branch import Room
 from .exchanges import Exchange, Exchanges
 from .generations import Generations
 from .part_bounds import PartBounds
@@ -88,7 +90,10 @@ class Splits:
 
     def branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
         """What one branch of a split finds; None where it has no room."""
-        taken = tuple(tuple(bits for one in exchange for bits in one.taken[i]) for i in range(start, end))
+        taken = tuple(
+            tuple(itertools.chain(*(one.taken[i] for one in exchange), self._in_use(inside, start, end, i)))
+            for i in range(start, end)
+        )
         room = less_rooms(inside.room[start:end], taken)
         if room is None:
             return None
@@ -102,6 +107,14 @@ class Splits:
             further=branch.further | {(one.tensor, r) for one in exchange for r in one.further if r in branch.names},
             finished=self._comes_finished(branch, exchange),
         )
+
+    @staticmethod
+    def _in_use(inside: VisitedPart, start: int, end: int, place: int) -> Room:
+        """What nodes directly above the split take while an operation of a branch works that does not use them, since
+        others of that branch do."""
+        names = set(inside.names[start:end])
+        rooms = (dict(brief.others).get(inside.names[place], ()) for brief in inside.brief if names & brief.users)
+        return tuple(itertools.chain(*rooms))
 
     def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
         """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
