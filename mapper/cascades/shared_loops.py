@@ -141,12 +141,12 @@ class SharedLoops:
         energy = np.where(more.energy < np.inf, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)
         if bounds.timed:
             ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
-            waits = np.maximum(ports - own.cycles[:, None], 0.0)
-            latency = (own.cycles[:, None] + waits).sum(axis=-2)
+            latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
             if own.both_pj.any():
                 per_cycle = bounds.leakage + bounds.weights.latency / bounds.weights.energy
+                waits = np.maximum(ports - own.cycles[:, None], 0.0)
                 energy = energy - np.minimum(own.both_pj[:, None], per_cycle * waits).sum(axis=-2)
-            energy = energy + bounds.leakage * latency
+            energy = energy + (bounds.leakage * latency if bounds.leakage else 0.0)
         energy = np.where(more.energy < np.inf, energy, 0.0)  # whatever energy weighs
         return np.where(more.energy < np.inf, measure.of_each(energy, latency), np.inf)
 
