@@ -107,8 +107,9 @@ class AboveSplits:
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = part.visits(loops)
-        passing = homes_of(loops) | {one.tensor: one.memory for loop in loops for one in loop.passes}
-        homes = dict(part.homes) | homes_of(loops)
+        passing = {one.tensor: one.memory for loop in loops for one in loop.passes}
+        stepped = homes_of(loops)
+        homes = dict(part.homes) | stepped
         homes |= {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
         homes |= passing
         again = []
@@ -135,7 +136,7 @@ class AboveSplits:
             cut=self._cut(part, loops),
             over=over,
             brief=nodes.brief,
-            further=frozenset(pair for pair in nodes.further if pair[0] not in passing),
+            further=frozenset(pair for pair in nodes.further if pair[0] not in stepped | passing),
             apart=part.apart | self.placing.apart(part, tuple(loop.dim for loop in loops)),
         )
 
