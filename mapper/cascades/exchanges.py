@@ -117,11 +117,11 @@ class Exchanges:
 
     def _further(self, operation: Operation, near: set[str], memory: str) -> Iterator[frozenset[str]]:
         """Of some readers in the branch that writes an intermediate, all choices of those that find it at a node
-        further in than that of a memory; none of them alone, where that is no less room."""
+        further in than that of a memory."""
         if memory in (self.memories.outermost, self.memories.nearest):
             yield frozenset()
             return
-        yield from self.placing.further_readers(operation, [self.cascade.operation(name) for name in near])
+        yield from self.placing.further_readers(operation, [self.cascade.operation(name) for name in sorted(near)])
 
     def _room_of(
         self, inside: VisitedPart, place: int, operation: Operation, memory: str, further: frozenset[str]
