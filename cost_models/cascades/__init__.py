@@ -1,6 +1,6 @@
 """What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
 
-from .asks import Ask, includes, reads_all, words_exchanged
+from .asks import Ask, includes, reads_all, reads_plainly, words_exchanged
 from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
@@ -32,6 +32,7 @@ __all__ = [
     "live_in",
     "occupancy",
     "reads_all",
+    "reads_plainly",
     "simulate_tree",
     "taken_bits",
     "tiles_in",

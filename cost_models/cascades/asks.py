@@ -138,6 +138,11 @@ def reads_all(reader: Operation, tensor: str, extents: Sequence[int], windowed: 
     return all(_is_plain(ask, extent) or set(range(extent)) <= _positions(ask) for ask, extent in asks)
 
 
+def reads_plainly(reader: Operation, tensor: str, extents: Sequence[int]) -> bool:
+    """Whether an operation reads a tensor as it was written: without windows, and without zeros around it."""
+    return all(_is_plain(_whole_ask(reader, tensor, i), extent) for i, extent in enumerate(extents))
+
+
 def _whole_ask(reader: Operation, tensor: str, rank: int) -> Ask:
     """What an operation asks of a rank that no loop above cuts."""
     sizes = reader.problem.sizes

@@ -88,10 +88,10 @@ class AboveSplits:
         """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
         at least."""
         energy, cycles, visits = nodes.least_pj, nodes.cycles.copy(), math.prod(loop.trips for loop in loops)
-        for tensor, memory, _ in exchange:
-            for user in self.placing.users(inside, tensor):
+        for passed in exchange:
+            for user in self.placing.users(inside, passed.tensor):
                 place = inside.names.index(user.name)
-                more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
+                more, later = self.bounds.far(user, passed.tensor, inside.sizes[place], passed.memory)
                 times = visits * inside.full_share(place)
                 energy, cycles[place] = energy + times * more, cycles[place] + times * later
         return energy, cycles
@@ -107,9 +107,11 @@ class AboveSplits:
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = part.visits(loops)
-        homes = dict(part.homes) | homes_of(loops)
+        passing = {one.tensor: one.memory for loop in loops for one in loop.passes}
+        stepped = homes_of(loops)
+        homes = dict(part.homes) | stepped
         homes |= {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
-        homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
+        homes |= passing
         again = []
         over = self._over(part, loops)
         for name, before, overs in zip(part.names, part.again, over, strict=True):
@@ -133,6 +135,8 @@ class AboveSplits:
             alone=self.windows.ties(part.names, loops),
             cut=self._cut(part, loops),
             over=over,
+            brief=nodes.brief,
+            further=frozenset(pair for pair in nodes.further if pair[0] not in stepped | passing),
             apart=part.apart | self.placing.apart(part, tuple(loop.dim for loop in loops)),
         )
 

@@ -115,6 +115,9 @@ class BranchSolver(Protocol):
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: the same, unless that takes long."""
 
+    def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
+        """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
+
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, as far as that can be said at once."""
 

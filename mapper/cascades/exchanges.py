@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
@@ -15,8 +16,22 @@ from .placing import Placing
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
 
-Exchange = tuple[tuple[str, str, tuple[Room, ...]], ...]
-"""Intermediates that are live: tensor, memory, and by operation the bits that they take while it works."""
+
+class Passed(NamedTuple):
+    """An intermediate that a memory exchanges.
+
+    taken    by operation, the bits that it takes while it works
+    further  readers in the branch that writes it, that find it at a node further in: this one has no zeros for them
+    """
+
+    tensor: str
+    memory: str
+    taken: tuple[Room, ...]
+    further: frozenset[str] = frozenset()
+
+
+Exchange = tuple[Passed, ...]
+"""Intermediates that are live."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +63,27 @@ class Exchanges:
             readers = {consumer.name for consumer in self.cascade.consumers[tensor]} & set(inside.names[end:])
             if tensor in homes or not readers:
                 continue
-            rooms = {
-                memory.name: self._room_of(inside, place, operation, memory.name)
+            near = {user.name for user in self.placing.users(inside, tensor) if user.name in names} - {name}
+            possible = [
+                Passed(tensor, memory.name, self._room_of(inside, place, operation, memory.name, further), further)
                 for memory in self.memories.upper
                 if self._may_exchange(memory.name, operation, readers)
-            }
+                for further in self._further(operation, near, memory.name)
+            ]
             stepped = stepped_dims(operation, inside.sizes[place])
             tile = dict(inside.sizes[place])
             allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped, tile=tile)
-            options.append([(tensor, m, room) for m, room in rooms.items() if allowed(m, _most_bits(room))])
+            options.append([one for one in possible if allowed(one.memory, _most_bits(one.taken))])
             if self.nearest:
                 options[-1] = self._nearest_of(inside, live, options[-1])
         for chosen in itertools.product(*options):
             yield (*live, *chosen)
 
-    def _nearest_of(
-        self, inside: VisitedPart, live: Exchange, options: list[tuple[str, str, tuple[Room, ...]]]
-    ) -> list[tuple[str, str, tuple[Room, ...]]]:
+    def _nearest_of(self, inside: VisitedPart, live: Exchange, options: list[Passed]) -> list[Passed]:
         """Of all choices for one intermediate that in the nearest memory that has room for it beside what is live."""
         for option in reversed(options):
             taken = tuple(
-                tuple(bits for _, _, held in (*live, option) for bits in held[i]) for i in range(len(inside.names))
+                tuple(bits for one in (*live, option) for bits in one.taken[i]) for i in range(len(inside.names))
             )
             if less_rooms(inside.room, taken) is not None:
                 return [option]
@@ -81,7 +96,7 @@ class Exchanges:
             yield ()
             return
         for exchange in self.choices(inside, start, start + 1, live):
-            held = tuple(bits for _, _, by_operation in exchange for bits in by_operation[start])
+            held = tuple(bits for one in exchange for bits in one.taken[start])
             if less_room(inside.room[start], held) is not None:
                 for rest in self.together(inside, start + 1, self.live_after(inside, start + 1, exchange)):
                     yield (*exchange[len(live) :], *rest)
@@ -89,7 +104,7 @@ class Exchanges:
     def live_after(self, inside: VisitedPart, end: int, exchange: Exchange) -> Exchange:
         """Which intermediates are live for the branches from one operation on."""
         needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
-        return tuple(each for each in exchange if each[0] in needed)
+        return tuple(each for each in exchange if each.tensor in needed)
 
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
         if memory == self.memories.outermost:
@@ -100,13 +115,27 @@ class Exchanges:
         is_whole = any(reads_all(user, tensor, extents) for user in users)  # what is read in part is not counted yet
         return self.fuses and is_whole and self.placing.may_exchange(memory, roles)
 
-    def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> tuple[Room, ...]:
+    def _further(self, operation: Operation, near: set[str], memory: str) -> Iterator[frozenset[str]]:
+        """Of some readers in the branch that writes an intermediate, all choices of those that find it at a node
+        further in than that of a memory."""
+        if memory in (self.memories.outermost, self.memories.nearest):
+            yield frozenset()
+            return
+        yield from self.placing.further_readers(operation, [self.cascade.operation(name) for name in sorted(near)])
+
+    def _room_of(
+        self, inside: VisitedPart, place: int, operation: Operation, memory: str, further: frozenset[str]
+    ) -> tuple[Room, ...]:
         """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
-        branch that writes it they may be those of partial sums."""
+        branch that writes it they may be those of partial sums.
+
+        further  readers that find it further in
+        """
         if memory == self.memories.outermost:
             return ((),) * len(inside.names)
         tensor = operation.output.name
-        readers = [user for user in self.placing.users(inside, tensor) if user is not operation]
+        users = [user for user in self.placing.users(inside, tensor) if user.name not in further]
+        readers = [user for user in users if user is not operation]
         tile, footprint = dict(inside.sizes[place]), self.memories.arch.footprint
         words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from ...ir import Operation, ceil_div
 from .branch import Room, Sizes
 from .generations import Generations
 from .part_bounds import PartBounds
-from .parts import Busy, VisitedPart, less_rooms
+from .parts import Brief, Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
@@ -35,6 +36,9 @@ class NodeChoice:
     taken      by operation, bits of memories while it works
     busy       by operation, bits that pass at memories for one visit of the part
     bound      what the part weighs at least
+    brief      nodes directly above the split that take room in some branches alone
+    further    (tensor, reader) of intermediates that pass at nodes that are counted without zeros for a reader: to this
+               one they pass further in
     """
 
     chains: tuple[tuple[str, Chain], ...]
@@ -44,6 +48,8 @@ class NodeChoice:
     taken: tuple[Room, ...] = ()
     busy: tuple[tuple[str, Busy], ...] = ()
     bound: float = 0.0
+    further: frozenset[tuple[str, str]] = frozenset()
+    brief: tuple[Brief, ...] = ()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
         return NodeChoice(
@@ -53,20 +59,21 @@ class NodeChoice:
             self.cycles + other.cycles,
             tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
+            further=self.further | other.further,
+            brief=(*self.brief, *other.brief),
         )
 
 
 class _HeldWords(NamedTuple):
     """What a node above a split holds.
 
-    is_below  whether it stands below all loops, and carries nothing from step to step: then, where branches pass its
-              tensor to each other, it lasts from the first user to the last
+    lasts     places of the operations during which it takes room
     is_wide   whether that takes the room of partial sums where they are made
     """
 
     memory: str
     words: int
-    is_below: bool
+    lasts: range
     is_wide: bool
 
 
@@ -96,7 +103,7 @@ class NodeChoices:
 
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, loops
+        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
         if key not in self._known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
@@ -105,7 +112,13 @@ class NodeChoices:
             stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
             for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
                 chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
-                found.append([self._of_chain(part, loops, inner, tensor, home, chain) for chain in chains])
+                found.append(
+                    [
+                        self._of_chain(part, loops, inner, tensor, home, chain, further)
+                        for chain in chains
+                        for further in self._further(part, tensor, chain)
+                    ]
+                )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
             self._known[key] = sorted(found, key=len)
@@ -119,12 +132,24 @@ class NodeChoices:
         return replace(nodes, taken=tuple((*own, *more) for own, more in zip(nodes.taken, held, strict=True)))
 
     def _of_chain(
-        self, part: VisitedPart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+        self,
+        part: VisitedPart,
+        loops: Loops,
+        inner: dict[str, Sizes],
+        tensor: str,
+        home: str,
+        chain: Chain,
+        further: frozenset[str],
     ) -> NodeChoice:
+        """Some nodes of a tensor.
+
+        further  readers of an intermediate that find it further in
+        """
         users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
+        brief: tuple[Brief, ...] = ()
         busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
@@ -140,19 +165,24 @@ class NodeChoices:
             ]
             numbers = list(cost.words)
             if is_exchanged and len(users) > 1 and not any(user.generations for user in users):
-                numbers[-1] = self._exchanged_words(part, loops[: chain[-1][1]], payer, users[1:])
+                numbers[-1] = self._exchanged_words(
+                    part, loops[: chain[-1][1]], payer, [user for user in users[1:] if user.name not in further]
+                )
             words = [n * number for n, number in zip(copies, numbers, strict=True)]
+            every = range(len(part.names))
+            finding = [part.names.index(user.name) for user in users if user.name not in further]
+            lasts = range(place, place + 1), range(min(finding), max(finding) + 1)  # of those further out, the last
             carries = self.generations.are_stepped(payer, inner[payer.name])
             held = [
                 _HeldWords(
                     memory,
                     n,
-                    depth == len(loops) and not carries,
+                    lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
                     self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
                 )
                 for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
             ]
-            taken = self._taken(part, payer, tensor, held, is_exchanged)
+            taken, brief = self._taken(part, payer, tensor, held, is_exchanged)
         home = chain[-1][0] if chain else home
         visits = part.visits(loops)
         least = energy
@@ -161,7 +191,21 @@ class NodeChoices:
             at_least = visits * self._even_part(part, loops, user)
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
-        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+        above = frozenset((tensor, reader) for reader in further)
+        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief)
+
+    def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
+        """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;
+        without nodes, those who find it further in than at its home."""
+        if not chain:
+            yield frozenset(reader for one, reader in part.further if one == tensor)
+            return
+        writer, *readers = self.placing.users(part, tensor)
+        is_written = writer.output.name == tensor and not any(user.generations for user in (writer, *readers))
+        if not is_written or chain[-1][0] == self.memories.nearest or self.placing.all_part_here(part):
+            yield frozenset()
+            return
+        yield from self.placing.further_readers(writer, readers)
 
     def _cost_of(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> UpperCost:
         """What nodes of a tensor cost, by the operation that asks them for most."""
@@ -187,23 +231,28 @@ class NodeChoices:
 
     def _taken(
         self, part: VisitedPart, payer: Operation, tensor: str, held: list[_HeldWords], is_exchanged: bool
-    ) -> tuple[Room, ...]:
-        """By operation, the bits that the nodes of a tensor take while it works.
+    ) -> tuple[tuple[Room, ...], tuple[Brief, ...]]:
+        """By operation, the bits that the nodes of a tensor take while it works; and those that do so in some branches
+        alone.
 
         is_exchanged  whether branches pass it to each other, or to others, there
         """
         users = self.placing.users(part, tensor)
-        places = [part.names.index(user.name) for user in users]
-        found: list[Room] = []
-        for place, name in enumerate(part.names):
-            is_live = not is_exchanged or min(places) <= place <= max(places)
-            room = []
-            for one in (one for one in held if is_live or not one.is_below):
+        found: list[Room] = [() for _ in part.names]
+        brief: list[Brief] = []
+        for one in held:
+            others: list[tuple[str, Room]] = []
+            for place, name in enumerate(part.names):
                 is_partial = one.is_wide and name == payer.name if is_exchanged else payer.output.name == tensor
-                width = self.memories.width(payer, tensor, is_partial)
-                room.append((one.memory, self.memories.part_for(name, users, tensor, one.memory), one.words * width))
-            found.append(tuple(room))
-        return tuple(found)
+                bits = one.words * self.memories.width(payer, tensor, is_partial)
+                room = ((one.memory, self.memories.part_for(name, users, tensor, one.memory), bits),)
+                if place in one.lasts:
+                    found[place] += room
+                else:
+                    others.append((name, room))
+            if others:
+                brief.append(Brief(frozenset(part.names[place] for place in one.lasts), tuple(others)))
+        return tuple(found), tuple(brief)
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""

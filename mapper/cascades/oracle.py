@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
@@ -21,7 +22,7 @@ from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
 from .sums import finishing
-from .upper_memories import UpperMemories
+from .upper_memories import UpperMemories, without_leakage
 from .weights import ENERGY_ALONE, LATENCY_ALONE, OpenRegion, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
@@ -94,6 +95,21 @@ class ExactBranches:
         bound = self._lowest[question, weights] = min(best, scale * search.open_bound)
         self._known.learn(question, weights, BranchAnswer(bound))
         return bound
+
+    def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
+        """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
+        if not self.arch.total_leakage_pj_per_cycle:
+            return self.lower(question, ENERGY_ALONE, cutoff)
+        before, self._tight.means = self._tight.searches, self.means
+        found = self._tight.lower(question, ENERGY_ALONE, cutoff)
+        self.searches += self._tight.searches - before
+        return found
+
+    @cached_property
+    def _tight(self) -> ExactBranches:
+        """The same on the machine if it leaked nothing."""
+        arch = without_leakage(self.arch)
+        return ExactBranches(self.cascade, arch, self.space, self.tiling, self.means, self.proves)
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room."""

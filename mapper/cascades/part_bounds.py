@@ -3,13 +3,17 @@
 An operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays and that
 had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit from its
 home (`UpperMemories.further_pj`), which of an intermediate that passes inside the part is one that may exchange it.
+
+Energy here is that of accesses and of computing. What a machine leaks is added last, over the latency that a part has
+at least. A least energy with leakage in it would not do: from a home further out an operation may be so much sooner
+done that it costs less than from the nearest memory, and then its words from there are in that least already.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,7 +23,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
-from .branch import BranchSolver, Homes, Sizes
+from .branch import BranchQuestion, BranchSolver, Homes, Sizes
 from .equal import form_of
 from .parts import VisitedPart
 from .placing import Placing
@@ -32,11 +36,11 @@ from .windowed import Windowed, windowed_dims
 class OwnLeast:
     """What the operations of a part take at least by themselves.
 
-    energy_pj  of all
+    energy_pj  of all, without what leaks
     cycles     (operations,)
     busy       (operations, ports) cycles that nodes further out need
     both_pj    (operations,) what each weighs more, in pJ, if all its tensors come from the nearest memory: there no
-               mapping is best in energy and in latency
+               mapping is best in energy and in latency. Not so where it takes longer anyhow (`SharedLoops`)
     """
 
     energy_pj: float
@@ -46,8 +50,8 @@ class OwnLeast:
 
 
 Nearest = dict[object, tuple[float, float]]
-"""By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy and the
-least latency with all tensors near and endless room."""
+"""By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy, without
+what leaks, and the least latency with all tensors near and endless room."""
 
 
 class Origin(NamedTuple):
@@ -83,7 +87,8 @@ class PartBounds:
 
     def __post_init__(self) -> None:
         self._windows: dict[str, list[Windowed]] = {}
-        self.timed = self.memories.arch.total_leakage_pj_per_cycle > 0 or not self.weights.energy_only
+        self.leakage = self.memories.arch.total_leakage_pj_per_cycle
+        self.timed = self.leakage > 0 or not self.weights.energy_only
 
     def of(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
@@ -126,8 +131,17 @@ class PartBounds:
                     more, later = self._passed(operation, tensor, sizes)
                     energy, cycles = energy + share * more, cycles + share * later
             slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
-            least = max(least[0], energy), max(least[1], slowest)
+            least = max(least[0], self.with_leakage(energy, slowest)), max(least[1], slowest)
         return least
+
+    def with_leakage(self, energy_pj: float, cycles: float) -> float:
+        """Energy with what leaks meanwhile."""
+        return energy_pj + self.leakage * cycles if self.leakage else energy_pj
+
+    def _of_nearest(self, name: str) -> float:
+        """What a whole operation weighs at least, by `_nearest`."""
+        energy, latency = self._nearest(name)
+        return self.weights.of(self.with_leakage(energy, latency), latency)
 
     def _of_one_mapping(self, part: VisitedPart, place: int) -> float:
         """What an operation weighs at least, as a part of what all of it weighs with endless room where no mapping is
@@ -157,7 +171,7 @@ class PartBounds:
     def _least_weight(self, name: str, homes: tuple[tuple[Origin, ...], ...]) -> float:
         """What a whole operation weighs at least, its tensors from any of some memories."""
         tensors, operation = self._tensors(name), self.cascade.operation(name)
-        near = self.weights.of(*self._nearest(name))
+        near = self._of_nearest(name)
 
         def apart(chosen: tuple[Origin, ...]) -> float:
             """By energy and latency apart."""
@@ -271,19 +285,20 @@ class PartBounds:
             self.solver.lower(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
-        """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
+        """Energy, without what leaks, and latency of one operation's tile at least, with all tensors near and endless
+        room."""
         energy, latency = self._nearest(name)
         part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
         return part * energy, part * latency
 
     def nearest_pj(self, name: str) -> float:
-        """The least energy of a whole operation with endless room, and with all tensors near."""
+        """The least energy, without what leaks, of a whole operation with endless room, and with all tensors near."""
         return self._nearest(name)[0]
 
     def _nearest(self, name: str) -> tuple[float, float]:
-        """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
-        those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be
-        uneven, of the even ones that they are parts of."""
+        """The least energy, without what leaks, and the least latency of a whole operation with endless room, and with
+        all tensors near; those that may pass the nearest memory by also further out, where ports may be wider. Where
+        its visits may be uneven, of the even ones that they are parts of."""
         if name not in self._least:
             key = self._form(name)
             if key not in self.nearest:
@@ -335,33 +350,20 @@ class PartBounds:
         return least
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
-        """The least energy and the least latency of a tile of an operation with endless room, tensors near; or what is
-        of interest at most."""
+        """The least energy, without what leaks, and the least latency of a tile of an operation with endless room,
+        tensors near; or what is of interest at most."""
         energy, latency = 0.0, 0.0
         if self.weights.energy:
-            nearest = self.memories.nearer_is_cheaper and not self.memories.arch.total_leakage_pj_per_cycle
-            energy = self._least_with(operation, dims, self._homes(operation, nearest), ENERGY_ALONE, most[0])
+            energy = most[0]
+            for homes in self._homes(operation, self.memories.nearer_is_cheaper):
+                energy = self.solver.lower_accesses(self._roomy(operation, dims, homes), energy)
         if self.timed:
-            soonest = self.solver.fastest(operation.name, dims)
-            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE, most[1], soonest)
+            latency, soonest = most[1], self.solver.fastest(operation.name, dims)
+            for homes in self._homes(operation):
+                if latency <= soonest * (1 + RELATIVE_TOLERANCE):
+                    break
+                latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
         return energy, latency
-
-    def _least_with(
-        self,
-        operation: Operation,
-        dims: Sizes,
-        choices: Iterable[Homes],
-        weights: Weights,
-        least: float,
-        floor: float = 0.0,
-    ) -> float:
-        """The least energy, or latency, of a tile of an operation with endless room, by any of some homes; or what is
-        of interest at most. None has less than the floor."""
-        for homes in choices:
-            if least <= floor * (1 + RELATIVE_TOLERANCE):
-                break
-            least = self._with_homes(operation, dims, homes, weights, least)
-        return least
 
     def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[Homes]:
         """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest
@@ -382,11 +384,14 @@ class PartBounds:
     def _with_homes(
         self, operation: Operation, dims: Sizes, homes: Homes, weights: Weights, cutoff: float = math.inf
     ) -> float:
-        """The least energy, or latency, of a tile of an operation with endless room, tensors from homes; or the cutoff
-        if that is less."""
+        """What a tile of an operation weighs at least with endless room, tensors from homes; or the cutoff if that is
+        less."""
+        return self.solver.lower(self._roomy(operation, dims, homes), weights, cutoff)
+
+    def _roomy(self, operation: Operation, dims: Sizes, homes: Homes) -> BranchQuestion:
+        """What a tile of an operation is asked that has endless room."""
         room = self.memories.endless_room
-        whole = VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False)
-        return self.solver.lower(whole.question(), weights, cutoff)
+        return VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False).question()
 
     def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
         """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
@@ -419,7 +424,7 @@ class PartBounds:
         if key not in self._both:
             operation, nearest = self.cascade.operation(name), self.memories.nearest
             near = tuple((tensor.name, nearest) for tensor in self._tensors(name))
-            more = self._weight_from(name, near) - self.weights.of(*self._nearest(name))
+            more = self._weight_from(name, near) - self._of_nearest(name)
             passing = [(t, m) for t in key[1] for m in self.memories.exchanging(self.cascade, t) if m != nearest]
             further = (self.far(operation, t, operation.problem.dims, memory)[0] for t, memory in passing)
             self._both[key] = max(0.0, min(more / self.weights.energy, *further, math.inf))
@@ -438,8 +443,8 @@ class PartBounds:
         """
         if not self.timed:
             return (measure or self.weights).of(own.energy_pj + energy_pj, 0.0)
-        slowest = np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0))
-        return (measure or self.weights).of(own.energy_pj + energy_pj, float(slowest.sum()))
+        slowest = float(np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0)).sum())
+        return (measure or self.weights).of(self.with_leakage(own.energy_pj + energy_pj, slowest), slowest)
 
 
 def coverings(one: Windowed, size: int) -> list[int]:

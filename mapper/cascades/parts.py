@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...ir import Operation, Tree
 from .branch import BranchQuestion, Homes, Room, Sizes
@@ -14,6 +15,18 @@ from .windowed import Uneven
 
 Busy = tuple[tuple[str, float, float], ...]
 """Bits that a memory reads and writes, by memory."""
+
+
+class Brief(NamedTuple):
+    """A node directly above a split that does not last through all of its branches: from the first user to the last.
+
+    users   operations during which it takes room for sure
+    others  room that it takes while each of the others works, if that is in one branch with one of these: a branch of
+            several steps, and the next step finds the node in use
+    """
+
+    users: frozenset[str]
+    others: tuple[tuple[str, Room], ...]
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,9 @@ class VisitedPart:
     over     per operation, dimensions along which the last visit is shorter than the others
     finished  whether the output of a single operation comes to its home as finished words alone
     alone    operations that may not stand in one branch with others, since windows lie between them
+    brief    nodes directly above the split that take room in some branches alone
+    further  (tensor, reader) of intermediates with a node above the part that is counted without zeros for a reader:
+             that which writes it passes it to this one at a node further in
     apart    (tensor, operation, operation) of two that loops further out let see different parts of a tensor, so that
              they have no node in common
     """
@@ -49,6 +65,8 @@ class VisitedPart:
     over: tuple[Overs, ...] = ()
     finished: bool = False
     apart: frozenset[tuple[str, str, str]] = frozenset()
+    further: frozenset[tuple[str, str]] = frozenset()
+    brief: tuple[Brief, ...] = ()
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
@@ -155,6 +173,7 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         part.cut[used],
         part.over[used],
         apart=frozenset(pair for pair in part.apart if names >= set(pair[1:])),
+        further=frozenset(pair for pair in part.further if pair[1] in names),
     )
 
 

@@ -1,12 +1,18 @@
 """Where nodes of tensors that come from outside a part may stand among the loops above its split.
 
 A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
-less. A node directly above a loop that moves its tensor saves nothing over one below it, and holds more: if steps have
-no words in common (else a tile that is left stays for whichever step comes back to it, and a loop in between takes away
+less. But where a branch writes an intermediate that is read outside the part, a node directly above the split takes
+room in that branch alone, to the last that reads it, and one above the loop in all branches. The same may be had inside
+the branch, where nodes have depths of their own, unless the tile stays from step to step (`across_levels`).
+
+A node directly above a loop that moves its tensor saves nothing over one below it, and holds more: if steps have no
+words in common (else a tile that is left stays for whichever step comes back to it, and a loop in between takes away
 what the one outside it could have kept), if transfers are not rounded up to blocks, and if all operations that use the
-node may have it further in. So only those depths are tried with a moving loop directly above and a standing one
-directly below; directly above the split, where several branches share the node, or where the even space would bind it
-to others inside its branch; and, of what is excepted above, all below a moving loop.
+node may have it further in.
+
+So only those depths are tried with a moving loop directly above and a standing one directly below; directly above the
+split, where several branches share the node, where it is let go sooner, or where the even space would bind it to others
+inside its branch; and, of what is excepted above, all below a moving loop.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...arch import Memory
-from ...cost_models.cascades import Ask, includes
+from ...cost_models.cascades import Ask, includes, reads_plainly
 from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role
 from ..space import Space
@@ -67,6 +73,16 @@ class Placing:
         if any(user.generations for user in users):
             return []
         return users[: 2 if users[0].output.name == tensor else 1]
+
+    def further_readers(self, writer: Operation, readers: Sequence[Operation]) -> Iterator[frozenset[str]]:
+        """Of some readers of what an operation writes, all choices of those that find it at a node further in than some
+        other one, which then holds no zeros for them; none, and those alone for whom a node may have to hold more than
+        is written."""
+        tensor = writer.output.name
+        extents = self.cascade.extents(tensor)
+        wide = [one.name for one in readers if not reads_plainly(one, tensor, extents)]
+        for count in reversed(range(len(wide) + 1)):
+            yield from map(frozenset, itertools.combinations(wide, count))
 
     def all_part_here(self, part: VisitedPart) -> bool:
         """Whether each operation of a part is for sure a branch of its split."""
@@ -120,13 +136,20 @@ class Placing:
             return  # what uneven visits share with another operation is not counted yet
         possible = [self._may_stand(part, loops[:depth], users, tensor, moves) for depth in range(innermost + 1)]
         for depth in range(outermost, innermost + 1):
-            if not possible[depth] or (depth > outermost and not moves[depth - 1]):
+            stands = depth > outermost and not moves[depth - 1]
+            if not possible[depth] or (stands and not (depth == innermost and self._is_let_go(part, users, tensor))):
                 continue
             if depth < innermost and moves[depth] and possible[depth + 1] and not (overlap[depth] or self._in_blocks):
                 continue
-            if depth == innermost and len(users) == 1 and self.space == "uneven" and not any(overlap[-1:]):
+            inside = depth == innermost and len(users) == 1 and self.space == "uneven" and not any(overlap[-1:])
+            if inside and not (stands and self.memories.arch.reuse == "across_levels"):
                 continue
             yield depth
+
+    def _is_let_go(self, part: VisitedPart, users: Sequence[Operation], tensor: str) -> bool:
+        """Whether a node directly above the split takes room in some of its branches alone."""
+        writes = users[0].output.name == tensor and tensor in self.cascade.intermediates
+        return writes and len(part.names) > 1
 
     def _may_stand(
         self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str, moves: Sequence[bool]

@@ -132,13 +132,22 @@ class SharedLoops:
                 yield from ((least, placed) for placed in self.generations.ways(part, passed))
 
     def _weight(self, own: OwnLeast, measure: Yardstick, more: Least) -> Floats:
-        """(..., n) what a part weighs at least that takes more than its operations do by themselves."""
+        """(..., n) what a part weighs at least that takes more than its operations do by themselves.
+
+        With all tensors near, an operation weighs `both_pj` more than its least energy and its least latency together.
+        Where ports make it wait, it has that least energy, and weighs what it waits for more, or it weighs `both_pj`
+        more: a mapping that takes its time may be best in energy. So of these two the larger counts, not both."""
         bounds, latency = self.bounds, np.zeros_like(more.energy)
+        energy = np.where(more.energy < np.inf, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)
         if bounds.timed:
             ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
             latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
-        least = own.energy_pj + own.both_pj.sum()
-        energy = np.where(more.energy < np.inf, least + more.energy, 0.0)  # whatever energy weighs
+            if own.both_pj.any():
+                per_cycle = bounds.leakage + bounds.weights.latency / bounds.weights.energy
+                waits = np.maximum(ports - own.cycles[:, None], 0.0)
+                energy = energy - np.minimum(own.both_pj[:, None], per_cycle * waits).sum(axis=-2)
+            energy = energy + (bounds.leakage * latency if bounds.leakage else 0.0)
+        energy = np.where(more.energy < np.inf, energy, 0.0)  # whatever energy weighs
         return np.where(more.energy < np.inf, measure.of_each(energy, latency), np.inf)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
 from ...ir import Cascade, Tree
 from ..means import Means
+from .branch import Room
 from .exchanges import Exchange, Exchanges
 from .generations import Generations
 from .part_bounds import PartBounds
@@ -51,13 +53,20 @@ class Splits:
 
     def may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
-        if not self.generations.may_be_branch(inside, start, end):
+        if not self.generations.may_be_branch(inside, start, end) or self._parts_close_ones(inside, start, end):
             return False
         if end - start == 1:
             return True
         nests = not self.flat or self.generations.steps_together(inside, start, end)
         nests &= self.shares_loops and end - start < len(inside.names)
         return nests and not inside.alone & set(inside.names[start:end])
+
+    def _parts_close_ones(self, inside: VisitedPart, start: int, end: int) -> bool:
+        """Whether some operations are a branch without a reader of what one of them writes, or the other way round,
+        that has to find it at a node further in than this split."""
+        names = inside.names[start:end]
+        producers = self.cascade.producers
+        return any((producers[tensor].name in names) != (reader in names) for tensor, reader in inside.further)
 
     def least(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
         """What branches from one operation on weigh at least together, or the cutoff if that is less."""
@@ -76,31 +85,43 @@ class Splits:
 
     def after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
         """What branches from one operation on find, and which intermediates are live for them."""
-        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        homes = dict(inside.homes) | {one.tensor: one.memory for one in exchange}
         return replace(inside, homes=tuple(sorted(homes.items()))), self.exchanges.live_after(inside, end, exchange)
 
     def branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
         """What one branch of a split finds; None where it has no room."""
-        taken = tuple(tuple(bits for _, _, held in exchange for bits in held[i]) for i in range(start, end))
+        taken = tuple(
+            tuple(itertools.chain(*(one.taken[i] for one in exchange), self._in_use(inside, start, end, i)))
+            for i in range(start, end)
+        )
         room = less_rooms(inside.room[start:end], taken)
         if room is None:
             return None
-        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        homes = dict(inside.homes) | {one.tensor: one.memory for one in exchange}
         branch = some_of(inside, start, end)
         used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
         return replace(
             branch,
             room=room,
             homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
+            further=branch.further | {(one.tensor, r) for one in exchange for r in one.further if r in branch.names},
             finished=self._comes_finished(branch, exchange),
         )
+
+    @staticmethod
+    def _in_use(inside: VisitedPart, start: int, end: int, place: int) -> Room:
+        """What nodes directly above the split take while an operation of a branch works that does not use them, since
+        others of that branch do."""
+        names = set(inside.names[start:end])
+        rooms = (dict(brief.others).get(inside.names[place], ()) for brief in inside.brief if names & brief.users)
+        return tuple(itertools.chain(*rooms))
 
     def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
         """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
         if len(branch.names) > 1 or branch.again[0] > 1:
             return False
         output = self.cascade.operation(branch.names[0]).output.name
-        passes_here = any(tensor == output and memory != self.memories.outermost for tensor, memory, _ in exchange)
+        passes_here = any(one.tensor == output and one.memory != self.memories.outermost for one in exchange)
         return passes_here and output in self.sums.finished
 
     def joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
@@ -111,6 +132,6 @@ class Splits:
             first.energy_pj + rest.energy_pj,
             first.latency_cycles + rest.latency_cycles,
             (first.tree, *rest.branches),
-            first.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
-            rest.exchanged | {(t, memory) for t, memory, _ in exchange if memory != outermost},
+            first.stored | rest.stored | {one.tensor for one in exchange if one.memory == outermost},
+            rest.exchanged | {(one.tensor, one.memory) for one in exchange if one.memory != outermost},
         )

@@ -198,6 +198,8 @@ class UpperMemories:
         else:
             instead = per_word(far, far.read_energy_pj) - per_word(near, near.read_energy_pj)
             through = per_word(far, far.read_energy_pj) + per_word(near, near.write_energy_pj)
+        if near.block_bits:
+            instead = 0.0  # words there may cost as much as blocks
         may_pass = near.keeps[tensor.role] != "must"
         return max(0.0, min(instead, through) if may_pass else through)
 
@@ -208,3 +210,10 @@ class UpperMemories:
             drained = near.read_energy_pj * self.arch.inner_drain_read / near.access_bits
             return bits * (far.write_energy_pj / far.access_bits + drained)
         return bits * (far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits)
+
+
+def without_leakage(arch: Architecture) -> Architecture:
+    """The machine if it leaked nothing."""
+    none = {"leakage_pj_per_cycle": 0.0}
+    levels = (one.model_copy(update=none) if isinstance(one, Memory) else one for one in arch.levels)
+    return arch.model_copy(update={"levels": tuple(levels), "mac": arch.mac.model_copy(update=none), **none})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ from ...question import FREE
 from ...space import Space
 from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
-from ..upper_memories import UNBOUNDED
-from ..weights import OpenRegion, Weights
+from ..upper_memories import UNBOUNDED, without_leakage
+from ..weights import ENERGY_ALONE, OpenRegion, Weights
 from .branches import BranchTable, Choices, Sources, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
@@ -91,6 +92,20 @@ class TableBranches:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
         _, values = self._values(question, weights)
         return float(values.min(initial=cutoff))
+
+    def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
+        """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
+        if not self._leakage:
+            return self.lower(question, ENERGY_ALONE, cutoff)
+        before = self._tight.searches
+        found = self._tight.lower(question, ENERGY_ALONE, cutoff)
+        self.searches += self._tight.searches - before
+        return found
+
+    @cached_property
+    def _tight(self) -> TableBranches:
+        """The same on the machine if it leaked nothing."""
+        return TableBranches(self.cascade, without_leakage(self.arch))
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """The same."""

@@ -107,6 +107,52 @@ branch R
   for K in 8
     for Y in 4
 """
+LET_GO = """
+DRAM keeps X V W T R
+for M in 2
+  branch
+    for K in 2
+      GLB keeps T U
+      branch U
+        for J in 4
+          for M in 2
+            GLB keeps X V
+            for K in 2
+      branch T
+        for M in 2
+          GLB keeps W
+          for K in 2
+  branch R
+    for M in 2
+"""
+IN_TWO_MEMORIES = """
+name: in_two_memories
+clock: 1 GHz
+word: 8 bit
+levels:
+  - {memory: DRAM, access: 8 bit, read: 200 pJ, write: 200 pJ}
+  - {memory: L2, size: 16 B, access: 8 bit, read: 20 pJ, write: 20 pJ, keep: may}
+  - {memory: L1, size: 14 B, access: 8 bit, read: 1 pJ, write: 1 pJ, keep: may}
+mac: {energy: 0.1 pJ}
+"""
+ZEROS_FURTHER_IN = """
+DRAM keeps X R
+L2 keeps T
+L1 keeps S
+branch
+  for K in 4
+    L1 keeps T O
+    branch T
+      for Y in 4
+    branch O
+      for Y in 4
+        for R in 3
+    branch S
+      for Y in 4
+branch R
+  for K in 4
+    for Y in 4
+"""
 
 
 def check_found(whole: Cascade, arch: Architecture, tree: str, space: Space) -> None:
@@ -157,6 +203,24 @@ def test_what_stays_above_a_loop_that_moves_it(lines: list[str], tree: str, room
     sizes = {"k": 8, "y": 4, "m": 4, "n": 4, "p": 8, "q": 8, "r": 3, "s": 3, "t": 1}
     letters = {letter for line in lines for letter in read_statement(line).indices()}
     check_found(cascade(lines, {k: n for k, n in sizes.items() if k in letters}), parse_arch(text), tree, space)
+
+
+@pytest.mark.parametrize("space", ["even", "uneven"])
+def test_a_node_below_a_loop_that_does_not_move_it_is_let_go_sooner(space: Space) -> None:
+    """T takes room while U works above the loop over k, and not below it: 18,792.4 pJ were called proven."""
+    lines = ["U[m,k] += X[m,j] * V[j,k]", "T[m] += U[m,k] * W[k]", "R[m] = exp(T[m])"]
+    text = (
+        SLIDING.replace("40 B", "8 B").replace(", halo: innermost", "").replace("word:", "reuse: across_levels\nword:")
+    )
+    check_found(cascade(lines, m=4, k=4, j=4), parse_arch(text), LET_GO, space)
+
+
+@pytest.mark.parametrize("space", ["even", "uneven"])
+def test_zeros_lie_at_the_node_at_which_they_are_read(space: Space) -> None:
+    """O reads T with zeros around it in L1, and R all of T later in L2, which has room for T alone: 13,029.6 pJ were
+    called proven."""
+    lines = ["T[k,y] = exp(X[k,y])", "O[k,y] += T[k,y+r] pad T[0,1:1]", "S[y] max= O[k,y]", "R[k,y] = T[k,y] - S[y]"]
+    check_found(cascade(lines, k=4, y=4, r=3), parse_arch(IN_TWO_MEMORIES), ZEROS_FURTHER_IN, space)
 
 
 def test_loops_further_out_keep_readers_apart() -> None:
