@@ -316,18 +316,13 @@ class PartBounds:
 
     def _nearest_of_new(self, name: str) -> tuple[float, float]:
         """What `_nearest` says, by searches."""
-        operation = self.cascade.operation(name)
-        energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
-        for one in self._windowed(name):
-            size = operation.problem.sizes[one.dim]
-            for covered in coverings(one, size):
-                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
-                part = size / covered
-                try:
-                    found = self._near(operation, dims, (energy / part, latency / part))
-                except ProblemError:  # more positions than a search counts
-                    return 0.0, 0.0
-                energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
+        operation, energy, latency = self.cascade.operation(name), math.inf, math.inf
+        for times, dims in self._covering_tiles(name):
+            try:
+                found = self._near(operation, dims, (energy / times, latency / times))
+            except ProblemError:  # more positions than a search counts
+                return 0.0, 0.0
+            energy, latency = min(energy, times * found[0]), min(latency, times * found[1])
         return energy, latency
 
     def _least_of_coverings(self, name: str, least_of: Callable[[Operation, Sizes, float], float]) -> float:
@@ -336,18 +331,23 @@ class PartBounds:
 
         least_of  of some sizes, if it is less than so much
         """
-        operation = self.cascade.operation(name)
-        least = least_of(operation, operation.problem.dims, math.inf)
-        for one in self._windowed(name):
-            size = operation.problem.sizes[one.dim]
-            for covered in coverings(one, size):
-                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
-                part = size / covered
-                try:
-                    least = min(least, part * least_of(operation, dims, least / part))
-                except ProblemError:  # more positions than a search counts
-                    return 0.0
+        operation, least = self.cascade.operation(name), math.inf
+        for times, dims in self._covering_tiles(name):
+            try:
+                least = min(least, times * least_of(operation, dims, least / times))
+            except ProblemError:  # more positions than a search counts
+                return 0.0
         return least
+
+    def _covering_tiles(self, name: str) -> Iterator[tuple[float, Sizes]]:
+        """The whole operation; and where its visits may be uneven, even ones that they are parts of, with how many of
+        them the whole is."""
+        problem = self.cascade.operation(name).problem
+        yield 1.0, problem.dims
+        for one in self._windowed(name):
+            for covered in coverings(one, problem.sizes[one.dim]):
+                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in problem.dims)
+                yield problem.sizes[one.dim] / covered, dims
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
         """The least energy, without what leaks, and the least latency of a tile of an operation with endless room,
