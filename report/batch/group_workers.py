@@ -32,10 +32,10 @@ class GroupWorkers:
         self._processes: Processes | None = None
 
     def at_once(self) -> int:
-        return 1 if self._is_soon() else self._count
+        return 1 if self._is_here() else self._count
 
     def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
-        if self._is_soon():
+        if self._is_here():
             return self._here.begin(question)
         self._processes = self._processes or Processes(self._count)
         found: Future[GroupOutcome] = Future()
@@ -48,7 +48,8 @@ class GroupWorkers:
             self._processes.stop()
             self._processes = None
 
-    def _is_soon(self) -> bool:
+    def _is_here(self) -> bool:
+        """Whether this process searches still, or alone."""
         return self._count == 1 or time.perf_counter() - self._started < SOON
 
 
