@@ -76,47 +76,22 @@ import contextlib
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel, ValidationError
+from typing import cast
 
 from ..inputs import checks
-from ..ir import ArchitectureError, Role, did_you_mean
-from ..ir.expression import OPERATION_KINDS
-from ..ir.problem import ROLES
-from .document import LEVEL_NAME, Field, is_path, read_document, read_text
-from .estimate_fields import estimated_text, given, mac_estimate, memory_estimate, wants
+from ..ir import ArchitectureError, did_you_mean
+from .document import Field, is_path, read_document, read_text
+from .estimate_fields import estimated_text
+from .levels import level_of, refuse_second_name
+from .mac_fields import mac_of
 from .other_tools import tool_file
+from .parts import Scale, build, flag
 from .settings import Setting, shown_settings, with_settings
-from .spec import (
-    Architecture,
-    ArrayAxis,
-    Fanout,
-    Footprint,
-    Halo,
-    Keep,
-    Keeps,
-    Latency,
-    Mac,
-    Memory,
-    Op,
-    Overlap,
-    Reuse,
-)
-from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
-from .zeros import formats_of, roles_of, savings_of, structure_of
-
-Model = TypeVar("Model", bound=BaseModel)
+from .spec import Architecture, Footprint, Latency, Overlap, Reuse
+from .units import clock_hz, size_bits
 
 _LIBRARY = Path(__file__).parent / "library"
-
-_A_SIZE = "a size such as 108 KiB"
-_AN_ENERGY = "an energy such as 6 pJ"
-_A_BANDWIDTH = "a bandwidth such as 16 B/cycle"
-_AN_INSTANCE_COUNT = "a whole number of instances such as 16"
 
 _TOP = {
     "name": "a name such as eyeriss",
@@ -130,77 +105,6 @@ _OVERLAPS = ("within_operations", "across_operations")
 _TOP_OPTIONAL = (
     "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
 )  # fmt: skip
-_MEMORY = {
-    "memory": "a name such as DRAM",
-    "access": "the width that the energies are for, such as 16 bit",
-    "read": _AN_ENERGY,
-    "write": _AN_ENERGY,
-}
-_MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "banks",
-    "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
-)  # fmt: skip
-_BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
-_MAC = {"energy": "an energy such as 1 pJ"}
-_MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
-_FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
-_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
-
-# What files of other tools have at their top: what they are, and what reads them.
-# Where the file says a thing that the specification calls otherwise; the unit is in the value there.
-_KEY_OF_SPEC = {
-    "access_bits": "access",
-    "area_mm2": "area",
-    "block_bits": "block",
-    "clock_hz": "clock",
-    "energy_pj": "energy",
-    "hop_pj_per_bit": "hop",
-    "keeps": "keep",
-    "layouts": "layout",
-    "line_bits": "line",
-    "leakage_pj_per_cycle": "leakage",
-    "partial_sum_bits": "partial_sum",
-    "partition_bits": "size",
-    "read_energy_pj": "read",
-    "read_bits_per_cycle": "bandwidth",
-    "shared_bits_per_cycle": "bandwidth",
-    "size_bits": "size",
-    "word_bits": "word",
-    "write_bits_per_cycle": "bandwidth",
-    "write_energy_pj": "write",
-}
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """What sizes in words [bit] and bandwidths per second [Hz] are measured with.
-
-    estimated  memory or MAC -> figures that its estimate filled in, as they are read
-    """
-
-    word_bits: int
-    clock_hz: float
-    estimated: dict[str, tuple[str, ...]]
-
-    def size(self, field: Field) -> int:
-        return field.quantity(partial(size_bits, word_bits=self.word_bits), _A_SIZE)
-
-    def bandwidth(self, field: Field) -> float | None:
-        """Bits per cycle; None is unbounded."""
-        if field.value == "unbounded":
-            return None
-        parse = partial(bits_per_cycle, word_bits=self.word_bits, clock_hz=self.clock_hz)
-        return field.quantity(parse, f"{_A_BANDWIDTH}, or unbounded")
-
-    def idle(self, members: Mapping[str, Field]) -> dict[str, float]:
-        """What something costs by being there: leakage and area, where they are given."""
-        leakage = partial(pj_per_cycle, clock_hz=self.clock_hz)
-        found = {}
-        if "leakage" in members:
-            found["leakage_pj_per_cycle"] = members["leakage"].quantity(leakage, "a leakage such as 0.5 mW")
-        if "area" in members:
-            found["area_mm2"] = members["area"].quantity(area_mm2, "an area such as 0.05 mm2")
-        return found
 
 
 def list_archs() -> tuple[str, ...]:
@@ -264,20 +168,20 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         checks.text(key, "a field in set", "a path such as array.x", ArchitectureError)
     document = with_settings(read_document(text, where), chosen, (*_TOP, *_TOP_OPTIONAL))
     top = document.members(_TOP, _TOP_OPTIONAL)
-    scale = _Scale(
+    scale = Scale(
         word_bits=top["word"].quantity(size_bits, _TOP["word"]),
         clock_hz=top["clock"].quantity(clock_hz, _TOP["clock"]),
         estimated={},
     )
     level_fields = top["levels"].elements(_TOP["levels"])
-    levels = [_level(field, scale, outermost=i == 0) for i, field in enumerate(level_fields)]
-    _refuse_second_name(level_fields)
-    mac = _mac(top["mac"], scale)
+    levels = [level_of(field, scale, outermost=i == 0) for i, field in enumerate(level_fields)]
+    refuse_second_name(level_fields)
+    mac = mac_of(top["mac"], scale)
     texts = {key: top[key].text() for key in ("name", "description", "technology", "source") if key in top}
     if estimated := estimated_text(scale.estimated):
         texts["source"] = "; ".join(filter(None, [texts.get("source"), estimated]))
     # What is left to go wrong in a whole architecture is its outermost level, so the error stands there.
-    return _build(
+    return build(
         Architecture,
         level_fields[0],
         **texts,
@@ -285,8 +189,8 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         clock_hz=scale.clock_hz,
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
-        inner_drain_read=_flag(top, "inner_drain_read", True),
-        first_read_elision=_flag(top, "first_read_elision", True),
+        inner_drain_read=flag(top, "inner_drain_read", True),
+        first_read_elision=flag(top, "first_read_elision", True),
         reuse=_reuse(top),
         footprint=_footprint(top),
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
@@ -297,221 +201,9 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
     )
 
 
-def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:
-    members = field.mapping("a memory or a fanout, such as '- memory: DRAM'")
-    kinds = [kind for kind in ("memory", "fanout") if kind in members]
-    if len(kinds) != 1:
-        found = "both a memory and a fanout" if kinds else "neither a memory nor a fanout"
-        raise field.error(f"this level is {found}, expected '- memory: NAME' or '- fanout: NAME'")
-    if kinds == ["memory"]:
-        return _memory(field, scale, outermost)
-    if outermost:
-        raise field.error("the outermost level is a fanout, expected a memory that keeps everything, such as DRAM")
-    return _fanout(field, scale)
-
-
-def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
-    estimated = [key for key in ("read", "write") if wants(_plain_members(field), key)]
-    required = {key: what for key, what in _MEMORY.items() if key not in estimated}
-    members = given(field.members(required, (*_MEMORY_OPTIONAL, *estimated)))
-    keeps = _keeps(members["keep"]) if "keep" in members else Keeps()
-    if "size" not in members and not outermost:
-        raise field.error(f"missing, expected {_A_SIZE}, a part for each tensor, or unbounded", key="size")
-    energies = {key: members[key].quantity(energy_pj, _AN_ENERGY) for key in ("read", "write") if key in members}
-    memory = _build(
-        Memory,
-        field,
-        name=_level_name(members["memory"]),
-        access_bits=scale.size(members["access"]),
-        read_energy_pj=energies.get("read", 0.0),
-        write_energy_pj=energies.get("write", 0.0),
-        keeps=keeps,
-        halo=_halo(members),
-        double_buffered=_flag(members, "double_buffered", False),
-        overlaps=_flag(members, "overlaps", True),
-        block_bits=scale.size(members["block"]) if "block" in members else None,
-        line_bits=scale.size(members["line"]) if "line" in members else None,
-        layouts=_layouts(members["layout"]) if "layout" in members else {},
-        **{key: members[key].whole(expected) for key, expected in _BANKS.items() if key in members},
-        formats=formats_of(members["compress"]) if "compress" in members else {},
-        gates=savings_of(members["gate"]) if "gate" in members else {},
-        skips=savings_of(members["skip"]) if "skip" in members else {},
-        **scale.idle(members),
-        **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
-        **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
-    )
-    return _with_estimates(memory, field, scale) if "estimate" in members else memory
-
-
-def _with_estimates(memory: Memory, field: Field, scale: _Scale) -> Memory:
-    """The memory with the figures that it leaves to its estimate."""
-    estimate = memory_estimate(_plain_members(field), memory)
-    energies = {f"{name}_energy_pj": estimate.pj(name) for name in ("read", "write") if name in estimate.names}
-    scale.estimated[memory.name] = estimate.names
-    return memory.model_copy(update={**energies, **estimate.idle(scale.clock_hz)})
-
-
-def _plain_members(field: Field) -> Mapping[str, Field]:
-    return field.value if isinstance(field.value, Mapping) else {}
-
-
-def _fanout(field: Field, scale: _Scale) -> Fanout:
-    members = field.members(_FANOUT, _FANOUT_OPTIONAL)
-    per_bit = partial(pj_per_bit, word_bits=scale.word_bits)
-    return _build(
-        Fanout,
-        field,
-        name=_level_name(members["fanout"]),
-        axes=[_axis(members[key]) for key in ("x", "y") if key in members],
-        multicast=_flag(members, "multicast", True),
-        spatial_reduction=_flag(members, "spatial_reduction", True),
-        hop_pj_per_bit=members["hop"].quantity(per_bit, "an energy per size such as 0.06 pJ/bit")
-        if "hop" in members
-        else 0.0,
-    )
-
-
-def _mac(field: Field, scale: _Scale) -> Mac:
-    estimated = wants(_plain_members(field), "energy")
-    required = {} if estimated else _MAC
-    members = given(field.members(required, _MAC_KEYS))
-    estimate = mac_estimate(_plain_members(field)) if "estimate" in members else None
-    energy = members["energy"].quantity(energy_pj, _MAC["energy"]) if "energy" in members else None
-    idle = scale.idle(members)
-    if estimate is not None:
-        scale.estimated["MAC"] = estimate.names
-        energy = estimate.pj("energy") if energy is None else energy
-        idle |= estimate.idle(scale.clock_hz)
-    ops = _ops(members["ops"]) if "ops" in members else {}
-    zeros = {f"{key}s": roles_of(members[key]) for key in ("gate", "skip") if key in members}
-    structure = structure_of(members["structure"]) if "structure" in members else None
-    return _build(
-        Mac, field, energy_pj=energy, per_cycle=_per_cycle(members), **idle, ops=ops, **zeros, structure=structure
-    )
-
-
-def _ops(field: Field) -> dict[str, Op]:
-    """What points cost that are no multiply-accumulates, by kind of function."""
-    found = {}
-    for kind, each in field.members({}, OPERATION_KINDS).items():
-        members = each.members(_MAC, ("per_cycle",))
-        energy = members["energy"].quantity(energy_pj, _MAC["energy"])
-        found[kind] = _build(Op, each, energy_pj=energy, per_cycle=_per_cycle(members))
-    return found
-
-
-def _per_cycle(members: Mapping[str, Field]) -> float:
-    return members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
-
-
-def _level_name(field: Field) -> str:
-    name = field.text("a name such as DRAM")
-    if not LEVEL_NAME.fullmatch(name):
-        raise field.error(f"found {name!r}, expected a name of letters, digits, '_' and '-', a letter first")
-    return name
-
-
-def _refuse_second_name(level_fields: tuple[Field, ...]) -> None:
-    first: dict[str, int] = {}
-    for field in level_fields:
-        members = field.mapping("a level")
-        name = members["memory"] if "memory" in members else members["fanout"]
-        text = name.text()
-        if text in first:
-            raise name.error(f"a second level is named {text!r}, the first is in line {first[text]}")
-        first[text] = name.line
-
-
-def _sizes(field: Field, keeps: Keeps, scale: _Scale) -> dict[str, Any]:
-    """`size_bits` and `partition_bits`: one size for all tensors, or a part for each."""
-    if field.value == "unbounded":
-        return {}
-    if isinstance(field.value, str):
-        return {"size_bits": scale.size(field)}
-    members = field.members({}, (*ROLES, "shared"))
-    for role in ROLES:
-        if keeps[role] == "never" and role in members:
-            raise members[role].error(f"the {role} has a part here, and 'keep' says never; expected one of the two")
-        if keeps[role] != "never" and role not in members and "shared" not in members:
-            hint = f"add a part, 'shared: 64 B' for the tensors without one, or 'keep: {{{role}: never}}'"
-            raise field.error(f"missing, expected {_A_SIZE}, since this memory keeps the {role}", key=role, hint=hint)
-    parts = {role: scale.size(members[role]) for role in ROLES if role in members}
-    return {"partition_bits": parts, "size_bits": scale.size(members["shared"]) if "shared" in members else None}
-
-
-def _ports(field: Field, scale: _Scale) -> dict[str, float | None]:
-    """Bandwidth of one shared port, or of separate ports, in bits per cycle."""
-    if isinstance(field.value, str):
-        return {"shared_bits_per_cycle": scale.bandwidth(field)}
-    members = field.members({}, ("read", "write"))
-    return {f"{port}_bits_per_cycle": scale.bandwidth(member) for port, member in members.items()}
-
-
-def _keeps(field: Field) -> Keeps:
-    options = ("must", "may", "never")
-    if isinstance(field.value, str):
-        same = cast(Keep, field.choice(options))
-        return Keeps(input=same, weight=same, output=same)
-    members = field.members({}, ROLES)
-    return _build(Keeps, field, **{role: member.choice(options) for role, member in members.items()})
-
-
-def _layouts(field: Field) -> dict[str, str]:
-    """The order of words in the lines of a memory: one text for all tensors, or by tensor or role."""
-    expected = "a layout such as NHWC or row-major"
-    if isinstance(field.value, str):
-        return dict.fromkeys(ROLES, field.text(expected))
-    return {key: member.text(expected) for key, member in field.mapping(f"{expected}, or one for each tensor").items()}
-
-
-def _halo(members: Mapping[str, Field]) -> Halo:
-    return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
-
-
 def _reuse(top: Mapping[str, Field]) -> Reuse:
     return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
 
 
 def _footprint(top: Mapping[str, Field]) -> Footprint:
     return cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact"
-
-
-def _axis(field: Field) -> ArrayAxis:
-    if isinstance(field.value, str):
-        return _build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
-    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
-    return _build(
-        ArrayAxis,
-        field,
-        size=members["size"].whole(_AN_INSTANCE_COUNT),
-        dims=_dims(members["dims"]) if "dims" in members else None,
-        reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
-        reduce=_flag(members, "reduce", True),
-    )
-
-
-def _dims(field: Field) -> tuple[str, ...]:
-    expected = "a list of dimensions such as [P, Q]"
-    dims: list[str] = []
-    for element in field.elements(expected):
-        dim = element.text("a dimension such as P")
-        if dim in dims:
-            raise element.error(f"dimension {dim!r} is given twice")
-        dims.append(dim)
-    return tuple(dims)
-
-
-def _flag(members: Mapping[str, Field], key: str, default: bool) -> bool:
-    return members[key].boolean() if key in members else default
-
-
-def _build(model: type[Model], field: Field, **values: Any) -> Model:
-    """A part of the specification; what pydantic refuses becomes an error at the place in the file."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in first["loc"]), None)
-        message = first["msg"].removeprefix("Value error, ")
-        place = field.value.get(key, field) if key and isinstance(field.value, Mapping) else field
-        raise place.error(message[:1].lower() + message[1:] if key else message) from None

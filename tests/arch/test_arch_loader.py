@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tilewright.arch import ArrayAxis, Keeps, Mac, Memory, list_archs, load_arch, parse_arch
 from tilewright.arch import loader as loader_module
 from tilewright.arch.document import read_document
+from tilewright.arch.parts import build
 from tilewright.ir import ArchitectureError
 
 GOOD = """\
@@ -321,7 +322,7 @@ def test_billion_laughs_are_refused_at_once() -> None:
 def test_what_pydantic_refuses_is_said_at_the_field() -> None:
     field = read_document("size: 1 B\nread: 1 pJ\n", "toy.yaml")
     with pytest.raises(ArchitectureError) as caught:
-        loader_module._build(Memory, field, name="m", access_bits=8, read_energy_pj=-1.0, write_energy_pj=0.0)
+        build(Memory, field, name="m", access_bits=8, read_energy_pj=-1.0, write_energy_pj=0.0)
     assert str(caught.value) == "toy.yaml:2: read: input should be greater than or equal to 0"
 
 

@@ -11,6 +11,8 @@ apart.py         what is done between groups: moves of data, tensors that are br
 reductions.py    reductions, pooling, softmax and norms there
 lies.py          how the tensors lie that are read there
 resized.py       sums of neighbours in images that are made larger or smaller
+finished_words.py what is done with words as they are written, with the parameters in it
+word_forms.py    in which forms the words of each tensor are read
 words.py         what is done word by word, as expressions
 quantized.py     the same, of quantized words
 values.py        stored parameters

@@ -8,33 +8,24 @@ what a program does there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from ...ir import Call, Expression, Number, Operand, Problem, ProblemError
-from ..graph.meaning import (
-    WORD,
-    Apart,
-    ApartOperation,
-    ApartRead,
-    FinishParameter,
-    NetworkMeaning,
-    StoredOperand,
-    WordFinish,
-)
+from ...ir import Operand, Problem, ProblemError
+from ..graph.meaning import WORD, Apart, ApartOperation, ApartRead, NetworkMeaning, StoredOperand, WordFinish
 from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
+from .finished_words import broadcast_shape, changed_words, less_zero_point, own_words, zero_point
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue
-from .quantized import QUANTIZED, ZERO_POINTS, requantized
+from .quantized import QUANTIZED
 from .values import StoredModel
 from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
-from .words import word_of
+from .word_forms import WordForms
 
 
 class GraphEnds(NamedTuple):
@@ -107,13 +98,11 @@ class _NodeReader:
         self.wanted: set[str] = set()
         self.made_apart: dict[str, Apart] = {}
         self.extents: dict[str, tuple[int, ...]] = {}
-        self.uses: list[tuple[str, TensorView]] = []
-        self.forms: dict[tuple[str, WordFinish], str] = {}
+        self.forms = WordForms()
         self.views: dict[str, TensorView] = {}
         self.shapes: set[str] = set()
         self.found: list[Occurrence] = []
         self.stored: dict[tuple[str, str], StoredOperand] = {}
-        self.finished: dict[str, dict[WordFinish, str]] = {}
         self.unknown: list[str] = []
         self.epilogues = 0
 
@@ -153,7 +142,8 @@ class _NodeReader:
         for source in dict.fromkeys(one.name for one in occurrence.sources):
             for position, value in enumerate(node.inputs):
                 if value and value.name in self.views and self.views[value.name].source == source:
-                    self._read(self._without_zero_point(node, position, value), occurrence.name)
+                    read = less_zero_point(node, position, self.views[value.name], self.unknown)
+                    self.forms.note(read, occurrence.name)
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
@@ -185,8 +175,7 @@ class _NodeReader:
 
         def form(read: ApartRead) -> ApartRead:
             view = views[int(read.name[1:])]
-            known = self.forms.get((view.source, view.finish)) if view is not None and view.finish is not None else None
-            return replace(read, source=known or read.source)
+            return replace(read, source=self.forms.name_of(view)) if view is not None and view.finish else read
 
         return replace(operation, reads=tuple(map(form, operation.reads)))
 
@@ -195,7 +184,7 @@ class _NodeReader:
         if value is None or value.name in self.shapes:
             return None
         if value.constant:
-            return stored_lies(value, _along(node, value))
+            return stored_lies(value, broadcast_shape(node, value))
         view = self.views.get(value.name)
         if view is None or value.shape is None:
             raise ProblemError(f"no program works out {value.name}", where=node.where)
@@ -218,7 +207,7 @@ class _NodeReader:
         if problem is None or positions is None or node.name not in self.rows:
             return self._outside(node, LAYER if node.name in self.rows else OUTSIDE)
         operands = [node.input(position) for position in positions]
-        zeros = [_zero_point(node, position) for position in positions]
+        zeros = [zero_point(node, position) for position in positions]
         turned = operands[0].constant and not operands[1].constant
         orders = [order_of(tensor.ranks) for tensor in problem.operands]
         writes = order_of(problem.output.ranks)
@@ -244,19 +233,6 @@ class _NodeReader:
         row = self.rows[node.name]
         return Occurrence(node.name, LAYER, tuple(sources), problem=problem, layer=row, writes=writes)
 
-    def _without_zero_point(self, node: OnnxNode, position: int, value: OnnxValue) -> TensorView:
-        """What a node reads as its factor: of quantized words, how far they are from their zero point."""
-        view, zero = self.views[value.name], _zero_point(node, position)
-        if zero is None or view.finish is None:
-            return view
-        if not zero.constant or zero.elements != 1:
-            self.unknown.append(f"{node.where}: {zero.name} is no single stored zero point")
-            return view
-        parameters = dict(view.finish.parameters)
-        less = self._parameter(zero, view, parameters, f"zero.{zero.name}", ())
-        finish = WordFinish(Call("sub", (view.finish.expression, less)), tuple(parameters.items()))
-        return replace(view, finish=finish, changed=f"{view.changed or value.name} - {zero.name}")
-
     # ---- what is passed on -------------------------------------------------------------------------------------
 
     def _passed(self, node: OnnxNode, values: Sequence[OnnxValue]) -> TensorView | None:
@@ -269,7 +245,8 @@ class _NodeReader:
             if values[0].shape != shape:
                 return None
             self.epilogues += 1
-            return replace(view, finish=self._changed(node, view), changed=node.output.name)
+            finish = changed_words(node, view, self.views, self.unknown, singles=self.singles)
+            return replace(view, finish=finish, changed=node.output.name)
         if node.op in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
             axes = regrouped(view.runs, shape)
             return None if axes is None else replace(view, axes=axes)
@@ -278,53 +255,6 @@ class _NodeReader:
             return replace(view, axes=tuple(view.axes[i] for i in order))
         return None
 
-    # ---- what is done with words -------------------------------------------------------------------------------
-
-    def _read(self, view: TensorView, reader: str) -> None:
-        """Note what has been done with the words of an occurrence when they are read."""
-        if view.finish is not None:
-            self.uses.append((reader, view))
-            self.finished.setdefault(view.source, {}).setdefault(view.finish, view.changed)
-
-    def _changed(self, node: OnnxNode, view: TensorView) -> WordFinish | None:
-        """What has been done with words behind a node; None, and noted, where there is no program for it."""
-        parameters: dict[str, FinishParameter] = {}
-        given: list[Expression] = []
-        for position, value in enumerate(node.inputs):
-            if value is None:
-                continue
-            if not value.constant:
-                known = self.views.get(value.name)
-                if known is None:
-                    self.unknown.append(f"{node.where}: no program works out {value.name}")
-                if known is None or known.finish is None:
-                    return None
-                read = known.finish
-                parameters |= dict(read.parameters)
-                given.append(read.expression)
-            elif node.op != "Dropout":
-                given.append(self._parameter(value, view, parameters, f"{node.name}.{position}", _along(node, value)))
-        try:
-            return WordFinish(word_of(node, given, singles=self.singles), tuple(parameters.items()))
-        except ProblemError as error:
-            self.unknown.append(str(error))
-            return None
-
-    def _parameter(
-        self,
-        value: OnnxValue,
-        view: TensorView,
-        parameters: dict[str, FinishParameter],
-        name: str,
-        shape: tuple[int, ...] | None = None,
-    ) -> Expression:
-        """A stored parameter, broadcast over the axes of a view."""
-        sizes = [math.prod(count for count, _ in axis) for axis in view.axes]
-        own = shape if shape is not None else value.shape or ()
-        runs = [run for axis, size in zip(view.axes, sizes, strict=True) for run in (axis if size > 1 else ())]
-        parameters[name] = FinishParameter(value.name, tuple(own), tuple(sizes), tuple(runs))
-        return Operand(name)
-
     def _own_finish(
         self, node: OnnxNode, occurrence: Occurrence, view: TensorView, reason: str | None
     ) -> WordFinish | None:
@@ -332,8 +262,7 @@ class _NodeReader:
 
         reason  why it has no program, if that is known already
         """
-        parameters: dict[str, FinishParameter] = {}
-        word = self._own_word(node, occurrence, view, parameters)
+        finish = own_words(node, occurrence, view, self.unknown)
         reason = reason or without_program(node, occurrence)
         if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
             read = self.views[node.input(0).name].finish
@@ -341,41 +270,7 @@ class _NodeReader:
                 self.wanted.add(node.output.name)  # as an operation it would find zeros beyond the image
         if reason:
             self.unknown.append(f"{node.where}: {reason}")
-        return WordFinish(word, tuple(parameters.items()))
-
-    def _own_word(
-        self, node: OnnxNode, occurrence: Occurrence, view: TensorView, parameters: dict[str, FinishParameter]
-    ) -> Expression:
-        word: Expression = Operand(WORD)
-        if node.op == "Conv" and node.has(2):
-            bias = node.input(2)
-            word = Call("add", (word, self._parameter(bias, view, parameters, f"{node.name}.2", _channels(node, bias))))
-        elif node.op == "Gemm":
-            alpha, beta = (Number(node.number(name, 1.0)) for name in ("alpha", "beta"))
-            word = word if alpha.value == 1 else Call("mul", (alpha, word))
-            if node.has(2):
-                added: Expression = self._parameter(node.input(2), view, parameters, f"{node.name}.2")
-                word = Call("add", (word, added if beta.value == 1 else Call("mul", (beta, added))))
-        elif node.op in ("QLinearConv", "QLinearMatMul") and occurrence.multiplies and occurrence.problem is not None:
-            word = requantized(node, word, lambda at: self._given(node, at, view, parameters))
-        elif occurrence.kind in ("layernorm", "rmsnorm"):
-            for position, function in ((1, "mul"), (2, "add")):
-                if node.has(position):
-                    factor = self._parameter(node.input(position), view, parameters, f"{node.name}.{position}")
-                    word = Call(function, (word, factor))
-        return word
-
-    def _given(
-        self, node: OnnxNode, position: int, view: TensorView, parameters: dict[str, FinishParameter]
-    ) -> Expression:
-        """A stored input beside the factors, for each channel of a convolution or column of a product."""
-        value = node.input(position)
-        if not value.constant:
-            self.unknown.append(f"{node.where}: {value.name} is no stored parameter")
-        channels = node.op == "QLinearConv" and math.prod(value.shape or ()) > 1
-        return self._parameter(
-            value, view, parameters, f"{node.name}.{position}", _channels(node, value) if channels else None
-        )
+        return finish
 
     def meaning(self, ends: GraphEnds) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
@@ -388,37 +283,25 @@ class _NodeReader:
                 self.wanted.add(result)
                 self.unknown.append(f"output {result}: its words do not lie as they are made")
                 continue
-            self._read(view, "")
+            self.forms.note(view, "")
             outputs.append(view)
-        finishes, plain = dict[str, WordFinish](), WordFinish(Operand(WORD))
-        outside = {
-            occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE and not occurrence.sources
-        }
-        for source, found in self.finished.items():
-            several = len(found) > 1 or source in outside
-            for finish, changed in found.items():
-                if finish.expression != plain.expression:
-                    key = f"{source}:{changed}" if several else source
-                    finishes[key] = finish
-                    if several:
-                        self.forms[source, finish] = key
-                        self.made_apart[key] = partial(copied, source, self.extents[source])
-        forms: dict[tuple[str, str], str] = {}
-        for reader, view in self.uses:
-            assert view.finish is not None
-            form = self.forms.get((view.source, view.finish), view.source)
-            if forms.setdefault((reader, view.source), form) != form and reader and reader not in self.made_apart:
-                self.unknown.append(f"{reader}: it reads {view.source} both before and after functions of its words")
+        outside = {one.name for one in self.found if one.kind == OUTSIDE and not one.sources}
+        finishes = self.forms.settle(outside)
+        self.made_apart |= {key: partial(copied, of, self.extents[of]) for of, key in self.forms.apart}
+        read: dict[tuple[str, str], str] = {}
+        for reader, source, name in self.forms.read():
+            if read.setdefault((reader, source), name) != name and reader and reader not in self.made_apart:
+                self.unknown.append(f"{reader}: it reads {source} both before and after functions of its words")
         return NetworkMeaning(
             finishes,
             self.stored,
             tuple(self.views[name].source for name in ends.given if name in self.views),
-            tuple(self.forms.get((v.source, v.finish or plain), v.source) for v in outputs),
+            tuple(map(self.forms.name_of, outputs)),
             tuple(dict.fromkeys(self.unknown)),
             self.stored_model.values,
             self.made_apart,
-            {source: tuple(key for (of, _), key in self.forms.items() if of == source) for source, _ in self.forms},
-            {use: form for use, form in forms.items() if form != use[1]},
+            self.forms.by_source,
+            {use: name for use, name in read.items() if name != use[1]},
         )
 
     # ---- between layers ----------------------------------------------------------------------------------------
@@ -464,12 +347,6 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
 """Where the two factors stand among the inputs."""
 
 
-def _zero_point(node: OnnxNode, position: int) -> OnnxValue | None:
-    """What is subtracted from a factor first, if anything."""
-    at = ZERO_POINTS.get(node.op, {}).get(position)
-    return node.inputs[at] if at is not None and node.has(at) else None
-
-
 def _stored_operand(node: OnnxNode, value: OnnxValue, zero: OnnxValue | None, order: tuple[str, ...]) -> StoredOperand:
     """A parameter that is a factor, without its zero point: one for all, for each filter, or for each column."""
     if zero is None:
@@ -480,20 +357,3 @@ def _stored_operand(node: OnnxNode, value: OnnxValue, zero: OnnxValue | None, or
     if zero.elements != 1:
         letter = order[0 if node.op in ("QLinearConv", "ConvInteger") else -1]
     return StoredOperand(value.name, order, zero.name, letter)
-
-
-def _along(node: OnnxNode, value: OnnxValue) -> tuple[int, ...] | None:
-    """In which shape a parameter is broadcast, where that is not its own."""
-    if node.op == "BatchNormalization":
-        return _channels(node, value) if value.shape is not None else None
-    if node.op in ("QuantizeLinear", "DequantizeLinear") and value.shape is not None and len(value.shape) == 1:
-        rank = len(node.shape(0))
-        axis = int(node.number("axis", 1)) % max(rank, 1)
-        return (value.shape[0],) + (1,) * (rank - 1 - axis) if value.shape[0] > 1 else ()
-    return None
-
-
-def _channels(node: OnnxNode, value: OnnxValue) -> tuple[int, ...]:
-    """The shape of a parameter for each channel, as it is broadcast over axis 1 of what the node makes."""
-    size = math.prod(value.shape or ())
-    return (size,) + (1,) * (len(node.output.shape or ()) - 2)

@@ -75,6 +75,18 @@ def _elu(node: OnnxNode, given: Operands) -> Expression:
     return _plus(Call("relu", (x,)), _times(Number(node.number("alpha", 1.0)), below))
 
 
+def _celu(node: OnnxNode, given: Operands) -> Expression:
+    (x,) = given
+    alpha = Number(node.number("alpha", 1.0))
+    below = Call("sub", (Call("exp", (Call("div", (Call("min", (x, Number(0.0))), alpha)),)), Number(1.0)))
+    return _plus(Call("relu", (x,)), _times(alpha, below))
+
+
+def _swish(node: OnnxNode, given: Operands) -> Expression:
+    (x,) = given
+    return _times(x, Call("sigmoid", (_times(Number(node.number("alpha", 1.0)), x),)))
+
+
 def _cast(node: OnnxNode, given: Operands) -> Expression:
     """Whole numbers that fit are themselves; fractions become whole by leaving out what follows the point."""
     source, target = node.input(0).type, node.output.type
@@ -161,6 +173,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "And": _both,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
+    "Celu": _celu,
     "Ceil": _function("ceil"),
     "Clip": _clip,
     "Cos": _function("cos"),
@@ -214,6 +227,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Sqrt": _function("sqrt"),
     "Sub": _function("sub"),
     "Sum": _folded("add"),
+    "Swish": _swish,
     "Tanh": _function("tanh"),
     "Where": _function("select"),
     "Xor": _one_of,

@@ -148,7 +148,7 @@ def embedded() -> onnx.ModelProto:
     return model_of(nodes, inputs, stored=stored)
 
 
-FUNCTIONS = ("Mish", "Selu", "Sin", "Cos", "Sign")
+FUNCTIONS = ("Mish", "Selu", "Sin", "Cos", "Sign", "Celu")
 
 
 def compared() -> onnx.ModelProto:
@@ -184,7 +184,7 @@ def compared() -> onnx.ModelProto:
         node("Cast", ["p5"], ["p6"], "smallest_as_float", to=onnx.TensorProto.FLOAT),
         node("Xor", ["more", "few"], ["p7"], "xor"),
         node("Cast", ["p7"], ["p8"], "xor_as_float", to=onnx.TensorProto.FLOAT),
-        *(node(op, [one], [op], f"do_{op}") for op, one in zip(FUNCTIONS, "haixf", strict=True)),
+        *(node(op, [one], [op], f"do_{op}") for op, one in zip(FUNCTIONS, "haixfh", strict=True)),
         node("Mean", [*FUNCTIONS, "p8"], ["p9"], "average"),
         node("Sum", ["o", "p3", "p6", "p9"], ["y"], "all"),
     ]
@@ -201,6 +201,12 @@ SEEDS = {compared: 3, moved: 1, embedded: 2, squeezed: 1, transformer: 3}
 @pytest.mark.parametrize("model", SEEDS, ids=lambda model: model.__name__)
 def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     agrees_with_onnx(model(), tmp_path, SEEDS[model])
+
+
+@needs_gcc
+def test_a_function_of_a_newer_operator_set(tmp_path: Path) -> None:
+    nodes = [node("MatMul", ["x", "u"], ["a"], "product"), node("Swish", ["a"], ["y"], "swish", alpha=0.7)]
+    agrees_with_onnx(model_of(nodes, {"x": [2, 3]}, stored={"u": w(3, 4)}, opset=24), tmp_path, 1)
 
 
 @needs_gcc

@@ -1,0 +1,193 @@
+"""Levels of an architecture file: memories and fanouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from ..ir import Role
+from ..ir.problem import ROLES
+from .document import LEVEL_NAME, Field
+from .estimate_fields import given, memory_estimate, wants
+from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
+from .spec import ArrayAxis, Fanout, Halo, Keep, Keeps, Memory
+from .units import energy_pj, pj_per_bit
+from .zeros import formats_of, savings_of
+
+_AN_INSTANCE_COUNT = "a whole number of instances such as 16"
+
+_MEMORY = {
+    "memory": "a name such as DRAM",
+    "access": "the width that the energies are for, such as 16 bit",
+    "read": AN_ENERGY,
+    "write": AN_ENERGY,
+}
+_MEMORY_OPTIONAL = (
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "banks",
+    "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
+)  # fmt: skip
+_BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
+_FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
+_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
+
+
+def level_of(field: Field, scale: Scale, *, outermost: bool) -> Memory | Fanout:
+    """A memory or a fanout; `outermost` is the memory that keeps everything."""
+    members = field.mapping("a memory or a fanout, such as '- memory: DRAM'")
+    kinds = [kind for kind in ("memory", "fanout") if kind in members]
+    if len(kinds) != 1:
+        found = "both a memory and a fanout" if kinds else "neither a memory nor a fanout"
+        raise field.error(f"this level is {found}, expected '- memory: NAME' or '- fanout: NAME'")
+    if kinds == ["memory"]:
+        return _memory(field, scale, outermost)
+    if outermost:
+        raise field.error("the outermost level is a fanout, expected a memory that keeps everything, such as DRAM")
+    return _fanout(field, scale)
+
+
+def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
+    estimated = [key for key in ("read", "write") if wants(plain_members(field), key)]
+    required = {key: what for key, what in _MEMORY.items() if key not in estimated}
+    members = given(field.members(required, (*_MEMORY_OPTIONAL, *estimated)))
+    keeps = _keeps(members["keep"]) if "keep" in members else Keeps()
+    if "size" not in members and not outermost:
+        raise field.error(f"missing, expected {A_SIZE}, a part for each tensor, or unbounded", key="size")
+    energies = {key: members[key].quantity(energy_pj, AN_ENERGY) for key in ("read", "write") if key in members}
+    memory = build(
+        Memory,
+        field,
+        name=_level_name(members["memory"]),
+        access_bits=scale.size(members["access"]),
+        read_energy_pj=energies.get("read", 0.0),
+        write_energy_pj=energies.get("write", 0.0),
+        keeps=keeps,
+        halo=_halo(members),
+        double_buffered=flag(members, "double_buffered", False),
+        overlaps=flag(members, "overlaps", True),
+        block_bits=scale.size(members["block"]) if "block" in members else None,
+        line_bits=scale.size(members["line"]) if "line" in members else None,
+        layouts=_layouts(members["layout"]) if "layout" in members else {},
+        **{key: members[key].whole(expected) for key, expected in _BANKS.items() if key in members},
+        formats=formats_of(members["compress"]) if "compress" in members else {},
+        gates=savings_of(members["gate"]) if "gate" in members else {},
+        skips=savings_of(members["skip"]) if "skip" in members else {},
+        **scale.idle(members),
+        **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
+        **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
+    )
+    return _with_estimates(memory, field, scale) if "estimate" in members else memory
+
+
+def _with_estimates(memory: Memory, field: Field, scale: Scale) -> Memory:
+    """The memory with the figures that it leaves to its estimate."""
+    estimate = memory_estimate(plain_members(field), memory)
+    energies = {f"{name}_energy_pj": estimate.pj(name) for name in ("read", "write") if name in estimate.names}
+    scale.estimated[memory.name] = estimate.names
+    return memory.model_copy(update={**energies, **estimate.idle(scale.clock_hz)})
+
+
+def _fanout(field: Field, scale: Scale) -> Fanout:
+    members = field.members(_FANOUT, _FANOUT_OPTIONAL)
+    per_bit = partial(pj_per_bit, word_bits=scale.word_bits)
+    return build(
+        Fanout,
+        field,
+        name=_level_name(members["fanout"]),
+        axes=[_axis(members[key]) for key in ("x", "y") if key in members],
+        multicast=flag(members, "multicast", True),
+        spatial_reduction=flag(members, "spatial_reduction", True),
+        hop_pj_per_bit=members["hop"].quantity(per_bit, "an energy per size such as 0.06 pJ/bit")
+        if "hop" in members
+        else 0.0,
+    )
+
+
+def _level_name(field: Field) -> str:
+    name = field.text("a name such as DRAM")
+    if not LEVEL_NAME.fullmatch(name):
+        raise field.error(f"found {name!r}, expected a name of letters, digits, '_' and '-', a letter first")
+    return name
+
+
+def refuse_second_name(level_fields: tuple[Field, ...]) -> None:
+    """ArchitectureError at the second of two levels with one name."""
+    first: dict[str, int] = {}
+    for field in level_fields:
+        members = field.mapping("a level")
+        name = members["memory"] if "memory" in members else members["fanout"]
+        text = name.text()
+        if text in first:
+            raise name.error(f"a second level is named {text!r}, the first is in line {first[text]}")
+        first[text] = name.line
+
+
+def _sizes(field: Field, keeps: Keeps, scale: Scale) -> dict[str, Any]:
+    """`size_bits` and `partition_bits`: one size for all tensors, or a part for each."""
+    if field.value == "unbounded":
+        return {}
+    if isinstance(field.value, str):
+        return {"size_bits": scale.size(field)}
+    members = field.members({}, (*ROLES, "shared"))
+    for role in ROLES:
+        if keeps[role] == "never" and role in members:
+            raise members[role].error(f"the {role} has a part here, and 'keep' says never; expected one of the two")
+        if keeps[role] != "never" and role not in members and "shared" not in members:
+            hint = f"add a part, 'shared: 64 B' for the tensors without one, or 'keep: {{{role}: never}}'"
+            raise field.error(f"missing, expected {A_SIZE}, since this memory keeps the {role}", key=role, hint=hint)
+    parts = {role: scale.size(members[role]) for role in ROLES if role in members}
+    return {"partition_bits": parts, "size_bits": scale.size(members["shared"]) if "shared" in members else None}
+
+
+def _ports(field: Field, scale: Scale) -> dict[str, float | None]:
+    """Bandwidth of one shared port, or of separate ports, in bits per cycle."""
+    if isinstance(field.value, str):
+        return {"shared_bits_per_cycle": scale.bandwidth(field)}
+    members = field.members({}, ("read", "write"))
+    return {f"{port}_bits_per_cycle": scale.bandwidth(member) for port, member in members.items()}
+
+
+def _keeps(field: Field) -> Keeps:
+    options = ("must", "may", "never")
+    if isinstance(field.value, str):
+        same = cast(Keep, field.choice(options))
+        return Keeps(input=same, weight=same, output=same)
+    members = field.members({}, ROLES)
+    return build(Keeps, field, **{role: member.choice(options) for role, member in members.items()})
+
+
+def _layouts(field: Field) -> dict[str, str]:
+    """The order of words in the lines of a memory: one text for all tensors, or by tensor or role."""
+    expected = "a layout such as NHWC or row-major"
+    if isinstance(field.value, str):
+        return dict.fromkeys(ROLES, field.text(expected))
+    return {key: member.text(expected) for key, member in field.mapping(f"{expected}, or one for each tensor").items()}
+
+
+def _halo(members: Mapping[str, Field]) -> Halo:
+    return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
+
+
+def _axis(field: Field) -> ArrayAxis:
+    if isinstance(field.value, str):
+        return build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
+    return build(
+        ArrayAxis,
+        field,
+        size=members["size"].whole(_AN_INSTANCE_COUNT),
+        dims=_dims(members["dims"]) if "dims" in members else None,
+        reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
+        reduce=flag(members, "reduce", True),
+    )
+
+
+def _dims(field: Field) -> tuple[str, ...]:
+    expected = "a list of dimensions such as [P, Q]"
+    dims: list[str] = []
+    for element in field.elements(expected):
+        dim = element.text("a dimension such as P")
+        if dim in dims:
+            raise element.error(f"dimension {dim!r} is given twice")
+        dims.append(dim)
+    return tuple(dims)
