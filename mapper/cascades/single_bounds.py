@@ -80,10 +80,18 @@ class SingleBounds:
     _runs: dict[object, float] = field(default_factory=dict)
     _forms: dict[str, object] = field(default_factory=dict)
 
-    def of_all(self) -> float:
-        """What the whole cascade weighs at least, in any order; 0 where there are too many."""
+    def of_all(self, above: float = 0.0) -> float:
+        """What the whole cascade weighs at least, in any order; 0 where there are too many, or where that is seen to be
+        no more than `above`: one way to do all in one run is enough for it, and few single operations."""
         found = list(itertools.islice(orders(self.cascade), MOST_ORDERS + 1))
-        return min(map(self.of, found)) if len(found) <= MOST_ORDERS else 0.0
+        if len(found) > MOST_ORDERS or (above and any(self._may_weigh(names, above) for names in found)):
+            return 0.0
+        return min(map(self.of, found))
+
+    def _may_weigh(self, names: Sequence[str], weight: float) -> bool:
+        """Whether all operations in one run are bounded by no more than so much."""
+        several = len(names) > 1 and not any(operation.iterates or operation.generations for operation in self.cascade)
+        return several and any(one <= weight for one in self._ways_of_run(tuple(names), set()))
 
     def of(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order."""
@@ -109,22 +117,26 @@ class SingleBounds:
         return self._runs[key]
 
     def _new_run(self, names: tuple[str, ...], used: Users) -> float:
+        if len(names) > 1:
+            return min(self._ways_of_run(names, used), default=math.inf)
+        operation = self.cascade.operation(names[0])
+        return self._least(operation, self._options(operation, (), names, used))
+
+    def _ways_of_run(self, names: tuple[str, ...], used: Users) -> Iterator[float]:
+        """What several operations weigh at least, for each of the loops that they may make the steps of; those that
+        are bounded by least come first."""
+        if self.fuse in ("none", "whole"):
+            return
         operations = [self.cascade.operation(name) for name in names]
         options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
-        if len(names) == 1:
-            return self._least(operations[0], options[0])
-        if self.fuse in ("none", "whole"):
-            return math.inf
-        shared, least = shared_dims(self.cascade, names), math.inf
-        for dim in shared:
+        shared = shared_dims(self.cascade, names)
+        for dim in sorted(shared, key=lambda one: not one.uneven):
             if dim.uneven and self.fuse != "all":
                 continue
             beside = [other for other in shared if other is not dim]
             for trips in _primes(self._size(dim)):
                 steps = [self._step(op, dim, beside, trips, own) for op, own in zip(operations, options, strict=True)]
-                whole = map(self._least, operations, options, steps)
-                least = min(least, sum(whole))
-        return least
+                yield sum(map(self._least, operations, options, steps))
 
     def _size(self, dim: SharedDim) -> int:
         """Elements of a shared dimension, of operations that make even steps."""
@@ -253,4 +265,10 @@ def _users(operations: Iterable[Operation]) -> Users:
 
 def _primes(number: int) -> list[int]:
     """Prime factors of a number, each once."""
-    return [n for n in range(2, number + 1) if number % n == 0 and all(n % m for m in range(2, math.isqrt(n) + 1))]
+    found, left, factor = [], number, 2
+    while left > 1:
+        factor = next((n for n in range(factor, math.isqrt(left) + 1) if left % n == 0), left)
+        found.append(factor)
+        while left % factor == 0:
+            left //= factor
+    return found

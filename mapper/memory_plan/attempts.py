@@ -1,8 +1,10 @@
 """Attempts to plan below a height: the search begun again and again, with other tastes, and what it has learned kept.
 
 A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions,
-more from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance,
-and the weights of sections at which it has come to an end before, which are then decided first.
+and is begun again. First with the *orders* of MiniMalloc: the lowest block next, and among those by how full its
+fullest section is, how long it lives and how large it is, in three orders. Then with tastes, some chance, and the
+weights of sections at which it has come to an end before, which are then decided first; these get more decisions from
+time to time (1, 1, 2, 1, 1, 2, 4, ... times a number).
 """
 
 from __future__ import annotations
@@ -19,15 +21,29 @@ from .sections import Sections
 from .work import FULL, HEAD, STOP, USED, WEIGHT, Work, start_again, work_of
 
 TASTES = (
-    (1.0, 0.0, 1e5, 4.0, 2),
-    (0.2, 1.0, 0.4, 4.0, 2),
-    (1.0, 0.0, 1e5, 4.0, 1),
-    (0.05, 0.5, 0.2, 4.0, 2),
-    (1.0, 0.0, 1e3, 4.0, 1),
-    (0.2, 1.0, 0.4, 4.0, 1),
+    (1.0, 0.0, 1e5, 4.0, 2, packing.BY_SCORE),
+    (0.2, 1.0, 0.4, 4.0, 2, packing.BY_SCORE),
+    (1.0, 0.0, 1e5, 4.0, 1, packing.BY_SCORE),
+    (0.05, 0.5, 0.2, 4.0, 2, packing.BY_SCORE),
+    (1.0, 0.0, 1e3, 4.0, 1, packing.BY_SCORE),
+    (0.2, 1.0, 0.4, 4.0, 1, packing.BY_SCORE),
 )
 """See `packing.search`: low blocks first, or both low ones and those of tight sections. Where blocks lie loosely, rules
 that look one way alone get further in the same time; where they are tight, both ways are needed."""
+
+ORDERS = (
+    ((0.0, 0.0, 0.0, 0.0, 1, packing.LOWEST_AND_FULLEST), ("life", "area")),
+    ((0.0, 0.0, 0.0, 0.0, 1, packing.LOWEST), ("life", "area")),
+    ((0.0, 0.0, 0.0, 0.0, 1, packing.LOWEST_AND_FULLEST), ("area", "life")),
+)
+"""Tastes that take the lowest block, and by what blocks are preferred then. Rules that look both ways find hardly more
+here, in twice the time."""
+
+SHARE_OF_ORDERS = 2
+"""All orders together get one decision of so many."""
+
+ORDER_AT_LEAST = 6
+"""Each order gets so many times the decisions of the shortest attempt, at least."""
 
 FORGETTING = 0.95
 """What is left of a weight at the next beginning."""
@@ -67,15 +83,34 @@ class Attempts:
         room = self._room(height)
         if room is None:
             return AttemptOutcome.NOTHING_FITS
-        units, spare = room
         stop = self.decisions + decisions
+        each = max(ORDER_AT_LEAST * self._first, decisions // (SHARE_OF_ORDERS * len(ORDERS)))
+        for taste, keys in ORDERS:
+            outcome = self._once(room, each, taste, _ranked(self.sections, keys))
+            if outcome is not AttemptOutcome.UNKNOWN or self.means.expired:
+                return outcome
         while True:
-            self._begun += 1
-            outcome = self._once(units, spare, self._first * luby(self._begun))
-            weight = self.work.tightness[:, WEIGHT]
-            weight[:] = 1 + FORGETTING * (weight - 1)
+            outcome = self._by_chance(room)
             if outcome is not AttemptOutcome.UNKNOWN or self.decisions >= stop or self.means.expired:
                 return outcome
+
+    def in_order(self, height: int, taste: Sequence[float], keys: Sequence[str], decisions: int) -> AttemptOutcome:
+        """The same with one of the orders alone."""
+        room = self._room(height)
+        if room is None:
+            return AttemptOutcome.NOTHING_FITS
+        return self._once(room, decisions, taste, _ranked(self.sections, keys))
+
+    def _by_chance(self, room: tuple[int, np.ndarray]) -> AttemptOutcome:
+        """With the next taste and some chance; weights are kept, and fade."""
+        self._begun += 1
+        taste = TASTES[self._begun % len(TASTES)]
+        kind = self._preferences[int(self._chance.integers(len(self._preferences)))]
+        preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
+        outcome = self._once(room, self._first * luby(self._begun), taste, preference)
+        weight = self.work.tightness[:, WEIGHT]
+        weight[:] = 1 + FORGETTING * (weight - 1)
+        return outcome
 
     def _room(self, height: int) -> tuple[int, np.ndarray] | None:
         """The height in units, and how far below it every block has to end; None if one is too large."""
@@ -87,17 +122,17 @@ class Attempts:
         ends = latest + sections.size
         return int(ends.max()), ends.max() - ends
 
-    def _once(self, units: int, spare: np.ndarray, decisions: int) -> AttemptOutcome:
-        taste = np.array(TASTES[self._begun % len(TASTES)])
-        kind = self._preferences[int(self._chance.integers(len(self._preferences)))]
-        preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
+    def _once(
+        self, room: tuple[int, np.ndarray], decisions: int, taste: Sequence[float], preference: np.ndarray
+    ) -> AttemptOutcome:
+        units, spare = room
         start_again(self.work, spare)
         counters = self.work.counters
         found = packing.OPEN
         while found == packing.OPEN and counters[USED] < decisions and not counters[FULL]:
             counters[STOP] = min(decisions, counters[USED] + self._slice)
             begun, before = time.perf_counter(), int(counters[USED])
-            found = packing.search(self.work, units, taste, preference)
+            found = packing.search(self.work, units, np.array(taste, float), preference)
             each = (time.perf_counter() - begun) / max(1, int(counters[USED]) - before)
             self._slice = int(max(1, min(2 * self._slice, LONGEST_SLICE / max(each, 1e-9))))
             if self.means.expired:
@@ -112,6 +147,16 @@ def luby(number: int) -> int:
     """The sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ..., from number 1 (Luby, Sinclair and Zuckerman, 1993)."""
     power = number.bit_length()
     return 1 << (power - 1) if number == (1 << power) - 1 else luby(number - (1 << (power - 1)) + 1)
+
+
+def _ranked(sections: Sections, keys: Sequence[str]) -> np.ndarray:
+    """Blocks from 0 to 1 by the first key, then the next; of equal ones the first is preferred."""
+    life = np.array([block.upper - block.lower for block in sections.blocks], np.int64)
+    values = {"life": life, "area": life * sections.size}
+    falling = np.lexsort([-values[key] for key in reversed(keys)])
+    ranks = np.empty(len(falling))
+    ranks[falling] = np.linspace(1, 0, len(falling))
+    return ranks
 
 
 def _preferences(sections: Sections) -> Sequence[np.ndarray]:

@@ -6,7 +6,8 @@ live with it: its head is then raised to the least of their ends. Heads are tigh
 (`tighten.py`). Where the open blocks fall into groups that are not live together, the groups are *goals* of their own:
 one that cannot be solved is not mended by another solution of its neighbours.
 
-Which block is decided next is what a *taste* says: low ones first, those of tight sections first, or between.
+Which block is decided next is what a *taste* says: low ones first, in a fixed order as MiniMalloc has them (Moffitt,
+ASPLOS 2023), or low ones, those of tight sections, or what is between.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .work import (
     CHOICES,
     END,
     FULL,
+    FULLEST,
     GOAL,
     GOALS,
     HEAD,
@@ -47,6 +49,13 @@ from .work import (
 SOLVED, OPEN, IMPOSSIBLE = 1, 0, -1
 """How a search ends, or that it has stopped on the way."""
 
+SIDES, RULE = 4, 5
+"""Where a taste has these."""
+
+BY_SCORE, LOWEST, LOWEST_AND_FULLEST = 0, 1, 2
+"""Rules: by a score, see `best_score`; the lowest block, see `lowest_block`, or of several the one with the fullest
+section."""
+
 DONE = 1
 """Of a goal whose parts stand above it."""
 
@@ -67,9 +76,33 @@ def count_open(work: Work, begin: int, end: int) -> None:
 
 
 @compiled_part
+def note_fullest(work: Work, begin: int, end: int) -> None:
+    """Note, for each open block between two sections, how much is open in the fullest of its own."""
+    blocks, sections, trail = work.blocks, work.sections, work.trail
+    for section in range(begin, end):
+        sections[section, LIVE] = 0
+    for block in range(len(blocks) - 1):
+        if blocks[block, PLACED] == 0 and blocks[block, START] >= begin and blocks[block, END] <= end:
+            for section in range(blocks[block, START], blocks[block, END]):
+                sections[section, LIVE] += blocks[block, SIZE]
+    for block in range(len(blocks) - 1):
+        if blocks[block, PLACED] != 0 or blocks[block, START] < begin or blocks[block, END] > end:
+            continue
+        fullest, at = 0, work.counters[MARK]
+        for section in range(blocks[block, START], blocks[block, END]):
+            fullest = max(fullest, sections[section, LIVE])
+        if at >= len(trail):
+            work.counters[FULL] = 1
+            return
+        trail[at, 0], trail[at, 1], trail[at, 2] = block, FULLEST, blocks[block, FULLEST]
+        work.counters[MARK] = at + 1
+        blocks[block, FULLEST] = fullest
+
+
+@compiled_part
 def split_goal(work: Work, at: int) -> int:
     """How many groups the open blocks of a goal form. One: the goal shrinks to it. More: each becomes a goal, tight
-    ones first."""
+    ones first, and how full sections are counts anew."""
     begin, end = work.goals[at, BEGIN], work.goals[at, STOP_AT]
     count_open(work, begin, end)
     goals, parts, first = work.goals, 0, at + 1
@@ -97,12 +130,34 @@ def split_goal(work: Work, at: int) -> int:
         for slot in range(first, first + parts):
             goals[slot, GOAL], goals[slot, OPEN_BEFORE] = 0, work.counters[CHOICES]
         work.counters[GOALS] = first + parts
+        note_fullest(work, begin, end)
     return parts
 
 
 @compiled_part
-def next_block(work: Work, at: int, height: int, taste: np.ndarray, preference: np.ndarray) -> int:
-    """The block to decide on: one that no other open block can lie below, with the least score
+def lowest_block(work: Work, at: int, fullest_first: bool, preference: np.ndarray) -> int:
+    """The open block with the least head; of several, the one with the fullest section if so asked; of several, the
+    preferred one. Nothing open can lie below it, since what would begins no lower."""
+    begin, end = work.goals[at, BEGIN], work.goals[at, STOP_AT]
+    blocks = work.blocks
+    best, full = -1, 0
+    for block in range(len(blocks) - 1):
+        if blocks[block, PLACED] != 0 or blocks[block, START] < begin or blocks[block, END] > end:
+            continue
+        fullest = blocks[block, FULLEST] if fullest_first else 0
+        if best >= 0:
+            above = blocks[block, HEAD] - blocks[best, HEAD]
+            if above > 0 or (
+                above == 0 and (fullest < full or (fullest == full and preference[block] <= preference[best]))
+            ):
+                continue
+        best, full = block, fullest
+    return best
+
+
+@compiled_part
+def best_score(work: Work, at: int, height: int, taste: np.ndarray, preference: np.ndarray) -> int:
+    """Of the blocks that no other open block can lie below, one with the least score
 
         (head / height + taste 0) * tightness ^ taste 1 / (preference + taste 2)
 
@@ -131,6 +186,14 @@ def next_block(work: Work, at: int, height: int, taste: np.ndarray, preference: 
         if best < 0 or score < least:
             best, least = block, score
     return best
+
+
+@compiled_part
+def next_block(work: Work, at: int, height: int, taste: np.ndarray, preference: np.ndarray) -> int:
+    """The block to decide on: one that no other open block can lie below."""
+    if taste[RULE] == BY_SCORE:
+        return best_score(work, at, height, taste, preference)
+    return lowest_block(work, at, taste[RULE] == LOWEST_AND_FULLEST, preference)
 
 
 @compiled_part
@@ -203,16 +266,19 @@ def search(work: Work, height: int, taste: np.ndarray, preference: np.ndarray) -
     """Search until `counters[STOP]` decisions are made: SOLVED, IMPOSSIBLE, or OPEN, which may be gone on with.
 
     height      in units
-    taste       (5,) see `next_block`; the last one: whether rules look from the floor alone (1), or both ways (2)
+    taste       (6,) see `best_score`; at SIDES whether rules look from the floor alone (1), or both ways (2); at RULE
+                how the next block is chosen
     preference  (n,) from 0 to 1: blocks that are decided sooner, as far as taste lets
 
     Before the first call heads and tails are 0, but for tails of blocks that have to end further below the ceiling, all
     sections are stale, all counters 0 and the only goal is everything.
     """
     counters, fits = work.counters, True
+    if counters[USED] == 0:
+        note_fullest(work, 0, len(work.tightness))
     while True:
         begin, end = work.goals[counters[GOALS] - 1, BEGIN], work.goals[counters[GOALS] - 1, STOP_AT]
-        if fits and tighten(work, begin, end, height, int(taste[4])):
+        if fits and tighten(work, begin, end, height, int(taste[SIDES])):
             at = next_goal(work)
             if at < 0:
                 return SOLVED

@@ -21,7 +21,7 @@ from .in_place import Choice, choices_of, least_needed
 from .plan import MemoryPlan
 from .sections import AddressBlock, Sections, blocks_of, sections_of
 
-FIRST_EFFORT = 20_000
+FIRST_EFFORT = 2_000
 """Decisions of an attempt in the first round."""
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from ..means import Means
 from .sections import Sections
 
-HEAD, TAIL, PLACED, SIZE, STEP, START, END, NEAR, RANK = range(9)
+HEAD, TAIL, PLACED, SIZE, STEP, START, END, NEAR, RANK, FULLEST = range(10)
 """Columns of `blocks`: how far a block's lower end is above the floor at least, and its upper end below the ceiling; 1:
 the head is its offset, for good; size and alignment; its first section and the one after the last; where in `others`
-those begin that are live with it; for the rules."""
+those begin that are live with it; for the rules; how many units are open in the fullest of its sections, when the open
+blocks last fell into groups."""
 
 FIRST, STALE, SLACK, LIVE, LINKED, FRONT = range(6)
 """Columns of `sections`: where its blocks begin in `orders`; 1: something has changed; units that every order of its
@@ -36,7 +37,7 @@ trail was full, and what looked impossible may not be."""
 class Work(NamedTuple):
     """Of n blocks in S sections, in units; all of int64, but for `tightness`.
 
-    blocks     (n + 1, 9)
+    blocks     (n + 1, 10)
     sections   (S + 1, 9)
     others     blocks that are live with a block, of all blocks
     orders     (4, members) blocks of all sections, placed ones first: by rising heads, tails, and ends of either
@@ -64,7 +65,7 @@ def work_of(sections: Sections, means: Means) -> Work:
     """Arrays for some sections; OutOfMeans if they would take too much memory."""
     count = len(sections.size)
     means.check_numbers(len(sections.members) + len(sections.others))
-    blocks = np.zeros((count + 1, 9), np.int64)
+    blocks = np.zeros((count + 1, 10), np.int64)
     blocks[:-1, SIZE], blocks[:-1, STEP] = sections.size, sections.step
     blocks[:-1, START], blocks[:-1, END], blocks[:, NEAR] = sections.start, sections.end, sections.near
     table = np.zeros((sections.count + 1, FRONT + 4), np.int64)

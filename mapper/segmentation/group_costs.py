@@ -36,6 +36,9 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
+CLOSER = 0.01
+"""By what part a bound by single operations has to be closer to be worth the time that it takes."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -74,6 +77,7 @@ class GroupCosts:
 
     def __post_init__(self) -> None:
         self._singles: SingleLeast = {}
+        self._nearest: Nearest = {}
 
     def drop(self) -> None:
         """Give up searches that are still running."""
@@ -135,7 +139,8 @@ class GroupCosts:
         kind = edge.kind
         if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
             return False
-        before, kind.floor = edge.bound, bound_by_singles(self._bounded(kind), self._singles)
+        before, worth = edge.bound, kind.least * (1 + CLOSER)
+        kind.floor = bound_by_singles(self._bounded(kind), self._singles, worth, self._nearest)
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
@@ -182,7 +187,7 @@ class GroupCosts:
             finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
         else:
             finding = self._found(kind, taken, begun.below, outcome)
-        if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
+        if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         kind.findings.append(finding)
         self.searched += 1
@@ -209,7 +214,7 @@ class GroupCosts:
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
-        known = kind.floor or 0.0
+        known = max(kind.floor or 0.0, kind.by_fewer(taken))
         return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
@@ -233,9 +238,8 @@ class GroupCosts:
 
     def bound_all(self) -> None:
         """A bound for every kind that has not been searched to its end."""
-        nearest: Nearest = {}
         for kind in self.steps.kinds:
             if self.seconds_left <= 0:  # what has none is bounded by nothing, which is true
                 break
             if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
-                kind.least = bound_cascade(self._bounded(kind), nearest)
+                kind.least = bound_cascade(self._bounded(kind), self._nearest)

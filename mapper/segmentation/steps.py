@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -15,11 +15,15 @@ from ..cascades.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
+from .fewer_stay import FewerStay
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
 from .residency import NOTHING_STAYS, Residency, residency_of
 from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
+
+KindKey = tuple[object, tuple[tuple[int, str], ...]]
+"""The form of a group, and by number those of its tensors that stay, with the memory."""
 
 STATES_SHARE = 0.2
 """Of the time that is left, for all states of a network; where that does not do, fewer choices are looked at."""
@@ -63,9 +67,10 @@ class NetworkSteps:
         graph = self._state_graph()
         self.states = graph.count
         self._forms: list[object] = list(map(_form, self.groups))
-        kinds: dict[object, GroupKind] = {}
+        kinds: dict[KindKey, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
+        self._relate(kinds)
         self._starts = [edge.start for edge in self.edges]
         self._of_kind: dict[int, list[GroupEdge]] = {}
         for edge in self.edges:
@@ -109,7 +114,7 @@ class NetworkSteps:
         between = [one for one in self.edges[first:last] if one is not edge]
         return cheapest(self.states, between, value_of, edge.start, edge.end)[0]
 
-    def _edge(self, step: GroupStep, kinds: dict[object, GroupKind]) -> GroupEdge:
+    def _edge(self, step: GroupStep, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
         if group.cascade is None:
             return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None)
@@ -118,6 +123,15 @@ class NetworkSteps:
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
         return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(stays), step, kind)
+
+    def _relate(self, kinds: Mapping[KindKey, GroupKind]) -> None:
+        """Let kinds of equal groups know one another."""
+        by_form: dict[object, list[GroupKind]] = {}
+        for (form, _), kind in kinds.items():
+            by_form.setdefault(form, []).append(kind)
+        passing = FewerStay(self.question.arch, self.question.objective)
+        for alike in by_form.values():
+            passing.relate(alike)
 
     def named(self, step: GroupStep) -> NamedStays:
         """The tensors of a step that stay, as the group's cascade calls them."""
@@ -137,8 +151,9 @@ class NetworkSteps:
         return [found[number] for number in sorted(found)]
 
     def tell(self, kinds: Iterable[GroupKind] | None = None) -> None:
-        """What is known of kinds, to their edges; without an argument of all."""
-        for kind in self.kinds if kinds is None else kinds:
+        """What is known of kinds, to their edges and those of kinds that are bounded by them; without an argument of
+        all."""
+        for kind in self.kinds if kinds is None else [each for one in kinds for each in (one, *one.more)]:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
                     edge.bound = kind.bound(edge.step.passing)

@@ -60,6 +60,22 @@ def test_no_tree_with_loops_along_windows_lies_below(seeds: range) -> None:
             assert 0 < least <= best * (1 + 1e-9), f"{seed}\n{case}"
 
 
+def test_a_bound_that_is_soon_seen_to_say_nothing_is_no_other_bound() -> None:
+    """Above a weight it is what it is without one, and 0 only where it is no more."""
+    skipped = 0
+    for seed in range(6):
+        case = random_case(seed, CHEAP)
+        if case.tiling != "perfect" or case.arch.total_leakage_pj_per_cycle:
+            continue
+        bounds = bounds_of(case.cascade, case.arch, case.fuse)
+        least = bounds.of_all()
+        for above in (0.5 * least, least * (1 - 1e-9), least * (1 + 1e-9), 2 * least):
+            found = bounds.of_all(above)
+            assert found == least or (found == 0.0 and least <= above), f"{seed}\n{case}"
+            skipped += found == 0.0
+    assert skipped
+
+
 def test_a_softmax_that_cannot_stay_on_chip_is_bounded_by_what_it_costs() -> None:
     """On gemmini an intermediate goes out and comes back, and of what two operations read one finds it on chip."""
     lines = ["L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])", "D[m] += P[m,n]", "O[m,n] = P[m,n] / D[m]"]

@@ -14,7 +14,7 @@ import pytest
 
 import longer
 from tilewright.ir import MemoryPlanError, NoPlanError
-from tilewright.mapper.means import Means
+from tilewright.mapper.means import UNLIMITED, Means
 from tilewright.mapper.memory_plan import (
     BufferSet,
     InPlace,
@@ -24,7 +24,8 @@ from tilewright.mapper.memory_plan import (
     plan_memory,
     read_buffers,
 )
-from tilewright.mapper.memory_plan.attempts import luby
+from tilewright.mapper.memory_plan.attempts import ORDERS, AttemptOutcome, Attempts, luby
+from tilewright.mapper.memory_plan.sections import blocks_of, sections_of
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden" / "memory_plans"
 CAPACITY = 1_048_576
@@ -37,9 +38,8 @@ def test_minimallocs_example() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["C", "G", "H"])
+@pytest.mark.parametrize("name", "ABCDEFGHIJK")
 def test_minimallocs_instances(name: str) -> None:
-    """The quick ones; benchmarks/memory_plans.py has all eleven."""
     plan = plan_memory(read_buffers(GOLDEN / f"{name}.{CAPACITY}.csv"), CAPACITY, least=False)
     plan.check()
     assert plan.fits
@@ -225,6 +225,28 @@ def test_right_plans_are_right() -> None:
     buffers = BufferSet((LiveBuffer("a", 0, 2, 4), LiveBuffer("b", 1, 3, 4)))
     MemoryPlan(buffers, {"a": (0,), "b": (4,)}, (), 8).check()
     MemoryPlan(buffers, {"a": (0,), "b": (0,)}, (InPlace("a", "b"),), 4).check()
+
+
+@pytest.mark.parametrize("order", range(len(ORDERS)))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 30))
+def test_every_order_alone_finds_the_least_height(order: int, seeds: range) -> None:
+    """None leaves out a plan: with as many decisions as it takes, each finds the height of brute force, and proves that
+    nothing is lower."""
+    for seed in seeds:
+        buffers = random_buffers(random.Random(seed))
+        if not buffers.buffers or buffers.in_place:
+            continue
+        least = least_height(buffers.buffers, (), plan_memory(buffers).height)
+        attempts = Attempts(sections_of(blocks_of(buffers), UNLIMITED), UNLIMITED)
+        taste, keys = ORDERS[order]
+        assert attempts.in_order(least, taste, keys, 10**6) is AttemptOutcome.FITS
+        assert attempts.in_order(least - 1, taste, keys, 10**6) is AttemptOutcome.NOTHING_FITS
+
+
+def test_how_full_sections_are_counts_anew_in_each_group() -> None:
+    """I falls into groups, and without that 20,000 decisions of the same order find no plan of it."""
+    sections = sections_of(blocks_of(read_buffers(GOLDEN / f"I.{CAPACITY}.csv")), UNLIMITED)
+    assert Attempts(sections, UNLIMITED).in_order(CAPACITY, *ORDERS[0], 1_000) is AttemptOutcome.FITS
 
 
 def test_the_luby_sequence() -> None:
