@@ -114,8 +114,8 @@ def _own_plan(group: WorkingGroup, part: Part, means: Means) -> MemoryPlan | Non
 
 
 def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> list[MemoryPlan | None]:
-    """The plan of all groups together, as a plan for each. What stays has one place, and there the most room that it takes
-    in any of them."""
+    """The plan of all groups together, as a plan for each. What stays has one place, and there the most room that it
+    takes in any of them."""
     buffers: dict[str, LiveBuffer] = {}
     of_group: list[dict[str, tuple[str, LiveBuffer]]] = []
     start = 0
