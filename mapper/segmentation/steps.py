@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
@@ -63,7 +63,7 @@ class NetworkSteps:
         self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
-        self._forms = [_form(group, question.arch) for group in self.groups]
+        self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
         kinds: dict[object, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
