@@ -146,7 +146,7 @@ def _lifetime(tree: Tree, writer: str, readers: set[str], *, to_the_end: bool) -
     if _steps(branch.items) and branch.branches:
         found = names[first]
     else:
-        found = _lifetime(branch, writer, readers, to_the_end=last > first)
+        found = _lifetime(branch, writer, readers, to_the_end=to_the_end or last > first)
     return found + [name for below in names[first + 1 : last + 1] for name in below]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
-from ...ir import Call, Cascade, Expression, FusedMapping, Loop, Node, Operand, Operation, SharedLoop, Tree
+from ...ir import Call, Cascade, Expression, FusedMapping, Loop, Node, Operand, Operation, Problem, SharedLoop, Tree
 from ..exact.symmetry import treatment
 
 
@@ -26,8 +26,9 @@ class CascadeNames:
         return cls(tuple(operation.name for operation in cascade), cascade.tensors, tuple(dims))
 
 
-def form_of(cascade: Cascade) -> tuple[object, ...]:
-    """What two cascades have in common that differ in names alone: one form is of equal costs, on every machine."""
+def form_of(cascade: Cascade, arch: Architecture) -> tuple[object, ...]:
+    """What two cascades have in common that differ in names alone, where these mean nothing to the machine: one form is
+    of equal costs. Arrays may allow some dimensions by their names, and layouts call tensors and dimensions."""
     names = CascadeNames.of(cascade)
     tensors = {tensor: number for number, tensor in enumerate(names.tensors)}
     dims = {dim: number for number, dim in enumerate(names.dims)}
@@ -45,14 +46,21 @@ def form_of(cascade: Cascade) -> tuple[object, ...]:
             for tensor in problem.tensors
         )
         pads = tuple((tensors[tensor], zeros) for tensor, zeros in operation.pads)
-        sizes = tuple((dims[dim], size) for dim, size in problem.dims)
         iterated = tuple(
             (tensors[one.tensor], one.axis, None if one.dim is None else dims[one.dim], one.after)
             for one in operation.generations
         )
         point = _form(operation.expression, tensors), operation.reduction
-        found.append((sizes, operands, *point, pads, iterated, operation.start))
+        found.append((_sizes_of(problem, dims, arch), operands, *point, pads, iterated, operation.start))
+    if any(memory.layouts for memory in arch.memories):
+        found.append(names)
     return tuple(found)
+
+
+def _sizes_of(problem: Problem, dims: dict[str, int], arch: Architecture) -> tuple[object, ...]:
+    """The dimensions of an operation by number, with what axes of arrays may have loops over each."""
+    axes = [axis for fanout in arch.fanouts for axis in fanout.axes]
+    return tuple((dims[dim], size, tuple(axis.allows(problem, dim) for axis in axes)) for dim, size in problem.dims)
 
 
 def order_form_of(cascade: Cascade, arch: Architecture) -> tuple[object, ...]:
@@ -71,14 +79,13 @@ def _cost_form(operation: Operation, tensors: dict[str, int], dims: dict[str, in
         (tensors[t.name], tuple(tuple((dims[dim], step) for dim, step in rank) for rank in t.ranks), treatment(arch, t))
         for t in problem.tensors
     ]
-    axes = [axis for fanout in arch.fanouts for axis in fanout.axes]
-    sizes = tuple((dims[dim], size, tuple(axis.allows(problem, dim) for axis in axes)) for dim, size in problem.dims)
     pads = tuple(sorted((tensors[tensor], zeros) for tensor, zeros in operation.pads))
     iterated = tuple(
         (tensors[one.tensor], one.axis, None if one.dim is None else dims[one.dim], one.after)
         for one in operation.generations
     )
     kind = operation.kind, operation.reduction
+    sizes = _sizes_of(problem, dims, arch)
     return sizes, tuple(sorted(used, key=lambda each: each[0])), kind, pads, tuple(sorted(iterated, key=str))
 
 

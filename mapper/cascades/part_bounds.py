@@ -311,7 +311,7 @@ class PartBounds:
         operation = self.cascade.operation(name)
         names = operation.problem.dim_names
         uneven = tuple((names.index(one.dim), one.extra, tuple(one.steps)) for one in self._windowed(name))
-        form = operation if operation.generations else form_of(Cascade(name, (operation,)))
+        form = operation if operation.generations else form_of(Cascade(name, (operation,)), self.memories.arch)
         return self.weights, form, uneven
 
     def _nearest_of_new(self, name: str) -> tuple[float, float]:

@@ -226,7 +226,7 @@ class SingleBounds:
             return self._uneven(operation, options)
         name, dims = operation.name, operation.problem.dim_names
         if name not in self._forms:
-            self._forms[name] = form_of(Cascade(name, (operation,)))
+            self._forms[name] = form_of(Cascade(name, (operation,)), self.memories.arch)
         where = None if step is None else (dims.index(step[0]), step[1])
         key = self.weights, self._forms[name], options, self.memories.room, where
         if key not in self.known:

@@ -114,7 +114,8 @@ def _own_plan(group: WorkingGroup, part: Part, means: Means) -> MemoryPlan | Non
 
 
 def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> list[MemoryPlan | None]:
-    """The plan of all groups together, as a plan for each."""
+    """The plan of all groups together, as a plan for each. What stays has one place, and there the most room that it
+    takes in any of them."""
     buffers: dict[str, LiveBuffer] = {}
     of_group: list[dict[str, tuple[str, LiveBuffer]]] = []
     start = 0
@@ -123,11 +124,14 @@ def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> l
         named = {name: (f"{number}.{name}", buffer) for name, buffer in own.items()}
         for resident in group.residents:
             if resident.memory == part.memory.name:
-                tile = LiveBuffer(f"{resident.name} (stays)", 0, group.moments, -(-resident.bits // 8))
+                written = own.get(resident.buffer)  # in partial sums, which may be wider
+                size = max(-(-resident.bits // 8), 0 if written is None else written.size)
+                tile = LiveBuffer(f"{resident.name} (stays)", 0, group.moments, size)
                 named[resident.buffer] = tile.name, tile
         for key, buffer in named.values():
-            lower = buffers[key].lower if key in buffers else start + buffer.lower
-            buffers[key] = LiveBuffer(key, lower, start + buffer.upper, buffer.size)
+            here = LiveBuffer(key, start + buffer.lower, start + buffer.upper, buffer.size)
+            before = buffers.get(key, here)
+            buffers[key] = replace(here, lower=before.lower, size=max(before.size, here.size))
         of_group.append(named)
         start += group.moments
     plan = plan_memory(BufferSet(tuple(buffers.values())), part.bits // 8, False, means)
@@ -138,7 +142,8 @@ def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> l
 
 def _part_of_plan(plan: MemoryPlan, named: dict[str, tuple[str, LiveBuffer]]) -> MemoryPlan | None:
     """What a plan says of some buffers, under other names."""
-    own = tuple(replace(buffer, name=name) for name, (_, buffer) in named.items())
+    sizes = plan.buffers.by_name
+    own = tuple(replace(buffer, name=name, size=sizes[key].size) for name, (key, buffer) in named.items())
     offsets = {name: plan.offsets[key] for name, (key, _) in named.items()}
     return MemoryPlan(BufferSet(own), offsets, (), BufferSet(own).peak, plan.capacity) if own else None
 

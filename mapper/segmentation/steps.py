@@ -6,9 +6,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 
+from ...arch import Architecture
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
@@ -66,7 +67,7 @@ class NetworkSteps:
         self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
-        self._forms: list[object] = list(map(_form, self.groups))
+        self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
         kinds: dict[KindKey, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
@@ -176,6 +177,6 @@ class NetworkSteps:
         return FusedAnswer(mapping, cost, answer.certificate, answer.unfused)
 
 
-def _form(group: OperationGroup) -> object:
+def _form(group: OperationGroup, arch: Architecture) -> object:
     """What equal groups have in common; None: no operation."""
-    return None if group.cascade is None else form_of(group.cascade)
+    return None if group.cascade is None else form_of(group.cascade, arch)

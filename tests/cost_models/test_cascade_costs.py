@@ -82,6 +82,14 @@ def test_it_lives_in_the_whole_of_a_tree_that_reads_it_or_steps_inside() -> None
         assert live(fused, "T") == ["T", *first]
 
 
+def test_it_lives_until_a_reader_outside_all_trees_around_its_writer() -> None:
+    whole = cascade(["T[m] = exp(A[m])", "U[m] = exp(T[m])", "V[m] = abs(T[m])", "O[m] = U[m] * V[m]"], m=2)
+    loop = "for M in 2"
+    inner = f"  branch\n    branch U\n      {loop}\n    branch V\n      {loop}"
+    tree = f"DRAM keeps A T V O\nGLB keeps U\nbranch\n  branch T\n    {loop}\n{inner}\nbranch O\n  {loop}"
+    assert live(FusedMapping.parse(whole, tree), "U") == ["U", "V", "O"]
+
+
 def test_other_nodes_above_a_split_take_room_in_every_branch() -> None:
     text = "\n".join(["DRAM keeps A B C D O", "GLB keeps T U A", *(leaf(name, "", 4) for name in "TUO")])
     held = evaluate_tree(FusedMapping.parse(THREE, text), machine()).occupancy

@@ -10,8 +10,8 @@ from window_brute_force import best_windowed, random_window_case
 
 from cascade_cases import CHEAP, DEAR, random_case
 from longer import TIMES, blocks
-from tilewright.arch import Architecture, load_arch
-from tilewright.cost_models import ENERGY
+from tilewright.arch import Architecture, load_arch, parse_arch
+from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade
 from tilewright.mapper.cascades import CascadeQuestion, Fuse, bound_by_singles, bound_cascade, search_cascade
 from tilewright.mapper.cascades.oracle import ExactBranches
@@ -105,3 +105,17 @@ def test_what_has_no_room_is_shared_by_steps_of_a_loop_alone() -> None:
     bounds = bounds_of(whole, load_arch("three_level"), "all")
     apart = bounds._run((first,), ()) + bounds._run(tuple(others), (first,))
     assert bounds._run(names, ()) > apart == bounds.of(names)
+
+
+def test_operations_are_not_alike_where_arrays_go_by_names() -> None:
+    """T takes 4 cycles with N on the array, and O one, with P and N on it: what is known of T says nothing of O."""
+    levels = "\n".join(
+        f"  - {{memory: {name}, access: 8 bit, read: 1 pJ, write: 1 pJ{rest}}}"
+        for name, rest in (("DRAM", ""), ("GLB", ", size: 40 B, keep: may"), ("L2", ", size: 12 B, keep: may"))
+    )
+    text = f"name: m\nclock: 1 GHz\nword: 8 bit\nlevels:\n{levels}\n"
+    text += "  - {fanout: array, x: {size: 16, dims: [P, N]}}\nmac: {energy: 1 pJ}\n"
+    pair = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=1, k=4, n=4, p=4)
+    question = CascadeQuestion(pair, parse_arch(text, "m"), LATENCY, "perfect", fuse="none")
+    certificate = search_cascade(question).certificate
+    assert (certificate.value, certificate.lower_bound) == (5, 5)

@@ -149,6 +149,22 @@ def test_what_stays_lies_at_one_place_and_nothing_else_there(tmp_path: Path) -> 
         plan.check()
 
 
+def test_what_stays_has_room_for_the_sums_of_who_makes_it(tmp_path: Path) -> None:
+    text = "network: two\nlayers:\n" + "".join(
+        f"  - {{name: {name}, op: gemm, M: 2, N: 4, K: 4, weight: true}}\n" for name in "ab"
+    )
+    arch = machine("24 B").model_copy(update={"partial_sum_bits": 16})
+    answer = segment(NetworkQuestion(graph_of(tmp_path, text + "graph: [a, b]\n"), arch, ENERGY, "perfect", most=1))
+    assert [one.name for one in answer.staying] == ["a"]
+    for segmented in answer.segments:
+        assert segmented.answer is not None
+        (arena,) = segmented.arenas
+        for tiles in segmented.answer.cost.occupancy.values():
+            held = {tile.tensor: tile.bits for tile in tiles if tile.memory == "GLB"}
+            assert all(8 * arena.plan.buffers.by_name[name].size >= bits for name, bits in held.items())
+    answer.arenas["GLB", tuple(sorted(arena.roles))].check()
+
+
 # ---- all ways ----------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.arch import Architecture
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
@@ -184,19 +184,57 @@ def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory
     asked: list[object] = []
 
     def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
-        asked.append(form_of(one.cascade))
+        asked.append(form_of(one.cascade, one.arch))
         return answer_below(one)
 
     answer = segment(question(network(tmp_path_factory.getbasetemp())), OneAfterTheOther(solve))
     assert len(asked) == len(set(asked)) == answer.searched
 
 
+def _one_array(dims: tuple[str, ...]) -> Architecture:
+    """Memories without ports, and 16 MACs along which loops over some dimensions alone may lie."""
+    memories = [
+        memory.model_copy(
+            update=dict.fromkeys(("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle"))
+        )
+        for memory in machine().memories
+    ]
+    fanout = Fanout(name="array", axes=(ArrayAxis(size=16, dims=dims),))
+    return machine().model_copy(update={"levels": (*memories, fanout), "mac": Mac(energy_pj=0.5)})
+
+
+@pytest.mark.parametrize(("dims", "cycles"), [(("N", "M"), 4 + 64), (("X", "Y"), 64 + 4)])
+def test_groups_are_not_equal_where_arrays_go_by_names(tmp_path: Path, dims: tuple[str, ...], cycles: int) -> None:
+    text = """
+network: two
+layers:
+  - {name: first, op: gemm, M: 4, N: 4, K: 4, weight: true}
+  - {name: second, op: einsum, spec: 'xz,zy->xy', sizes: {x: 4, y: 4, z: 4}, weight: true}
+graph: [first, second]
+"""
+    wiring = network(tmp_path, text).wiring
+    assert wiring is not None
+    answer = segment(NetworkQuestion(wiring, _one_array(dims), LATENCY, "perfect", most=1))
+    assert answer.certificate.value == answer.certificate.lower_bound == cycles
+
+
+def test_layouts_go_by_names() -> None:
+    """Equal groups have equal costs."""
+    ours = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=4, n=16, p=2)
+    theirs = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=2)
+    arch = machine()
+    lined = arch.levels[0].model_copy(update={"line_bits": 64, "layouts": {"B": "KN"}})
+    lined_arch = arch.model_copy(update={"levels": (lined, *arch.levels[1:])})
+    assert form_of(ours, lined_arch) != form_of(theirs, lined_arch)
+
+
 def test_a_tree_under_other_names_is_the_same_tree() -> None:
     ours = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=4, n=16, p=2)
     theirs = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=2)
-    assert form_of(ours) == form_of(theirs)
+    arch = machine()
+    assert form_of(ours, arch) == form_of(theirs, arch)
     other = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=4)
-    assert form_of(ours) != form_of(other)
+    assert form_of(ours, arch) != form_of(other, arch)
     found = search_cascade(CascadeQuestion(ours, machine("64 B"), ENERGY, "perfect"))
     mapping = under_names_of(found.mapping, theirs)
     assert mapping.cascade is theirs
