@@ -24,7 +24,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from ..exact.rows import Flags, Ints
-from .loop_choices import Choices, KnownChoices, Least, best, crossed
+from .loop_choices import Choices, KnownChoices, Least
 from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
@@ -59,23 +59,23 @@ class LoopBounds:
     known: KnownChoices
 
     @cached_property
-    def choices(self) -> list[Choices]:
+    def choices(self) -> Choices:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
         part, apart = self.part, self.placing.all_part_here(self.part)
         of_part = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart
         of_loops = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
         return self.known.of((*of_part, *of_loops), self._choices)
 
-    def _choices(self) -> list[Choices]:
+    def _choices(self) -> Choices:
         found = [
             [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
             for tensor, home in self.part.homes
         ]
-        return [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())]
+        return Choices.of(self._zero(), [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())])
 
     def least(self) -> Least:
         """Each tensor at its best."""
-        return sum(map(best, self.choices), self._zero())
+        return self.choices.least
 
     def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
         """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
@@ -83,27 +83,33 @@ class LoopBounds:
 
         weight  of (..., n) what is taken
         """
-        choices = [[one.at(columns) for one in options] for options in self.choices]
-        choices.sort(key=len)
-        later = list(itertools.accumulate(map(best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
-        together = Least(*(values[None] for values in vars(later[-1]).values()))
-        for options, rest in zip(choices, later[1:], strict=True):
-            if together.bits.size * len(options) > MOST_TOGETHER:
-                together += best(options)
+        choices = self.choices.at(columns)
+        together, nothing = choices.alone.alone(), choices.alone.none()
+        later = [nothing, *itertools.accumulate(options.best() for options in reversed(choices.open))][::-1]
+        # Where no tensor has a choice it is still seen whether there is room.
+        for options, rest in zip(choices.open or (nothing.alone(),), later[1:] or later, strict=True):
+            if together.bits.size * len(options.values) > MOST_TOGETHER:
+                together += options.best()
                 continue
-            together = crossed(together, options)
+            together = together.with_each(options)
             open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
             together.energy[~open_ones] = INFINITE
             some = np.flatnonzero(open_ones.any(axis=1))
             if not len(some):
                 return np.full(len(columns), INFINITE)
-            together = Least(*(values.take(some, 0) for values in vars(together).values()))
+            if len(some) < len(together.values):
+                together = together.some(some)
         return np.asarray(weight(together).min(axis=0))
 
     def _have_room(self, bits: Floats) -> Flags:
         """(..., n) whether there is room for (..., operations, rooms, n) bits."""
+        return np.asarray((bits <= self._left).all(axis=(-3, -2)))
+
+    @cached_property
+    def _left(self) -> Floats:
+        """(operations, rooms, 1) bits, with a little more for what is lost in rounding."""
         left = np.array([[float(size) for _, _, size in room] for room in self.part.room])
-        return np.asarray((bits <= left[:, :, None] * (1 + 1e-12)).all(axis=(-3, -2)))
+        return left[:, :, None] * (1 + 1e-12)
 
     # ---- tensors from outside ------------------------------------------------------------------------------
 
@@ -259,12 +265,8 @@ class LoopBounds:
         found.energy[~self._have_room(found.bits)] = INFINITE
 
     def _zero(self) -> Least:
-        count, operations = self.trips.shape[1], len(self.part.names)
-        rooms = len(self.part.room[0])
-        return Least(
-            np.zeros(count),
-            np.zeros((operations, self.memories.ports, count)),
-            np.zeros((operations, rooms, count)),
+        return Least.nothing(
+            len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1]
         )
 
     def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cascade_cases import random_case
 from longer import blocks
 from tilewright.cost_models import ENERGY
-from tilewright.mapper.cascades.loop_choices import KnownChoices, Least
+from tilewright.mapper.cascades.loop_choices import Choices, KnownChoices, Least
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
@@ -52,9 +52,9 @@ def test_what_one_weighted_sum_knows_of_loops_changes_nothing_for_the_next(seed:
 def test_choices_are_kept_as_far_as_there_is_memory_for_them() -> None:
     known, made = KnownChoices(left=100), []
 
-    def choices() -> list[list[Least]]:
+    def choices() -> Choices:
         made.append(len(made))
-        return [[Least(np.zeros(4), np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))]]  # 48 bytes
+        return Choices(Least.nothing(1, 1, 1, 2), ())  # 48 bytes
 
     for key in (1, 2, 3, 1, 2, 3):
         known.of((key,), choices)
