@@ -64,6 +64,10 @@ class NodeChoice:
         )
 
 
+KnownNodes = dict[tuple[object, ...], list[list[NodeChoice]]]
+"""Choices per tensor, by part and loops: the same for all weighted sums."""
+
+
 class _HeldWords(NamedTuple):
     """What a node above a split holds.
 
@@ -87,6 +91,7 @@ class NodeChoices:
     generations  of what is iterated
     pruned  counts choices that are left aside, by rule
     beam    how many are kept at most, those of the lowest bounds; None: all
+    known   choices of every tensor, by part and loops; more are noted there
     """
 
     bounds: PartBounds
@@ -95,7 +100,7 @@ class NodeChoices:
     generations: Generations
     pruned: Counter[str]
     beam: int | None = None
-    _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
+    known: KnownNodes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
@@ -104,7 +109,7 @@ class NodeChoices:
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
-        if key not in self._known:
+        if key not in self.known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
@@ -121,8 +126,8 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            self._known[key] = sorted(found, key=len)
-        return self._known[key]
+            self.known[key] = sorted(found, key=len)
+        return self.known[key]
 
     def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
         """Nodes of generations, with what these take directly above the loop that steps over them."""

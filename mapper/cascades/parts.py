@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from ...ir import Operation, Tree
@@ -67,6 +68,14 @@ class VisitedPart:
     apart: frozenset[tuple[str, str, str]] = frozenset()
     further: frozenset[tuple[str, str]] = frozenset()
     brief: tuple[Brief, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        names = self.names, self.sizes, self.homes, self.again, self.room, self.busy, self.steps, self.finished
+        return hash((names, self.uneven, self.cut, self.over, self.apart, self.further))
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
