@@ -146,17 +146,17 @@ class LoopBounds:
             last = self._last_moving(user, tensor, depth)
             slides = last > 0 and inner.halo == "innermost" and self.dims[last - 1].of(user.name) in one.dims
             passing = np.fmax(passing, self._of_tiles(user, one, depth, last, slides))
-        returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
         if one.is_output:
-            drained = passing * self.memories.arch.inner_drain_read
+            returning = passing - words
+            drained = bits * passing if self.memories.arch.inner_drain_read else None
             self._book(found, user, outer, bits * returning, bits * passing)
-            self._book(found, user, inner, bits * drained, bits * returning)
+            self._book(found, user, inner, drained, bits * returning)
         else:
-            self._book(found, user, outer, bits * passing, 0.0 * passing)
-            self._book(found, user, inner, 0.0 * passing, bits * passing)
-        moving = np.array([dim.of(user.name) in one.dims for dim in self.dims[:depth]], dtype=bool)
-        tile = words / np.prod(self.trips[:depth][moving], axis=0)
+            self._book(found, user, outer, bits * passing, None)
+            self._book(found, user, inner, None, bits * passing)
+        moving = [i for i, dim in enumerate(self.dims[:depth]) if dim.of(user.name) in one.dims]
+        tile = words / np.multiply.reduce(self.trips[moving])
         moves = self.part.steps or any(self.memories.arch.loop_moves(d.of(user.name), one) for d in self.dims[:depth])
         copies = self.memories.copies(inner.name, moves and self._is_plain(one))
         is_exchanged = one.is_output and tensor in self.cascade.intermediates  # it may be narrow, and not last
@@ -203,17 +203,17 @@ class LoopBounds:
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] += share * words * self.memories.further_pj(one, home.name)
-        bits = words * self.memories.arch.width_bits(one)
-        zero = np.zeros_like(bits)
-        self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
+        found.energy[:] += (share * self.memories.further_pj(one, home.name)) * words
+        if self.memories.ports:
+            bits = words * self.memories.arch.width_bits(one)
+            self._book_cycles(found, user, home, *((None, bits) if one.is_output else (bits, None)))
 
     def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
         """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
         moves = [dim.of(user.name) in user.problem.tensor(tensor).dims for dim in self.dims[:depth]]
         last = depth if all_of else self._last_moving(user, tensor, depth)
         repeated = [i for i, moving in enumerate(moves[:last]) if not moving]
-        product: Floats = np.prod(self.trips[repeated], axis=0) if repeated else np.ones(self.trips.shape[1])
+        product: Floats = np.multiply.reduce(self.trips[repeated])
         return product
 
     def _last_moving(self, user: Operation, tensor: str, depth: int) -> int:
@@ -269,15 +269,26 @@ class LoopBounds:
             len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1]
         )
 
-    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+    def _book(
+        self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None
+    ) -> None:
+        """Bits that a memory reads and writes for an operation; None for none."""
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] += share * read * memory.read_energy_pj / memory.access_bits
-        found.energy[:] += share * written * memory.write_energy_pj / memory.access_bits
+        if read is not None:
+            found.energy[:] += (share * memory.read_energy_pj / memory.access_bits) * read
+        if written is not None:
+            found.energy[:] += (share * memory.write_energy_pj / memory.access_bits) * written
         self._book_cycles(found, user, memory, read, written)
 
-    def _book_cycles(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+    def _book_cycles(
+        self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None
+    ) -> None:
         place = self.part.names.index(user.name)
         share = self.part.full_share(place)
         for port, (name, reading, writing) in enumerate(self.memories.rates):
-            if name == memory.name:
-                found.cycles[place, port] += share * (reading * read + writing * written)
+            if name != memory.name:
+                continue
+            if read is not None and reading:
+                found.cycles[place, port] += (share * reading) * read
+            if written is not None and writing:
+                found.cycles[place, port] += (share * writing) * written

@@ -120,17 +120,17 @@ class PartBounds:
         passing = [tensor for tensor in passing if operation in self.placing.exchangers(part, tensor)]
         least = 0.0, 0.0
         for tiles in part.tiles(place, self.timed):
-            energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
+            energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place]) if self.timed else None
             for share, sizes in tiles:
                 own, soonest = self._least_of(name, sizes)
                 energy, latency = energy + share * own, latency + share * soonest
-                for tensor in far:
-                    more, later = self.far(operation, tensor, sizes, homes[tensor])
-                    energy, cycles = energy + share * more, cycles + share * later
-                for tensor in passing:
-                    more, later = self._passed(operation, tensor, sizes)
-                    energy, cycles = energy + share * more, cycles + share * later
-            slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
+                each = [self.far(operation, tensor, sizes, homes[tensor]) for tensor in far]
+                each += [self._passed(operation, tensor, sizes) for tensor in passing]
+                for more, later in each:
+                    energy += share * more
+                    if cycles is not None:
+                        cycles += share * later
+            slowest = 0.0 if cycles is None else max(latency, cycles.max(initial=0.0))
             least = max(least[0], self.with_leakage(energy, slowest)), max(least[1], slowest)
         return least
 

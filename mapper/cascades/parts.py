@@ -201,6 +201,8 @@ def less_rooms(room: tuple[Room, ...], taken: tuple[Room, ...]) -> tuple[Room, .
 
 def less_room(room: Room, taken: Room) -> Room | None:
     """What is left when some bits are taken; None if that is too many."""
+    if not taken:
+        return room
     bits = {(memory, role): 0 for memory, role, _ in room}
     for memory, role, more in taken:
         if (memory, role) in bits:

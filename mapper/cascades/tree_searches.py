@@ -220,7 +220,9 @@ class TreeSearches:
 
     def _known_above(self, sums: Sums, fuse: Fuse, aside: Aside | None, flat: bool, ragged: bool) -> KnownAbove:
         """What other searches over such trees know, unless that is very much."""
-        key = sums, fuse, aside is not None and aside.beam is not None, flat, ragged
+        solver = self._solver_of(sums) if aside is None else aside.solver
+        has_beam = aside is not None and aside.beam is not None
+        key = sums, fuse, isinstance(solver, ExactBranches), has_beam, flat, ragged
         known = self._above.get(key)
         if known is None or len(known.below) > MOST_BELOW:
             known = self._above[key] = KnownAbove()

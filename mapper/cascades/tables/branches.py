@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 
 import numpy as np
@@ -87,6 +88,21 @@ class Choices:
     bits: Ints
     columns: Floats
     entry: Ints
+
+    def fitting(self, room: int) -> int:
+        """How many have room in so many bits."""
+        return bisect_right(self._bits, room)
+
+    @cached_property
+    def _bits(self) -> list[int]:
+        found: list[int] = self.bits.tolist()
+        return found
+
+    @cached_property
+    def energies(self) -> list[float]:
+        """pJ of one visit."""
+        found: list[float] = self.columns[0].tolist()
+        return found
 
 
 @dataclass

@@ -90,6 +90,10 @@ class TableBranches:
 
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
+        if weights.energy_only and not self._leakage:  # those with more bits take less
+            choices = self._ask(question, timed=False).choices
+            fitting = self._fitting(choices, question)
+            return min(weights.energy * choices.energies[fitting - 1], cutoff) if fitting else cutoff
         _, values = self._values(question, weights)
         return float(values.min(initial=cutoff))
 
@@ -154,8 +158,11 @@ class TableBranches:
 
     def _fitting(self, choices: Choices, question: BranchQuestion) -> int:
         """How many choices have room."""
-        room = next((bits for memory, _, bits in question.room if memory == self.machine.nearest.name), UNBOUNDED)
-        return int(np.searchsorted(choices.bits, room, side="right"))
+        nearest = self.machine.nearest.name
+        for memory, _, bits in question.room:
+            if memory == nearest:
+                return choices.fitting(bits)
+        return choices.fitting(UNBOUNDED)
 
     def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
         """(choices,) cycles of a visit, by timed columns."""
