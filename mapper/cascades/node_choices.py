@@ -52,6 +52,10 @@ class NodeChoice:
     brief: tuple[Brief, ...] = ()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
+        return self.beside(other, 0.0)
+
+    def beside(self, other: NodeChoice, bound: float) -> NodeChoice:
+        """Both, with what the part weighs at least."""
         return NodeChoice(
             (*self.chains, *other.chains),
             self.energy_pj + other.energy_pj,
@@ -59,6 +63,7 @@ class NodeChoice:
             self.cycles + other.cycles,
             tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
+            bound,
             further=self.further | other.further,
             brief=(*self.brief, *other.brief),
         )
@@ -299,14 +304,16 @@ class NodeChoices:
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
             for each, option in itertools.product(found, options):
-                both = each + option
-                least, cycles = both.least_pj + later.least_pj, both.cycles + later.cycles
+                least = each.least_pj + option.least_pj + later.least_pj
+                cycles = each.cycles + option.cycles + later.cycles if self.timed else later.cycles
                 bound = self.bounds.with_more(own, least, cycles, measure)
                 if bound >= cutoff:
                     self.pruned["nodes"] += 1
-                elif less_rooms(part.room, both.taken) is None:
+                    continue
+                both = each.beside(option, bound)
+                if less_rooms(part.room, both.taken) is None:
                     self.pruned["capacity"] += 1
                 else:
-                    grown.append(replace(both, bound=bound))
+                    grown.append(both)
             found = grown if self.beam is None else sorted(grown, key=lambda one: one.bound)[: self.beam]
         return found

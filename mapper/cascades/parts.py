@@ -77,6 +77,11 @@ class VisitedPart:
         names = self.names, self.sizes, self.homes, self.again, self.room, self.busy, self.steps, self.finished
         return hash((names, self.uneven, self.cut, self.over, self.apart, self.further))
 
+    @cached_property
+    def some(self) -> dict[tuple[int, int], VisitedPart]:
+        """Some of its operations, as far as they are known."""
+        return {}
+
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
         return self.question_of(0, self.homes)
@@ -168,6 +173,12 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
     if end - start == len(part.names):
         return part
+    if (start, end) not in part.some:
+        part.some[start, end] = _some_of(part, start, end)
+    return part.some[start, end]
+
+
+def _some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     used, names = slice(start, end), set(part.names[start:end])
     return VisitedPart(
         part.names[used],
