@@ -265,13 +265,9 @@ class LoopBounds:
         found.energy[~self._have_room(found.bits)] = INFINITE
 
     def _zero(self) -> Least:
-        return Least.nothing(
-            len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1]
-        )
+        return Least.nothing(len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1])
 
-    def _book(
-        self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None
-    ) -> None:
+    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None) -> None:
         """Bits that a memory reads and writes for an operation; None for none."""
         share = self.part.full_share(self.part.names.index(user.name))
         if read is not None:

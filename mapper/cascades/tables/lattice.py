@@ -40,7 +40,7 @@ class TileLattice:
 
     @cached_property
     def stands(self) -> list[Flags]:
-        """Per dimension, (divisors, 2 x divisors): whether what has to divide a size, and what has to equal it, does."""
+        """Per dimension, (divisors, 2 x divisors): whether what has to divide a size does, and what has to equal it."""
         return [np.concatenate([divides.T, np.eye(len(divides), dtype=bool)], 1) for divides in self.divides]
 
     def places(self, dim: int, sizes: Ints) -> Ints:
