@@ -29,11 +29,13 @@ class KnownAbove:
 
     nodes, exchanges  choices
     below  what operations find below some loops and nodes of a part
+    takings  what these take at least, with intermediates
     """
 
     nodes: KnownNodes = field(default_factory=dict)
     exchanges: KnownExchanges = field(default_factory=dict)
     below: dict[tuple[object, ...], VisitedPart] = field(default_factory=dict)
+    takings: dict[tuple[object, ...], list[tuple[float, Floats]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +88,21 @@ class AboveSplits:
             return
         own = self.bounds.own(part)
         for nodes in found:
-            inside = self.inside(part, loops, nodes)
-            least = min(
-                (
-                    self.bounds.with_more(own, *self._taking(nodes, inside, loops, exchange), measure)
-                    for exchange in self.exchanges.together(inside)
-                ),
-                default=math.inf,
-            )
+            takings = self._takings(part, loops, nodes)
+            least = min((self.bounds.with_more(own, *taking, measure) for taking in takings), default=math.inf)
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))
             else:
                 self.pruned["capacity"] += 1
+
+    def _takings(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> list[tuple[float, Floats]]:
+        """What some nodes above a split take at least, with intermediates in each choice of memories that have room."""
+        key = part, loops, nodes.chains, nodes.further
+        if key not in self.known.takings:
+            inside = self.inside(part, loops, nodes)
+            every = self.exchanges.together(inside)
+            self.known.takings[key] = [self._taking(nodes, inside, loops, exchange) for exchange in every]
+        return self.known.takings[key]
 
     def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
         """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take

@@ -29,7 +29,7 @@ from .tables.tables import TableBranches, supports
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
-from .weights import Weights
+from .weights import Weights, weights_of
 from .windowed import windowed_dims
 
 MOST_BELOW = 1 << 13
@@ -91,7 +91,8 @@ class TreeSearches:
         """Tables where they are exact, else a search for every question."""
         question = self.question
         if supports(question.cascade, question.arch, space, question.tiling) is None:
-            return TableBranches(question.cascade, question.arch)
+            weights = weights_of(question.objective)
+            return TableBranches(question.cascade, question.arch, weights is None or not weights.energy_only)
         return ExactBranches(question.cascade, question.arch, space, question.tiling, self.means)
 
     def use(self, means: Means) -> None:

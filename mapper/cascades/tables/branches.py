@@ -99,9 +99,9 @@ class Choices:
         return found
 
     @cached_property
-    def energies(self) -> list[float]:
-        """pJ of one visit."""
-        found: list[float] = self.columns[0].tolist()
+    def least_pj(self) -> list[float]:
+        """Of one visit, by each choice or one that needs no more bits."""
+        found: list[float] = np.minimum.accumulate(self.columns[0]).tolist()
         return found
 
 

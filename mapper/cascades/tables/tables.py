@@ -56,11 +56,13 @@ class _Tabled(NamedTuple):
 class TableBranches:
     """Branches of one cascade on one machine, in the uneven space of perfect tiles, if `supports` says nothing.
 
+    timed     whether cycles are going to be asked for: then there are no tables without them
     searches  how many tables have been made
     """
 
     cascade: Cascade
     arch: Architecture
+    timed: bool = False
     searches: int = 0
     _named: dict[str, NamedForm] = field(default_factory=dict)
     _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
@@ -90,10 +92,10 @@ class TableBranches:
 
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
-        if weights.energy_only and not self._leakage:  # those with more bits take less
+        if weights.energy_only and not self._leakage:
             choices = self._ask(question, timed=False).choices
             fitting = self._fitting(choices, question)
-            return min(weights.energy * choices.energies[fitting - 1], cutoff) if fitting else cutoff
+            return min(weights.energy * choices.least_pj[fitting - 1], cutoff) if fitting else cutoff
         _, values = self._values(question, weights)
         return float(values.min(initial=cutoff))
 
@@ -185,6 +187,7 @@ class TableBranches:
     # ---- tables --------------------------------------------------------------------------------------------
 
     def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
+        timed = timed or self.timed
         key = question.operation, question.sizes, question.homes, question.again, timed
         if key not in self._asked:
             self._asked[key] = self._tabled(question, timed)

@@ -44,7 +44,11 @@ def test_what_one_weighted_sum_knows_of_loops_changes_nothing_for_the_next(seed:
         found = []
         for searches in (together, WeightedSums(asked, Means())):
             search = searches.tree_search(weights)
-            found.append(list(search.loops.choices(search._root(names), math.inf)))
+            root = search._root(names)
+            loops = list(search.loops.choices(root, math.inf))
+            nodes = [one for _, each in loops[:8] for one in search.above.choices(root, each, math.inf)]
+            close = [search.above.close(root, each, one) for _, each in loops[:1] for one in nodes if not one.chains]
+            found.append((loops, [(one.chains, one.bound, one.energy_pj, one.taken) for one in nodes], close))
         assert found[0] == found[1]
 
 
