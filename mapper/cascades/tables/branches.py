@@ -295,7 +295,7 @@ def not_led(columns: Floats) -> Ints:
     """Where no leader is as low in every column: the lowest in one of them of all until there; of few, any before."""
     if columns.shape[1] <= FEW:
         as_low = (columns[:, :, None] <= columns[:, None, :]).all(axis=0)
-        return (~np.triu(as_low, 1).any(axis=0)).nonzero()[0]
+        return np.flatnonzero(~np.triu(as_low, 1).any(axis=0))
     left = np.arange(columns.shape[1])
     for column in range(len(columns)):
         steps = lower_steps(columns[column].take(left))
