@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...ir import Cascade, Loop, Node, Renews, Tree
-from .exchanges import Exchange, Exchanges
+from .exchanges import Exchange, Exchanges, KnownExchanges
 from .generations import homes_of
-from .node_choices import NodeChoice, NodeChoices
+from .node_choices import KnownNodes, NodeChoice, NodeChoices
 from .part_bounds import PartBounds
 from .parts import VisitedPart, less_rooms, with_busy
 from .placing import Placing
@@ -23,12 +23,28 @@ from .weights import Yardstick
 from .window_passing import WindowPassing
 
 
+@dataclass
+class KnownAbove:
+    """What is known of what stands above the splits of one cascade on one machine: the same for all weighted sums.
+
+    nodes, exchanges  choices
+    below  what operations find below some loops and nodes of a part
+    takings  what these take at least, with intermediates
+    """
+
+    nodes: KnownNodes = field(default_factory=dict)
+    exchanges: KnownExchanges = field(default_factory=dict)
+    below: dict[tuple[object, ...], VisitedPart] = field(default_factory=dict)
+    takings: dict[tuple[object, ...], list[tuple[float, Floats]]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class AboveSplits:
     """What stands above the splits of one cascade on one machine.
 
     ragged  whether shared loops may have a last step that is shorter
     pruned  counts choices that are left aside, by rule
+    known   what is below loops and nodes; more is noted there
     """
 
     cascade: Cascade
@@ -40,6 +56,7 @@ class AboveSplits:
     exchanges: Exchanges
     ragged: bool
     pruned: Counter[str]
+    known: KnownAbove
 
     def choices(
         self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
@@ -71,18 +88,21 @@ class AboveSplits:
             return
         own = self.bounds.own(part)
         for nodes in found:
-            inside = self.inside(part, loops, nodes)
-            least = min(
-                (
-                    self.bounds.with_more(own, *self._taking(nodes, inside, loops, exchange), measure)
-                    for exchange in self.exchanges.together(inside)
-                ),
-                default=math.inf,
-            )
+            takings = self._takings(part, loops, nodes)
+            least = min((self.bounds.with_more(own, *taking, measure) for taking in takings), default=math.inf)
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))
             else:
                 self.pruned["capacity"] += 1
+
+    def _takings(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> list[tuple[float, Floats]]:
+        """What some nodes above a split take at least, with intermediates in each choice of memories that have room."""
+        key = part, loops, nodes.chains, nodes.further
+        if key not in self.known.takings:
+            inside = self.inside(part, loops, nodes)
+            every = self.exchanges.together(inside)
+            self.known.takings[key] = [self._taking(nodes, inside, loops, exchange) for exchange in every]
+        return self.known.takings[key]
 
     def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
         """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
@@ -104,6 +124,12 @@ class AboveSplits:
 
     def inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
+        key = part, loops, nodes.chains, nodes.further, self.bounds.timed
+        if key not in self.known.below:
+            self.known.below[key] = self._inside(part, loops, nodes)
+        return self.known.below[key]
+
+    def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = part.visits(loops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -33,6 +33,9 @@ class Passed(NamedTuple):
 Exchange = tuple[Passed, ...]
 """Intermediates that are live."""
 
+KnownExchanges = dict[tuple[VisitedPart, int, int, Exchange], list[Exchange]]
+"""Choices, by what is below a split, the branch, and what is live."""
+
 
 @dataclass(frozen=True, eq=False)
 class Exchanges:
@@ -42,6 +45,7 @@ class Exchanges:
     wide_sums  those that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where they may pass, and how much of them
     nearest    whether of all memories the nearest that has room is looked at alone
+    known      choices, by what they depend on; more are noted there
     """
 
     cascade: Cascade
@@ -51,9 +55,16 @@ class Exchanges:
     wide_sums: frozenset[str]
     constraints: TreeConstraints
     nearest: bool = False
+    known: KnownExchanges = field(default_factory=dict)
 
-    def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
+    def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> list[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
+        key = inside, start, end, live
+        if key not in self.known:
+            self.known[key] = list(self._choices(inside, start, end, live))
+        return self.known[key]
+
+    def _choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         homes = dict(inside.homes)
         names = inside.names[start:end]
         options = []

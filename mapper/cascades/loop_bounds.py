@@ -24,7 +24,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from ..exact.rows import Flags, Ints
-from .loop_choices import Choices, KnownChoices, Least, best, crossed
+from .loop_choices import Choices, KnownChoices, Least
 from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
@@ -59,23 +59,23 @@ class LoopBounds:
     known: KnownChoices
 
     @cached_property
-    def choices(self) -> list[Choices]:
+    def choices(self) -> Choices:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
         part, apart = self.part, self.placing.all_part_here(self.part)
         of_part = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart
         of_loops = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
         return self.known.of((*of_part, *of_loops), self._choices)
 
-    def _choices(self) -> list[Choices]:
+    def _choices(self) -> Choices:
         found = [
             [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
             for tensor, home in self.part.homes
         ]
-        return [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())]
+        return Choices.of(self._zero(), [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())])
 
     def least(self) -> Least:
         """Each tensor at its best."""
-        return sum(map(best, self.choices), self._zero())
+        return self.choices.least
 
     def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
         """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
@@ -83,27 +83,33 @@ class LoopBounds:
 
         weight  of (..., n) what is taken
         """
-        choices = [[one.at(columns) for one in options] for options in self.choices]
-        choices.sort(key=len)
-        later = list(itertools.accumulate(map(best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
-        together = Least(*(values[None] for values in vars(later[-1]).values()))
-        for options, rest in zip(choices, later[1:], strict=True):
-            if together.bits.size * len(options) > MOST_TOGETHER:
-                together += best(options)
+        choices = self.choices.at(columns)
+        together, nothing = choices.alone.alone(), choices.alone.none()
+        later = [nothing, *itertools.accumulate(options.best() for options in reversed(choices.open))][::-1]
+        # Where no tensor has a choice it is still seen whether there is room.
+        for options, rest in zip(choices.open or (nothing.alone(),), later[1:] or later, strict=True):
+            if together.bits.size * len(options.values) > MOST_TOGETHER:
+                together += options.best()
                 continue
-            together = crossed(together, options)
+            together = together.with_each(options)
             open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
             together.energy[~open_ones] = INFINITE
             some = np.flatnonzero(open_ones.any(axis=1))
             if not len(some):
                 return np.full(len(columns), INFINITE)
-            together = Least(*(values.take(some, 0) for values in vars(together).values()))
+            if len(some) < len(together.values):
+                together = together.some(some)
         return np.asarray(weight(together).min(axis=0))
 
     def _have_room(self, bits: Floats) -> Flags:
         """(..., n) whether there is room for (..., operations, rooms, n) bits."""
+        return np.asarray((bits <= self._left).all(axis=(-3, -2)))
+
+    @cached_property
+    def _left(self) -> Floats:
+        """(operations, rooms, 1) bits, with a little more for what is lost in rounding."""
         left = np.array([[float(size) for _, _, size in room] for room in self.part.room])
-        return np.asarray((bits <= left[:, :, None] * (1 + 1e-12)).all(axis=(-3, -2)))
+        return left[:, :, None] * (1 + 1e-12)
 
     # ---- tensors from outside ------------------------------------------------------------------------------
 
@@ -140,17 +146,17 @@ class LoopBounds:
             last = self._last_moving(user, tensor, depth)
             slides = last > 0 and inner.halo == "innermost" and self.dims[last - 1].of(user.name) in one.dims
             passing = np.fmax(passing, self._of_tiles(user, one, depth, last, slides))
-        returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
         if one.is_output:
-            drained = passing * self.memories.arch.inner_drain_read
+            returning = passing - words
+            drained = bits * passing if self.memories.arch.inner_drain_read else None
             self._book(found, user, outer, bits * returning, bits * passing)
-            self._book(found, user, inner, bits * drained, bits * returning)
+            self._book(found, user, inner, drained, bits * returning)
         else:
-            self._book(found, user, outer, bits * passing, 0.0 * passing)
-            self._book(found, user, inner, 0.0 * passing, bits * passing)
-        moving = np.array([dim.of(user.name) in one.dims for dim in self.dims[:depth]], dtype=bool)
-        tile = words / np.prod(self.trips[:depth][moving], axis=0)
+            self._book(found, user, outer, bits * passing, None)
+            self._book(found, user, inner, None, bits * passing)
+        moving = [i for i, dim in enumerate(self.dims[:depth]) if dim.of(user.name) in one.dims]
+        tile = words / np.multiply.reduce(self.trips[moving])
         moves = self.part.steps or any(self.memories.arch.loop_moves(d.of(user.name), one) for d in self.dims[:depth])
         copies = self.memories.copies(inner.name, moves and self._is_plain(one))
         is_exchanged = one.is_output and tensor in self.cascade.intermediates  # it may be narrow, and not last
@@ -197,17 +203,17 @@ class LoopBounds:
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] += share * words * self.memories.further_pj(one, home.name)
-        bits = words * self.memories.arch.width_bits(one)
-        zero = np.zeros_like(bits)
-        self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
+        found.energy[:] += (share * self.memories.further_pj(one, home.name)) * words
+        if self.memories.ports:
+            bits = words * self.memories.arch.width_bits(one)
+            self._book_cycles(found, user, home, *((None, bits) if one.is_output else (bits, None)))
 
     def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
         """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
         moves = [dim.of(user.name) in user.problem.tensor(tensor).dims for dim in self.dims[:depth]]
         last = depth if all_of else self._last_moving(user, tensor, depth)
         repeated = [i for i, moving in enumerate(moves[:last]) if not moving]
-        product: Floats = np.prod(self.trips[repeated], axis=0) if repeated else np.ones(self.trips.shape[1])
+        product: Floats = np.multiply.reduce(self.trips[repeated])
         return product
 
     def _last_moving(self, user: Operation, tensor: str, depth: int) -> int:
@@ -259,23 +265,26 @@ class LoopBounds:
         found.energy[~self._have_room(found.bits)] = INFINITE
 
     def _zero(self) -> Least:
-        count, operations = self.trips.shape[1], len(self.part.names)
-        rooms = len(self.part.room[0])
-        return Least(
-            np.zeros(count),
-            np.zeros((operations, self.memories.ports, count)),
-            np.zeros((operations, rooms, count)),
-        )
+        return Least.nothing(len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1])
 
-    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None) -> None:
+        """Bits that a memory reads and writes for an operation; None for none."""
         share = self.part.full_share(self.part.names.index(user.name))
-        found.energy[:] += share * read * memory.read_energy_pj / memory.access_bits
-        found.energy[:] += share * written * memory.write_energy_pj / memory.access_bits
+        if read is not None:
+            found.energy[:] += (share * memory.read_energy_pj / memory.access_bits) * read
+        if written is not None:
+            found.energy[:] += (share * memory.write_energy_pj / memory.access_bits) * written
         self._book_cycles(found, user, memory, read, written)
 
-    def _book_cycles(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+    def _book_cycles(
+        self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None
+    ) -> None:
         place = self.part.names.index(user.name)
         share = self.part.full_share(place)
         for port, (name, reading, writing) in enumerate(self.memories.rates):
-            if name == memory.name:
-                found.cycles[place, port] += share * (reading * read + writing * written)
+            if name != memory.name:
+                continue
+            if read is not None and reading:
+                found.cycles[place, port] += (share * reading) * read
+            if written is not None and writing:
+                found.cycles[place, port] += (share * writing) * written

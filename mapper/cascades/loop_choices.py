@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -13,23 +14,107 @@ from .upper_memories import Floats
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """(..., n) pJ, (..., operations, ports, n) cycles, and (..., operations, rooms, n) bits of what room is left, that
-    something takes at least."""
+    """What something takes at least, for some trips; or several choices, one along the first axis each.
 
-    energy: Floats
-    cycles: Floats
-    bits: Floats
+    values      (..., rows, n), one after the other what is below: one array, since there are few trips
+    operations, ports  how many there are
+    """
+
+    values: Floats
+    operations: int
+    ports: int
+
+    @classmethod
+    def nothing(cls, operations: int, ports: int, rooms: int, count: int) -> Least:
+        """Of so many trips."""
+        return cls(np.zeros((1 + operations * (ports + rooms), count)), operations, ports)
+
+    @property
+    def energy(self) -> Floats:
+        """(..., n) pJ."""
+        found: Floats = self.values[..., 0, :]
+        return found
+
+    @property
+    def cycles(self) -> Floats:
+        """(..., operations, ports, n)."""
+        *axes, _, count = self.values.shape
+        last = 1 + self.operations * self.ports
+        return self.values[..., 1:last, :].reshape(*axes, self.operations, self.ports, count)
+
+    @property
+    def bits(self) -> Floats:
+        """(..., operations, rooms, n) of what room is left."""
+        *axes, rows, count = self.values.shape
+        first = 1 + self.operations * self.ports
+        rooms = (rows - first) // self.operations
+        return self.values[..., first:, :].reshape(*axes, self.operations, rooms, count)
 
     def __add__(self, other: Least) -> Least:
-        return Least(self.energy + other.energy, self.cycles + other.cycles, self.bits + other.bits)
+        return self._with(self.values + other.values)
+
+    def alone(self) -> Least:
+        """As the only choice."""
+        return self._with(self.values[None])
+
+    def none(self) -> Least:
+        """Nothing, of as many trips."""
+        return self._with(np.zeros_like(self.values))
 
     def at(self, columns: Ints) -> Least:
         """Of some trips."""
-        return Least(*(values.take(columns, -1) for values in (self.energy, self.cycles, self.bits)))
+        return self._with(self.values.take(columns, -1))
+
+    def some(self, choices: Ints) -> Least:
+        """Some of the choices."""
+        return self._with(self.values.take(choices, 0))
+
+    def best(self) -> Least:
+        """The least of everything, over all choices."""
+        return self._with(self.values.min(axis=0))
+
+    def with_each(self, options: Least) -> Least:
+        """All choices of some tensors with all of one more."""
+        both = self.values[:, None] + options.values
+        return self._with(both.reshape(-1, *self.values.shape[1:]))
+
+    def _with(self, values: Floats) -> Least:
+        return Least(values, self.operations, self.ports)
 
 
-Choices = list[Least]
-"""Of one tensor, of which one is taken."""
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Choices of every tensor, of which one is taken each.
+
+    alone  what tensors take together that have no choice
+    open   of every other one its choices, of those with the fewest first
+    """
+
+    alone: Least
+    open: tuple[Least, ...]
+
+    @classmethod
+    def of(cls, nothing: Least, tensors: Iterable[Sequence[Least]]) -> Choices:
+        """By the choices of every tensor."""
+        by_count = sorted(tensors, key=len)
+        alone = sum((options[0] for options in by_count if len(options) == 1), nothing)
+        more = (np.array([one.values for one in options]) for options in by_count if len(options) > 1)
+        return cls(alone, tuple(Least(values, nothing.operations, nothing.ports) for values in more))
+
+    def at(self, columns: Ints) -> Choices:
+        """For some trips."""
+        return Choices(self.alone.at(columns), tuple(options.at(columns) for options in self.open))
+
+    @cached_property
+    def least(self) -> Least:
+        """Each tensor at its best."""
+        return sum((options.best() for options in self.open), self.alone)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.alone.values.nbytes + sum(options.values.nbytes for options in self.open)
+
 
 MOST_KNOWN = 1 << 26
 """Bytes of choices that are kept."""
@@ -43,28 +128,14 @@ class KnownChoices:
     """
 
     left: int = MOST_KNOWN
-    _known: dict[tuple[object, ...], list[Choices]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Choices] = field(default_factory=dict)
 
-    def of(self, key: tuple[object, ...], choices: Callable[[], list[Choices]]) -> list[Choices]:
+    def of(self, key: tuple[object, ...], choices: Callable[[], Choices]) -> Choices:
         """What is known, or found out now."""
         known = self._known.get(key)
         if known is None:
             known = choices()
-            size = sum(values.nbytes for options in known for one in options for values in vars(one).values())
-            if size <= self.left:
-                self.left -= size
+            if known.size <= self.left:
+                self.left -= known.size
                 self._known[key] = known
         return known
-
-
-def best(options: Choices) -> Least:
-    """The least of everything, over some choices of which one is taken."""
-    columns = zip(*(vars(option).values() for option in options), strict=True)
-    return Least(*(np.min(values, axis=0) for values in columns))
-
-
-def crossed(together: Least, options: Choices) -> Least:
-    """All choices of some tensors with all of one more."""
-    columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
-    count = len(together.energy) * len(options)
-    return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))

@@ -52,6 +52,10 @@ class NodeChoice:
     brief: tuple[Brief, ...] = ()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
+        return self.beside(other, 0.0)
+
+    def beside(self, other: NodeChoice, bound: float) -> NodeChoice:
+        """Both, with what the part weighs at least."""
         return NodeChoice(
             (*self.chains, *other.chains),
             self.energy_pj + other.energy_pj,
@@ -59,9 +63,14 @@ class NodeChoice:
             self.cycles + other.cycles,
             tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
+            bound,
             further=self.further | other.further,
             brief=(*self.brief, *other.brief),
         )
+
+
+KnownNodes = dict[tuple[object, ...], list[list[NodeChoice]]]
+"""Choices per tensor, by part and loops: the same for all weighted sums."""
 
 
 class _HeldWords(NamedTuple):
@@ -87,6 +96,7 @@ class NodeChoices:
     generations  of what is iterated
     pruned  counts choices that are left aside, by rule
     beam    how many are kept at most, those of the lowest bounds; None: all
+    known   choices of every tensor, by part and loops; more are noted there
     """
 
     bounds: PartBounds
@@ -95,7 +105,7 @@ class NodeChoices:
     generations: Generations
     pruned: Counter[str]
     beam: int | None = None
-    _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
+    known: KnownNodes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
@@ -104,7 +114,7 @@ class NodeChoices:
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
-        if key not in self._known:
+        if key not in self.known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
@@ -121,8 +131,8 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            self._known[key] = sorted(found, key=len)
-        return self._known[key]
+            self.known[key] = sorted(found, key=len)
+        return self.known[key]
 
     def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
         """Nodes of generations, with what these take directly above the loop that steps over them."""
@@ -294,14 +304,16 @@ class NodeChoices:
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
             for each, option in itertools.product(found, options):
-                both = each + option
-                least, cycles = both.least_pj + later.least_pj, both.cycles + later.cycles
+                least = each.least_pj + option.least_pj + later.least_pj
+                cycles = each.cycles + option.cycles + later.cycles if self.timed else later.cycles
                 bound = self.bounds.with_more(own, least, cycles, measure)
                 if bound >= cutoff:
                     self.pruned["nodes"] += 1
-                elif less_rooms(part.room, both.taken) is None:
+                    continue
+                both = each.beside(option, bound)
+                if less_rooms(part.room, both.taken) is None:
                     self.pruned["capacity"] += 1
                 else:
-                    grown.append(replace(both, bound=bound))
+                    grown.append(both)
             found = grown if self.beam is None else sorted(grown, key=lambda one: one.bound)[: self.beam]
         return found

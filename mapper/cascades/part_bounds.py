@@ -87,6 +87,8 @@ class PartBounds:
 
     def __post_init__(self) -> None:
         self._windows: dict[str, list[Windowed]] = {}
+        self._closely: dict[VisitedPart, float] = {}
+        self._own: dict[tuple[object, ...], OwnLeast] = {}
         self.leakage = self.memories.arch.total_leakage_pj_per_cycle
         self.timed = self.leakage > 0 or not self.weights.energy_only
 
@@ -120,17 +122,17 @@ class PartBounds:
         passing = [tensor for tensor in passing if operation in self.placing.exchangers(part, tensor)]
         least = 0.0, 0.0
         for tiles in part.tiles(place, self.timed):
-            energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
+            energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place]) if self.timed else None
             for share, sizes in tiles:
                 own, soonest = self._least_of(name, sizes)
                 energy, latency = energy + share * own, latency + share * soonest
-                for tensor in far:
-                    more, later = self.far(operation, tensor, sizes, homes[tensor])
-                    energy, cycles = energy + share * more, cycles + share * later
-                for tensor in passing:
-                    more, later = self._passed(operation, tensor, sizes)
-                    energy, cycles = energy + share * more, cycles + share * later
-            slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
+                each = [self.far(operation, tensor, sizes, homes[tensor]) for tensor in far]
+                each += [self._passed(operation, tensor, sizes) for tensor in passing]
+                for more, later in each:
+                    energy += share * more
+                    if cycles is not None:
+                        cycles += share * later
+            slowest = 0.0 if cycles is None else max(latency, cycles.max(initial=0.0))
             least = max(least[0], self.with_leakage(energy, slowest)), max(least[1], slowest)
         return least
 
@@ -215,6 +217,13 @@ class PartBounds:
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
+        if not self.solver.knows_all:  # else it stays as it is
+            return self._close(part)
+        if part not in self._closely:
+            self._closely[part] = self._close(part)
+        return self._closely[part]
+
+    def _close(self, part: VisitedPart) -> float:
         found = 0.0
         for place in range(len(part.names)):
             (whole,) = self._by_whole(part, place, (self.weights,))
@@ -405,6 +414,14 @@ class PartBounds:
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
+        if not self.solver.knows_all:  # which knows how both weigh together, whatever the homes
+            return self._own_of(part)
+        key = part.names, part.sizes, part.over, part.busy
+        if key not in self._own:
+            self._own[key] = self._own_of(part)
+        return self._own[key]
+
+    def _own_of(self, part: VisitedPart) -> OwnLeast:
         shares = [part.full_share(place) for place in range(len(part.names))]
         least = [
             (share * energy, share * latency)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from ...ir import Operation, Tree
@@ -67,6 +68,19 @@ class VisitedPart:
     apart: frozenset[tuple[str, str, str]] = frozenset()
     further: frozenset[tuple[str, str]] = frozenset()
     brief: tuple[Brief, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        names = self.names, self.sizes, self.homes, self.again, self.room, self.busy, self.steps, self.finished
+        return hash((names, self.uneven, self.cut, self.over, self.apart, self.further))
+
+    @cached_property
+    def some(self) -> dict[tuple[int, int], VisitedPart]:
+        """Some of its operations, as far as they are known."""
+        return {}
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
@@ -159,6 +173,12 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
     if end - start == len(part.names):
         return part
+    if (start, end) not in part.some:
+        part.some[start, end] = _some_of(part, start, end)
+    return part.some[start, end]
+
+
+def _some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
     used, names = slice(start, end), set(part.names[start:end])
     return VisitedPart(
         part.names[used],
@@ -192,6 +212,8 @@ def less_rooms(room: tuple[Room, ...], taken: tuple[Room, ...]) -> tuple[Room, .
 
 def less_room(room: Room, taken: Room) -> Room | None:
     """What is left when some bits are taken; None if that is too many."""
+    if not taken:
+        return room
     bits = {(memory, role): 0 for memory, role, _ in room}
     for memory, role, more in taken:
         if (memory, role) in bits:

@@ -137,8 +137,9 @@ class SharedLoops:
         With all tensors near, an operation weighs `both_pj` more than its least energy and its least latency together.
         Where ports make it wait, it has that least energy, and weighs what it waits for more, or it weighs `both_pj`
         more: a mapping that takes its time may be best in energy. So of these two the larger counts, not both."""
-        bounds, latency = self.bounds, np.zeros_like(more.energy)
-        energy = np.where(more.energy < np.inf, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)
+        bounds, fits = self.bounds, more.energy < np.inf
+        energy = np.where(fits, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)  # whatever energy weighs
+        latency = np.zeros_like(energy)
         if bounds.timed:
             ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
             latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
@@ -147,8 +148,7 @@ class SharedLoops:
                 waits = np.maximum(ports - own.cycles[:, None], 0.0)
                 energy = energy - np.minimum(own.both_pj[:, None], per_cycle * waits).sum(axis=-2)
             energy = energy + (bounds.leakage * latency if bounds.leakage else 0.0)
-        energy = np.where(more.energy < np.inf, energy, 0.0)  # whatever energy weighs
-        return np.where(more.energy < np.inf, measure.of_each(energy, latency), np.inf)
+        return np.where(fits, measure.of_each(energy, latency), np.inf)
 
 
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:

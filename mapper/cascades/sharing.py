@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ...cost_models.cascades.windows import Kept
@@ -37,7 +38,11 @@ class SharedDim:
 
     def of(self, operation: str) -> str:
         """The dimension of one of the operations."""
-        return dict(self.dims)[operation]
+        return self._of[operation]
+
+    @cached_property
+    def _of(self) -> dict[str, str]:
+        return dict(self.dims)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
-from .above_splits import AboveSplits
+from .above_splits import AboveSplits, KnownAbove
 from .branch import BranchSolver
 from .exchanges import Exchange, Exchanges
 from .generations import Generations
@@ -85,6 +85,7 @@ class TreeSearch:
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
     loop_choices  of nodes below loops, as far as they are known
+    known_above  what stands above splits, as far as that is known of such trees
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -107,13 +108,14 @@ class TreeSearch:
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
     loop_choices: KnownChoices = field(default_factory=KnownChoices)
+    known_above: KnownAbove = field(default_factory=KnownAbove)
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
-        placing = self.placing
+        placing, known = self.placing, self.known_above
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.sums.wide, self.constraints)
         self.bounds = PartBounds(
@@ -124,9 +126,16 @@ class TreeSearch:
         self.loops = SharedLoops(
             self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged, self.loop_choices
         )
-        self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
+        self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam, known.nodes)
         self.exchanges = Exchanges(
-            self.cascade, self.memories, placing, fuses, self.sums.wide, self.constraints, self.beam is not None
+            self.cascade,
+            self.memories,
+            placing,
+            fuses,
+            self.sums.wide,
+            self.constraints,
+            self.beam is not None,
+            known.exchanges,
         )
         self.above = AboveSplits(
             self.cascade,
@@ -138,6 +147,7 @@ class TreeSearch:
             self.exchanges,
             self.ragged,
             self.pruned,
+            known,
         )
         self.splits = Splits(
             self.cascade,

@@ -16,6 +16,7 @@ from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
+from .above_splits import KnownAbove
 from .equal import order_form_of
 from .loop_choices import KnownChoices
 from .operation_orders import MOST_ORDERS, orders
@@ -28,8 +29,11 @@ from .tables.tables import TableBranches, supports
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
-from .weights import Weights
+from .weights import Weights, weights_of
 from .windowed import windowed_dims
+
+MOST_BELOW = 1 << 13
+"""Choices of loops and nodes of which a search hands on what it knows to the next one."""
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
@@ -81,12 +85,14 @@ class TreeSearches:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space)
         self._loop_choices = KnownChoices()
+        self._above: dict[tuple[object, ...], KnownAbove] = {}
 
     def _solver(self, space: Space) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
         question = self.question
         if supports(question.cascade, question.arch, space, question.tiling) is None:
-            return TableBranches(question.cascade, question.arch)
+            weights = weights_of(question.objective)
+            return TableBranches(question.cascade, question.arch, weights is None or not weights.energy_only)
         return ExactBranches(question.cascade, question.arch, space, question.tiling, self.means)
 
     def use(self, means: Means) -> None:
@@ -207,10 +213,21 @@ class TreeSearches:
             stays=question.stays,
             nearest=self.nearest if aside is None else {},
             loop_choices=self._loop_choices,
+            known_above=self._known_above(sums, fuse or self._fuse, aside, flat, ragged),
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,
         )
+
+    def _known_above(self, sums: Sums, fuse: Fuse, aside: Aside | None, flat: bool, ragged: bool) -> KnownAbove:
+        """What other searches over such trees know, unless that is very much."""
+        solver = self._solver_of(sums) if aside is None else aside.solver
+        has_beam = aside is not None and aside.beam is not None
+        key = sums, fuse, isinstance(solver, ExactBranches), has_beam, flat, ragged
+        known = self._above.get(key)
+        if known is None or len(known.below) > MOST_BELOW:
+            known = self._above[key] = KnownAbove()
+        return known
 
     def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
         """What answers for branches: tables do not know where sums are finished."""

@@ -183,6 +183,8 @@ class ExactSearch:
         return exploring
 
     def _explore_from_scratch(self, proof: bool) -> None:
+        if not proof and len(self.found) >= self.count:  # the smaller space had enough
+            return
         exploring = self._prepared()
         if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
             exploring.dive_first()

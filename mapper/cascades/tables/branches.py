@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import and_
 
 import numpy as np
 
@@ -15,6 +19,9 @@ from .form import NamedForm
 from .inside import InsideTable
 from .nest import nest_of
 from .nodes import CutTiles, cut_tiles, orders
+
+FEW = 64
+"""Choices each of which is compared with each other."""
 
 Sources = tuple[int, ...]
 """Per tensor, `NEAR` if its home is the nearest memory, else `FAR`."""
@@ -56,12 +63,12 @@ class Family:
 class Sheet:
     """Families together, by bits, ascending.
 
-    fits     per dimension, (divisors, entries) whether an entry can stand below a visit's tile of such a size
+    outer    per dimension, (entries,) places in `TileLattice.stands` of what a visit's tile has to be a multiple of
     which    (2, entries) family, and its entry
     """
 
     families: tuple[Family, ...]
-    fits: tuple[Flags, ...]
+    outer: tuple[Ints, ...]
     bits: Ints
     columns: Floats
     passing: tuple[_Passing, ...]
@@ -81,6 +88,21 @@ class Choices:
     bits: Ints
     columns: Floats
     entry: Ints
+
+    def fitting(self, room: int) -> int:
+        """How many have room in so many bits."""
+        return bisect_right(self._bits, room)
+
+    @cached_property
+    def _bits(self) -> list[int]:
+        found: list[int] = self.bits.tolist()
+        return found
+
+    @cached_property
+    def least_pj(self) -> list[float]:
+        """Of one visit, by each choice or one that needs no more bits."""
+        found: list[float] = np.minimum.accumulate(self.columns[0]).tolist()
+        return found
 
 
 @dataclass
@@ -112,8 +134,9 @@ class BranchTable:
         return self._choices[key]
 
     def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> Choices:
-        fits = np.logical_and.reduce([fits[at] for fits, at in zip(sheet.fits, self.lattice.place(tile), strict=True)])
-        entry = np.flatnonzero(fits)
+        stands = (each[at] for each, at in zip(self.lattice.stands, self.lattice.place(tile), strict=True))
+        fits = reduce(and_, (each.take(outer) for each, outer in zip(stands, sheet.outer, strict=True)))
+        entry = fits.nonzero()[0]
         columns = sheet.columns.take(entry, 1)
         for passing in sheet.passing:
             whole = math.prod(tile[d] for d in passing.dims)
@@ -128,22 +151,22 @@ class BranchTable:
         lengths = [len(family.bits) for family in families]
         bits = np.concatenate([family.bits for family in families])
         columns = np.concatenate([family.columns for family in families], 1)
-        order = np.lexsort([columns[0], bits])
+        order = np.argsort(bits, kind="stable")
         which = np.array([np.repeat(np.arange(len(families)), lengths), np.concatenate([*map(np.arange, lengths)])])
-        fits = []
-        for d, divides in enumerate(self.lattice.divides):
-            own = []
-            for family in families:
-                ends = np.eye(len(divides), dtype=bool) if family.tiles.exactly[d] else divides
-                own.append(ends[self.lattice.places(d, family.tiles.outer[d])].take(family.cell, 0))
-            fits.append(np.ascontiguousarray(np.concatenate(own).take(order, 0).T))
+        outer = []
+        for d, divisors in enumerate(self.lattice.shape):
+            places = (self.lattice.places(d, f.tiles.outer[d]) + divisors * f.tiles.exactly[d] for f in families)
+            own = (place.take(family.cell) for place, family in zip(places, families, strict=True))
+            outer.append(np.concatenate([*own]).take(order))
         passing = []
         for number, family in enumerate(families):
             for each in family.passing:
                 before, after = sum(lengths[:number]), sum(lengths[number + 1 :])
                 words = np.concatenate([np.zeros(before), each.words, np.zeros(after)]).take(order)
                 passing.append(_Passing(each.per_word, words, each.dims))
-        return Sheet(families, tuple(fits), bits[order], columns[:, order], _together(passing), which[:, order])
+        return Sheet(
+            families, tuple(outer), bits[order], columns.take(order, 1), _together(passing), which.take(order, 1)
+        )
 
     # ---- families ------------------------------------------------------------------------------------------
 
@@ -169,15 +192,23 @@ class BranchTable:
 
     def _family(self, order: tuple[int, ...], sources: Sources) -> Family:
         form, lattice, cuts = self.form, self.lattice, self._cut_table(sources)
-        tiles = cut_tiles(form, order)
-        number = lattice.numbers([lattice.places(d, cut) for d, cut in enumerate(tiles.cut)])
+        # What is below a tile that is no tighter has loops directly below the last node: by rule 1 of `nodes.py` those
+        # that move its tensor may as well stand above it, where the tile, and so what it takes, is smaller.
+        start, entries = cuts.below(tuple(form.dims_of(order[-1])) if order else ())
+        count = np.diff(start)
+
+        def numbers(cut: Sequence[Ints]) -> Ints:
+            return lattice.numbers([lattice.places(d, each) for d, each in enumerate(cut)])
+
+        tiles = cut_tiles(form, order, lambda cut: np.flatnonzero(count[numbers(cut)]))
+        number = numbers(tuple(tiles.cut))
         bits = np.zeros(len(number), dtype=np.int64)
         for node, tensor in enumerate(order):
             words = tiles.extents[node, form.dims_of(tensor)].prod(axis=0)
             bits += self.machine.copies * words * form.widths[tensor]
-        counts = np.where(self._fits(bits), np.diff(cuts.start)[number], 0)
+        counts = np.where(self._fits(bits), count[number], 0)
         cell = np.repeat(np.arange(len(number)), counts)
-        entry = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts) + cuts.start[number[cell]]
+        entry = entries[np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts) + start[number[cell]]]
         columns = cuts.columns.take(entry, 1)
         passing = []
         for node, tensor in enumerate(order):
@@ -261,7 +292,10 @@ def lower_steps(values: Floats) -> Ints:
 
 
 def not_led(columns: Floats) -> Ints:
-    """Where no leader is as low in every column: the lowest in one of them of all until there."""
+    """Where no leader is as low in every column: the lowest in one of them of all until there; of few, any before."""
+    if columns.shape[1] <= FEW:
+        as_low = (columns[:, :, None] <= columns[:, None, :]).all(axis=0)
+        return np.flatnonzero(~np.triu(as_low, 1).any(axis=0))
     left = np.arange(columns.shape[1])
     for column in range(len(columns)):
         steps = lower_steps(columns[column].take(left))

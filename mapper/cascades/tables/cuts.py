@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ...exact.rows import Floats, Ints
+from ...exact.rows import Flags, Floats, Ints
 from .inside import Insides, InsideTable
 from .lattice import TileLattice
 
@@ -24,6 +24,7 @@ class CutTable:
     start    (tiles + 1,) where a tile's entries begin
     columns  (columns, entries): pJ; and if timed cycles of the inside, of its memories that do not overlap, and of the
              ports of the two memories outside
+    tight    (dims, entries) whether an entry would cost more below a tile that is smaller along a dimension
     """
 
     table: InsideTable
@@ -31,7 +32,9 @@ class CutTable:
     timed: bool
     start: Ints
     columns: Floats
+    tight: Flags
     _row: Ints | None
+    _below: dict[tuple[int, ...], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: InsideTable, sources: tuple[int, ...], timed: bool) -> CutTable:
@@ -43,13 +46,23 @@ class CutTable:
         if timed:
             columns = np.array([energy, rows.busiest, rows.serial, *ports])
             start, entry = _fronts_of_divisors(lattice, number, columns)
-            return cls(table, sources, timed, start, columns.take(entry, 1), entry)
+            sizes = np.repeat(lattice.tiles, np.diff(start), axis=1)
+            tight = rows.tile.take(entry, 1) == sizes
+            return cls(table, sources, timed, start, columns.take(entry, 1), tight, entry)
         least = np.full(lattice.count, np.inf)
         np.minimum.at(least, number, energy)
         least = lattice.least_of_divisors(least)
         known = least < np.inf
         start = np.concatenate([[0], np.cumsum(known)])
-        return cls(table, sources, timed, start, least[known].reshape(1, -1), None)
+        tight = np.array([least < smaller for smaller in lattice.next_smaller(least)])[:, known]
+        return cls(table, sources, timed, start, least[known].reshape(1, -1), tight, None)
+
+    def below(self, dims: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """Entries that are tight along some dimensions: where a tile's begin, and which they are."""
+        if dims not in self._below:
+            kept = self.tight[list(dims)].all(axis=0)
+            self._below[dims] = np.concatenate([[0], np.cumsum(kept)])[self.start], np.flatnonzero(kept)
+        return self._below[dims]
 
     def row(self, place: tuple[int, ...], entry: int) -> int:
         """The row of the inside that an entry of a tile stands for."""

@@ -38,13 +38,22 @@ class TileLattice:
         """Per dimension, (divisors, divisors): whether the first one divides the second."""
         return [divisors % divisors[:, None] == 0 for divisors in self.divisors]
 
+    @cached_property
+    def stands(self) -> list[Flags]:
+        """Per dimension, (divisors, 2 x divisors): whether what has to divide a size does, and what has to equal it."""
+        return [np.concatenate([divides.T, np.eye(len(divides), dtype=bool)], 1) for divides in self.divides]
+
     def places(self, dim: int, sizes: Ints) -> Ints:
         """The places of some divisors of a dimension."""
         return np.searchsorted(self.divisors[dim], sizes)
 
     def place(self, tile: tuple[int, ...]) -> tuple[int, ...]:
         """The places of one tile's sizes."""
-        return tuple(int(self.places(d, np.array(size))) for d, size in enumerate(tile))
+        return tuple(places[size] for places, size in zip(self._places, tile, strict=True))
+
+    @cached_property
+    def _places(self) -> list[dict[int, int]]:
+        return [{size: place for place, size in enumerate(each.tolist())} for each in self.divisors]
 
     def numbers(self, places: list[Ints]) -> Ints:
         """Of tiles, by the places of their sizes."""
@@ -52,6 +61,22 @@ class TileLattice:
         for count, place in zip(self.shape, places, strict=True):
             number = number * count + place
         return number
+
+    @cached_property
+    def tiles(self) -> Ints:
+        """(dims, tiles) their sizes."""
+        return np.array([each.take(at) for each, at in zip(self.divisors, crossed(list(self.shape)), strict=True)])
+
+    def next_smaller(self, values: Floats) -> Floats:
+        """(dims, tiles) the least value of all tiles that are smaller by one prime factor along a dimension; infinite
+        where there is none."""
+        found = np.full((len(self.sizes), *self.shape), np.inf)
+        for d, size in enumerate(self.sizes):
+            along, own = np.moveaxis(found[d], d, 0), np.moveaxis(values.reshape(self.shape), d, 0)
+            for prime in _primes(size):
+                for place, smaller in _steps(size, prime):
+                    np.minimum(along[place, ...], own[smaller, ...], out=along[place, ...])
+        return found.reshape(len(self.sizes), -1)
 
     def least_of_divisors(self, values: Floats) -> Floats:
         """(tiles,) the least value of all tiles that divide a tile."""

@@ -13,7 +13,7 @@ So between two nodes stand only loops that do not move the upper one and move th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,8 +89,11 @@ class CutTiles:
     exactly: tuple[bool, ...]
 
 
-def cut_tiles(form: TableForm, order: tuple[int, ...]) -> CutTiles:
-    """Own nodes of some tensors below a visit's tile."""
+def cut_tiles(form: TableForm, order: tuple[int, ...], wanted: Callable[[list[Ints]], Ints]) -> CutTiles:
+    """Own nodes of some tensors below a visit's tile.
+
+    wanted  of cuts, by dimension, the numbers of those that are looked at
+    """
     # Gap i is the one directly above node i, gap 0 below what stands around the branch. By rule 2 no dimension has a
     # loop in the gaps above the first node that it moves.
     slots: list[list[int]] = []
@@ -99,7 +102,9 @@ def cut_tiles(form: TableForm, order: tuple[int, ...]) -> CutTiles:
         slots.append([i for i in range(len(order)) if moved[i] and (i == 0 or not moved[i - 1])])
     trips = [chains(size, max(len(gaps), 1)) for size, gaps in zip(form.sizes, slots, strict=True)]
     chosen = crossed([len(each) for each in trips])
-    dims, cells = len(form.sizes), len(chosen[0])
+    kept = wanted([each[:, 0].take(at) for each, at in zip(trips, chosen, strict=True)])
+    chosen = [at.take(kept) for at in chosen]
+    dims, cells = len(form.sizes), len(kept)
     cut = np.array([trips[d][chosen[d], 0] for d in range(dims)])
     extents = np.empty((len(order), dims, cells), dtype=np.int64)
     outer = cut.copy()

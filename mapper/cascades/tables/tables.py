@@ -56,11 +56,13 @@ class _Tabled(NamedTuple):
 class TableBranches:
     """Branches of one cascade on one machine, in the uneven space of perfect tiles, if `supports` says nothing.
 
+    timed     whether cycles are going to be asked for: then there are no tables without them
     searches  how many tables have been made
     """
 
     cascade: Cascade
     arch: Architecture
+    timed: bool = False
     searches: int = 0
     _named: dict[str, NamedForm] = field(default_factory=dict)
     _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
@@ -90,6 +92,10 @@ class TableBranches:
 
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
+        if weights.energy_only and not self._leakage:
+            choices = self._ask(question, timed=False).choices
+            fitting = self._fitting(choices, question)
+            return min(weights.energy * choices.least_pj[fitting - 1], cutoff) if fitting else cutoff
         _, values = self._values(question, weights)
         return float(values.min(initial=cutoff))
 
@@ -154,8 +160,11 @@ class TableBranches:
 
     def _fitting(self, choices: Choices, question: BranchQuestion) -> int:
         """How many choices have room."""
-        room = next((bits for memory, _, bits in question.room if memory == self.machine.nearest.name), UNBOUNDED)
-        return int(np.searchsorted(choices.bits, room, side="right"))
+        nearest = self.machine.nearest.name
+        for memory, _, bits in question.room:
+            if memory == nearest:
+                return choices.fitting(bits)
+        return choices.fitting(UNBOUNDED)
 
     def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
         """(choices,) cycles of a visit, by timed columns."""
@@ -178,6 +187,7 @@ class TableBranches:
     # ---- tables --------------------------------------------------------------------------------------------
 
     def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
+        timed = timed or self.timed
         key = question.operation, question.sizes, question.homes, question.again, timed
         if key not in self._asked:
             self._asked[key] = self._tabled(question, timed)

@@ -184,7 +184,8 @@ def test_no_mapping_of_a_branch_is_better(seeds: range) -> None:
             whole, arch, question = _case(rng, seed % 5, (1, 2, 3, 4, 6) if seed % 5 < 2 else (1, 2, 2, 3))
             costs = _costs(whole, arch, question)
         assert supports(whole, arch, "uneven", "perfect") is None
-        tables = TableBranches(whole, arch)
+        tables, timed = TableBranches(whole, arch), TableBranches(whole, arch, timed=True)
+        assert timed.bound(question, ENERGY_ALONE) == tables.bound(question, ENERGY_ALONE)
         for weights in (ENERGY_ALONE, LATENCY_ALONE, Weights(1.0, rng.choice([0.1, 1.0, 10.0]))):
             best = tables.least(question, weights).mapping
             assert (best is None) == (not costs)
@@ -272,6 +273,26 @@ def test_a_whole_operation_is_searched_alike(seed: int) -> None:
         *_, certificate = search_exact(operation.problem, arch, objective, "perfect", "uneven")
         assert best is not None
         assert _close(weights.of(best.energy_pj, best.latency_cycles), certificate.value)
+
+
+def test_nothing_stands_below_the_last_node_that_might_as_well_stand_above_it() -> None:
+    """Without a memory inside, loops below the last node do not move its tensor; with one, tables have all tiles that
+    it needs."""
+    for kind, timed in itertools.product((0, 2), (False, True)):
+        whole = cascade(OPERATIONS[0], m=8, n=8, k=8, p=8)
+        arch = _machine(random.Random(1), kind)
+        levels = [
+            level.model_copy(update={"keeps": Keeps()} if isinstance(level, Memory) else {}) for level in arch.levels
+        ]
+        arch = arch.model_copy(update={"levels": tuple(levels)})
+        tables, problem = TableBranches(whole, arch, timed), whole.operation("T").problem
+        homes = tuple((t.name, "DRAM") for t in problem.tensors)
+        asked = tables._ask(BranchQuestion("T", problem.dims, homes, (("GLB", "", 400),)), timed)
+        for family in asked.choices.sheet.families:
+            moving = asked.table.form.dims_of(family.tiles.order[-1])
+            below = family.tiles.cut[moving][:, family.cell]
+            assert (below == 1).all() == (kind == 0)
+            assert below.size
 
 
 def test_equal_operations_share_tables() -> None:

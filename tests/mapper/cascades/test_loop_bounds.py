@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from cascade_cases import random_case
 from longer import blocks
 from tilewright.cost_models import ENERGY
-from tilewright.mapper.cascades.loop_choices import KnownChoices, Least
+from tilewright.mapper.cascades.loop_choices import Choices, KnownChoices, Least
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
@@ -45,16 +44,20 @@ def test_what_one_weighted_sum_knows_of_loops_changes_nothing_for_the_next(seed:
         found = []
         for searches in (together, WeightedSums(asked, Means())):
             search = searches.tree_search(weights)
-            found.append(list(search.loops.choices(search._root(names), math.inf)))
+            root = search._root(names)
+            loops = list(search.loops.choices(root, math.inf))
+            nodes = [one for _, each in loops[:8] for one in search.above.choices(root, each, math.inf)]
+            close = [search.above.close(root, each, one) for _, each in loops[:1] for one in nodes if not one.chains]
+            found.append((loops, [(one.chains, one.bound, one.energy_pj, one.taken) for one in nodes], close))
         assert found[0] == found[1]
 
 
 def test_choices_are_kept_as_far_as_there_is_memory_for_them() -> None:
     known, made = KnownChoices(left=100), []
 
-    def choices() -> list[list[Least]]:
+    def choices() -> Choices:
         made.append(len(made))
-        return [[Least(np.zeros(4), np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))]]  # 48 bytes
+        return Choices(Least.nothing(1, 1, 1, 2), ())  # 48 bytes
 
     for key in (1, 2, 3, 1, 2, 3):
         known.of((key,), choices)
