@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Protocol
 
@@ -38,7 +38,8 @@ class TileWords:
     """What is known of the nonzero words of a tile.
 
     mean, empty  words on average, and the chance that there is none
-    least, most  words that there can be
+    least, most  words that there can be; where tiles at a ragged edge are smaller, the least is that of a whole tile
+                 with as many zeros as any has
     """
 
     mean: float
@@ -156,10 +157,10 @@ class Structured:
         lines, tiles = math.prod(tile) // extent, ceil_div(along, extent)
         every = _lines_of_blocks(self.kept, self.block, extent, along)
         return TileWords(
-            mean=lines * math.fsum(times * line.mean for line, times in every) / tiles,
-            empty=math.fsum(times * line.empty**lines for line, times in every) / tiles,
-            least=lines * min(line.least for line, _ in every),
-            most=lines * max(line.most for line, _ in every),
+            mean=lines * math.fsum(times * line.mean for line, _, times in every) / tiles,
+            empty=math.fsum(times * line.empty**lines for line, _, times in every) / tiles,
+            least=lines * (min(extent, along) - max(words - line.least for line, words, _ in every)),
+            most=lines * max(line.most for line, _, _ in every),
         )
 
     def _along(self, start: int, stop: int, along: int) -> Occupancy:
@@ -191,7 +192,7 @@ class Banded:
         return Measured(self.mask(tensor)).nonzeros(tile, tensor)
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        return TileWords.of(self.nonzeros(tile, tensor))
+        return Measured(self.mask(tensor)).words(tile, tensor)
 
     def mask(self, tensor: Shape) -> npt.NDArray[np.bool_]:
         """Where the nonzero words are."""
@@ -219,17 +220,24 @@ class Measured:
                 where="density",
                 hint="give the array as the layer has it, ranks in the same order",
             )
-        counts = np.asarray(self.values != 0, dtype=np.int64)
-        for rank, extent in enumerate(tile):
-            counts = np.add.reduceat(counts, range(0, tensor[rank], extent), axis=rank)
+        counts = _counted(np.asarray(self.values != 0, dtype=np.int64), tile)
         found, times = np.unique(counts, return_counts=True)
         return {int(count): float(time) / counts.size for count, time in zip(found, times, strict=True)}
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        return TileWords.of(self.nonzeros(tile, tensor))
+        known = TileWords.of(self.nonzeros(tile, tensor))
+        zeros = int(_counted(np.asarray(self.values == 0, dtype=np.int64), tile).max())
+        return replace(known, least=math.prod(map(min, tile, tensor)) - zeros)
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)
+
+
+def _counted(flags: npt.NDArray[np.int64], tile: Shape) -> npt.NDArray[np.int64]:
+    """The sum of flags in every tile of an array."""
+    for rank, extent in enumerate(tile):
+        flags = np.add.reduceat(flags, range(0, flags.shape[rank], extent), axis=rank)
+    return flags
 
 
 @cache
@@ -250,15 +258,15 @@ def hypergeometric(words: int, nonzeros: int, tile: int) -> Occupancy:
 
 
 @lru_cache(maxsize=4096)
-def _lines_of_blocks(kept: int, block: int, extent: int, along: int) -> tuple[tuple[TileWords, int], ...]:
-    """The lines of `extent` words that a rank of blocks is cut into, and how often each occurs: those are alike that
-    begin at the same place of a block and end in a block of the same length."""
+def _lines_of_blocks(kept: int, block: int, extent: int, along: int) -> tuple[tuple[TileWords, int, int], ...]:
+    """The lines of `extent` words that a rank of blocks is cut into, their words, and how often each occurs: those are
+    alike that begin at the same place of a block and end in a block of the same length."""
     found: Counter[tuple[int, int, int]] = Counter()
     for start in range(0, along, extent):
         stop = min(start + extent, along)
         last = (stop - 1) // block * block
         found[start % block, stop - start, min(block, along - last)] += 1
-    return tuple((_line_of_blocks(kept, block, *line), times) for line, times in found.items())
+    return tuple((_line_of_blocks(kept, block, *line), line[1], times) for line, times in found.items())
 
 
 def _line_of_blocks(kept: int, block: int, first: int, words: int, last: int) -> TileWords:

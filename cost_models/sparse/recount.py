@@ -33,6 +33,15 @@ ERRORS = 5.0
 RARE = 1e-3
 """Of all words, what may be off besides, where chance decides: no mask may show what is rare."""
 
+AGAIN = 25
+"""By how many times as many masks a mean is looked at again that is off: what no mask has shown may be so rare."""
+
+RARE_AGAIN = 3e-3
+"""The same as `RARE` then: what is in one of 333 masks is in none of 5,000 once in three million times."""
+
+MOST_DRAWN = 50_000_000
+"""Words of all masks of an operand, at most."""
+
 MOST = 10_000
 """Accesses across a boundary, or operations, that are walked; more take minutes."""
 
@@ -105,15 +114,26 @@ def recount(mapping: Mapping, arch: Architecture, seed: int = 0, masks: int = MA
     operations = mapping.problem.macs <= MOST and _structure_is_alike(sparse)
     if not walked and not operations:
         return Recount(0, 0, (), f"masks were not walked: that is done up to {MOST:,} accesses across a boundary")
+    found = _compared(sparse, walked, operations, seed, masks, RARE)
+    words = max(math.prod(sparse.shape(mapping.problem.tensor(name))) for name in sparse.densities)
+    if not found and masks < min(AGAIN * masks, MOST_DRAWN // words):
+        found = _compared(sparse, walked, operations, seed + 1, min(AGAIN * masks, MOST_DRAWN // words), RARE_AGAIN)
+    return found
+
+
+def _compared(
+    sparse: SparseMapping, walked: list[tuple[Tensor, int]], operations: bool, seed: int, masks: int, rare: float
+) -> Recount:
+    """What is walked, with so many masks; so much of all words may be off where chance decides."""
     rng = np.random.default_rng(seed)
     drawn = {
-        name: random_masks(density, sparse.shape(mapping.problem.tensor(name)), masks, rng)
+        name: random_masks(density, sparse.shape(sparse.mapping.problem.tensor(name)), masks, rng)
         for name, density in sparse.densities.items()
     }
     figures = [figure for pair in walked for figure in _words(sparse, drawn, *pair)]
     figures += _operations(sparse, drawn) if operations else []
     by_chance = any(isinstance(density, Uniform) for density in sparse.densities.values())
-    differing = tuple(_said(figure) for figure in figures if _is_off(figure, by_chance))
+    differing = tuple(_said(figure) for figure in figures if _is_off(figure, rare if by_chance else 0.0))
     left_out = len([*_boundaries(sparse)]) - len(walked)
     return Recount(masks, len(figures), differing, _message(figures, differing, masks, left_out, operations))
 
@@ -183,9 +203,9 @@ def _operations(sparse: SparseMapping, masks: dict[str, Flags]) -> list[_Figure]
     ]
 
 
-def _is_off(figure: _Figure, by_chance: bool) -> bool:
+def _is_off(figure: _Figure, rare: float) -> bool:
     error = ERRORS * float(np.std(figure.found)) / math.sqrt(len(figure.found))
-    allowed = max(error, RARE * figure.dense if by_chance else 0.0, 1e-9 * figure.dense)
+    allowed = max(error, rare * figure.dense, 1e-9 * figure.dense)
     return abs(float(np.mean(figure.found)) - figure.expected) > allowed
 
 

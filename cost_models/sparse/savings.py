@@ -40,19 +40,21 @@ def stay(mapping: Mapping, arch: Architecture, boundary: Boundary) -> tuple[int,
     """Where the loops stand whose steps one access across a boundary serves.
 
     Those further in; the loops in time inside the innermost one that moves the target, wherever that stands (all of
-    them pass the MAC, which holds nothing); and the loops over instances that share the access.
+    them pass the MAC, which holds nothing); and the loops over instances that share the access. A memory with an exact
+    halo keeps the words of a tile that comes again, whatever the loop: there only loops over its dimensions move it.
     """
-    target = boundary.tensor
+    target, inner = boundary.tensor, boundary.inner
+    keeps = inner is not None and inner.halo == "exact" and not target.is_output
     loops = [(i, loop) for i, loop in enumerate(mapping.nest.items) if isinstance(loop, Loop) and loop.trips > 1]
     above = [(i, loop) for i, loop in loops if i < boundary.inner_position]
-    last = max((i for i, loop in above if not loop.is_spatial and arch.loop_moves(loop.dim, target)), default=-1)
+    moving = [loop.dim in target.dims if keeps else arch.loop_moves(loop.dim, target) for _, loop in above]
+    last = max((i for (i, loop), moves in zip(above, moving, strict=True) if moves and not loop.is_spatial), default=-1)
     shared = boundary.reduced if target.is_output else boundary.multicast
     served = [i for i, _ in loops if i >= boundary.inner_position]
     for i, loop in above:
+        serves = inner is not None and i > last
         if loop.is_spatial:
             serves = loop.dim not in target.dims and i in shared
-        else:
-            serves = boundary.inner is not None and i > last
         if serves:
             served.append(i)
     return tuple(sorted(served))

@@ -58,7 +58,7 @@ class Finishing:
         and for energy alone there are no columns of ports."""
         arch = self.context.hierarchy.arch
         every_port = len(self.context.costs.cost_columns.ports) == len(all_ports(arch))
-        steady = arch.latency == "steady" and (self.context.zeros is None or not self.context.zeros.rules.rows_count)
+        steady = arch.latency == "steady" and (self.context.zeros is None or self.context.zeros.rules.columns_tell)
         exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
         return exact and every_port and steady and self.context.costs.lines is None
 

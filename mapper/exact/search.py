@@ -305,7 +305,7 @@ class ExactSearch:
             even,
             self.pruned,
             every_mapping=every,
-            mirror=mirror_of(self.problem, self.arch) if self._may_mirror else None,
+            mirror=mirror_of(self.problem, self.arch, self.zeros is not None) if self._may_mirror else None,
             means=self.means,
             most_cells=most_cells,
             effort=self.effort,
@@ -321,8 +321,9 @@ class ExactSearch:
 
     @property
     def _may_mirror(self) -> bool:
-        """Whether one of two mirror images will do: nothing tells them apart."""
-        told_apart = self._has_lines or self.zeros is not None
+        """Whether one of two mirror images will do: nothing tells them apart, as lines do, and zeros of which more
+        counts than how many words a tile has."""
+        told_apart = self._has_lines or (self.zeros is not None and bool(self.zeros.apart))
         return self.constraints.is_free and self.surroundings is ALONE and not told_apart
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:

@@ -22,16 +22,19 @@ Mirror = tuple[int, ...]
 """Per dimension, the one that it changes places with: its own index where it stays."""
 
 
-def mirror_of(problem: Problem, arch: Architecture) -> Mirror | None:
-    """Pairs of dimensions that change places all together; None if there are no such pairs."""
+def mirror_of(problem: Problem, arch: Architecture, told_apart: bool = False) -> Mirror | None:
+    """Pairs of dimensions that change places all together; None if there are no such pairs.
+
+    told_apart  whether no tensor may change places with another one, as where operands have zeros
+    """
     dims = problem.dim_names
     allowed = [tuple(axis.allows(problem, dim) for fanout in arch.fanouts for axis in fanout.axes) for dim in dims]
     alike = [(problem.sizes[dim], allowed[i]) for i, dim in enumerate(dims)]
     itself = {dim: dim for dim in dims}
-    tensors = _images(problem, arch, itself)
+    tensors = _images(problem, arch, itself, told_apart)
     for mirror in _pairings(alike, ()):
         image = {dim: dims[mirror[d]] for d, dim in enumerate(dims)}
-        if image != itself and _images(problem, arch, image) == tensors:
+        if image != itself and _images(problem, arch, image, told_apart) == tensors:
             return mirror
     return None
 
@@ -51,10 +54,10 @@ def _pairings(alike: Sequence[object], chosen: Mirror) -> Iterator[Mirror]:
     yield from _pairings(alike, (*chosen, d))
 
 
-def _images(problem: Problem, arch: Architecture, image: dict[str, str]) -> Counter[object]:
+def _images(problem: Problem, arch: Architecture, image: dict[str, str], told_apart: bool) -> Counter[object]:
     """The tensors with other dimensions in the place of theirs: their ranks, and how the machine treats them."""
     ranks = (sorted(sorted((image[dim], c) for dim, c in rank) for rank in t.ranks) for t in problem.tensors)
-    treatments = (treatment(arch, t) for t in problem.tensors)
+    treatments = ((treatment(arch, t), t.name if told_apart else None) for t in problem.tensors)
     return Counter((str(each), treatment) for each, treatment in zip(ranks, treatments, strict=True))
 
 

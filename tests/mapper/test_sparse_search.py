@@ -15,12 +15,14 @@ import brute_force
 from brute_force import all_mappings
 from generators import memory, tensor
 from longer import blocks
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models.sparse import DensityLike, densities_of, evaluate_sparse, with_densities
 from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.exact.counting.zero_rules import ZeroRules
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
+from tilewright.workloads import load_layer
 
 MAY = Keeps(input="may", weight="may", output="may")
 ROLES = ("input", "weight")
@@ -97,6 +99,43 @@ def random_memories(rng: random.Random, style: str, is_open: bool) -> list[Memor
         name = "DRAM" if i == 0 else f"L{i}"
         found.append(memory(name, rng, formats=random_formats(rng, style, is_open), halo="innermost", **fields))
     return found
+
+
+def one_saver(seed: int, most: int = MOST_MAPPINGS) -> tuple[Problem, Architecture, bool]:
+    """The same, where all memories keep everything, and of each operand one alone may leave out accesses: the innermost
+    one, of which no instances share accesses, or the one outside it."""
+    rng = random.Random(seed)
+    while True:
+        ragged = seed % 3 == 2
+        sizes = [rng.choice([1, 2, 3]), rng.choice([1, 2, 3]), rng.choice([3, 4, 5] if ragged else [3, 4, 6])]
+        problem = window(rng) if rng.random() < 0.3 else problem_of(*sizes)
+        problem = with_densities(problem, {"I": rng.choice([0.3, 0.6]), "W": rng.choice([0.3, 0.6])})
+        count = rng.randint(2, 3)
+        saver = {role: count - rng.randint(1, 2) for role in ON if rng.random() < 0.5}
+        kinds = {role: rng.choice(["gates", "skips"]) for role in ON}
+        levels: list[Memory | Fanout] = []
+        for i in range(count):
+            size = 8 * rng.choice([12, 24, 64])
+            fields: dict[str, object] = {"size_bits": size, "read_bits_per_cycle": rng.choice([8.0, 32.0])}
+            if i == 0:
+                fields = {"shared_bits_per_cycle": rng.choice([8.0, 32.0])}
+            for kind in ("gates", "skips"):
+                fields[kind] = {r: ON[r] for r, place in saver.items() if place == i and kinds[r] == kind}
+            fields["formats"] = random_formats(rng, "constant", False)
+            levels.append(memory("DRAM" if i == 0 else f"L{i}", rng, halo="innermost", **fields))
+        if rng.random() < 0.5:
+            shares = {"multicast": rng.random() < 0.7, "spatial_reduction": rng.random() < 0.7}
+            levels.insert(rng.randint(1, len(levels)), Fanout(name="array", axes=(ArrayAxis(size=2),), **shares))
+        mac = Mac(
+            energy_pj=rng.choice([0.5, 9.0]),
+            skips=tuple(role for role in ROLES if rng.random() < 0.4),
+            gates=tuple(role for role in ROLES if rng.random() < 0.2),
+        )
+        arch = Architecture(
+            name="random", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=tuple(levels), mac=mac
+        )
+        if 10 < brute_force.count(problem, arch, ragged, most) < most:
+            return problem, arch, ragged
 
 
 def random_question(seed: int, most: int = MOST_MAPPINGS) -> tuple[Problem, Architecture, bool]:
@@ -177,6 +216,30 @@ def test_no_mapping_is_better(seeds: range) -> None:
     for seed in seeds:
         problem, arch, ragged = random_question(seed)
         check(problem, arch, ragged, "even", seed)
+
+
+@pytest.mark.parametrize("seeds", blocks(9, 3), ids=str)
+def test_no_mapping_is_better_with_one_saver(seeds: range) -> None:
+    for seed in seeds:
+        problem, arch, ragged = one_saver(seed)
+        check(problem, arch, ragged, "even", seed)
+
+
+def test_what_one_saver_leaves_further_in_is_counted_before_mappings_are() -> None:
+    """Thousands of complete rows looked alike, and each was evaluated, which took a hundred times as long."""
+    arch = load_arch("eyeriss", {"GLB.gate": {"input": ["weight"]}})
+    problem = with_densities(load_layer("alexnet:conv3"), {"W": 0.35, "I": 0.45})
+    certificate = search_exact(problem, arch, "edp", "perfect")[2]
+    assert certificate.proven
+    assert certificate.evaluated <= 4
+
+
+def test_accesses_that_meet_single_words_leave_all_rules_in_force() -> None:
+    problem = with_densities(load_layer("alexnet:conv3"), {"W": 0.35, "I": 0.45})
+    for key in ("spad.skip", "spad.gate"):
+        rules = ZeroRules(problem, load_arch("eyeriss", {key: {"weight": ["input"]}}), "ragged")
+        assert not rules.trips_count
+    assert ZeroRules(problem, load_arch("eyeriss", {"GLB.skip": {"input": ["weight"]}}), "ragged").trips_count
 
 
 @pytest.mark.parametrize("seeds", blocks(8, 4), ids=str)

@@ -70,7 +70,7 @@ class OnceEach(BoundaryBounds):
         """Along a dimension with as many words as elements, some instance has a whole number of elements, and no less
         than the average; those that want the same words have them all."""
         instances = self._most_instances(memory)
-        if self._tiling == "perfect" or not self.cost_columns.counts_words:
+        if self._tiling == "perfect" or not self.cost_columns.scales_words:
             return instances
         outside = [array for f, array in enumerate(self._rows.arrays) if self.hierarchy.inside[f] > memory]
         for rank in self.tensors[tensor].ranks:

@@ -95,6 +95,12 @@ class CostColumns:
         return self.lines is None and self.zeros is None
 
     @property
+    def scales_words(self) -> bool:
+        """Whether words cost in proportion, whatever the tiles: no memory has lines, and of operands with zeros every
+        mapping leaves out the same part, and takes as many bits for a word."""
+        return self.lines is None and (self.zeros is None or not self.zeros.rules.trips_count)
+
+    @property
     def costing(self) -> int:
         """Columns that cost something."""
         return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
@@ -363,15 +369,47 @@ class BoundaryCosts:
             self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
             own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
             if own is not None:
-                self.cost_columns.book_busiest(costs, level, (read, written), instances, own)
+                busiest = own[0] * timed, own[1] * timed
+                self.cost_columns.book_busiest(costs, level, (read, written), instances, busiest)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
+        if zeros is not None and fill_point is not None:
+            self._book_further_in(zeros, costs, model, rows, boundary, moved)
         return costs
+
+    def _book_further_in(
+        self,
+        zeros: ZeroBounds,
+        costs: Floats,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        moved: Floats | float,
+    ) -> None:
+        """Add what an operand's only saver does not leave out at the MACs, where as much has been taken for left out as
+        any mapping may.
+
+        Lemma. What passes to the MACs, and operations, are left out where the words of the other operand that come
+        with an access of the saver are all zero, and nowhere else but by the units themselves. So the part of the words
+        that passes here is the part that passes at the MACs; and of the operations no fewer are done than the smaller
+        of that part and of what the units leave.
+        """
+        found = zeros.further_in(model, rows, boundary, moved)
+        if found is None:
+            return
+        memory = found.boundary.outer
+        bits = self._word_bits(model, rows, found.boundary, memory) * model.computed(rows, found.boundary)
+        instances = model.instances(rows, memory)
+        level = self.hierarchy.memories[memory]
+        self.cost_columns.book(costs, level, bits * found.moved, np.zeros(1), instances)
+        operations = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
+        self.cost_columns.book_energy(costs, operations * found.done)
 
     @property
     def knows_busiest(self) -> bool:
-        """Whether it is counted how much the busiest instance of a memory has to do: not with lines or zeros."""
-        return self.ragged and self.cost_columns.counts_words
+        """Whether it is counted how much the busiest instance of a memory has to do: not with lines, nor where what
+        zeros leave depends on tiles."""
+        return self.ragged and self.cost_columns.scales_words
 
     def loads_differ(self, memory: int) -> bool:
         """Whether instances of a memory may have more or less to do than others, and it is counted how much."""
@@ -399,7 +437,7 @@ class BoundaryCosts:
         arch, tensor, none = self.cost_columns.arch, self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
         words, outer = words * share.words, memory == boundary.outer
         if not tensor.is_output:
-            bits = words * arch.width_bits(tensor)
+            bits = words * self._word_bits(model, rows, boundary, memory)
             return (bits, none) if outer else (none, bits)
         distinct = float(model.distinct_words(tensor)) * self.cost_columns.once_of
         finished = self._finished(model, rows, boundary, memory) * share.distinct

@@ -3,10 +3,15 @@
 - Loops that charge nothing stand best as far inside as they can. That is so without savings: tiles of nodes do not
   depend on the order between them. With savings it is so where, of a tensor, all memories out to some one skip alike: a
   loop of n trips further inside makes n accesses one, of what is used with it n times as much, which is in use no more
-  often than one of the n parts is; and nothing that has been charged depends on it. (`orders_count`: it is not so.)
+  often than one of the n parts is; and nothing that has been charged depends on it. And it is so where each access that
+  may be left out meets one word of every operand that decides: then the same part is left out, whatever the mapping.
+  (`orders_count`: it is not so.)
 - Rows that cost no less in any column are left aside. That is so if columns say all: not where words pass that a memory
   further out may leave out, where units or memories leave out operations by what stands further in, nor where the
   format that takes the fewest bits may not be the one that fits. (`rows_count`)
+- Complete rows of perfect tiles with equal columns cost the same, also where every order is tried since one memory
+  alone saves accesses of an operand, outside the innermost holder: what is left out further in is the part that is left
+  out there, and is charged with it. (`columns_tell`)
 - With ragged tiles, loops no longer than leaves as many tiles: so if a word takes no more bits in a smaller tile, and
   nothing is left out. (`trips_count`)
 """
@@ -17,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....arch import Architecture, Memory
+from ....arch import Architecture, Fanout, Memory
 from ....arch.spec import SparseFormat
 from ....cost_models.sparse import Density, Uniform, densities_of
 from ....cost_models.sparse.at_mac import zeros_at_mac
@@ -85,17 +90,58 @@ class ZeroRules:
     @cached_property
     def orders_count(self) -> bool:
         """Whether loops that charge nothing may pay elsewhere than as far inside as they can stand."""
-        return not all(self._is_known(tensor) and self._mac_finds_all(tensor) for tensor in self._saving)
+        return not all(self._is_known(tensor) and self._mac_finds_all(tensor) for tensor in self._varying)
 
     @cached_property
     def rows_count(self) -> bool:
         """Whether a row may be wanted that costs no less than another one in every column."""
-        choices = any(
+        return self._has_choices or self.orders_count or (self.tiling == "ragged" and bool(self._varying))
+
+    @property
+    def columns_tell(self) -> bool:
+        """Whether complete rows of perfect tiles cost what their columns say."""
+        varying = [tensor for tensor in self._varying if not (self._is_known(tensor) and self._mac_finds_all(tensor))]
+        return not self._has_choices and len(varying) <= 1 and all(map(self._is_counted, varying))
+
+    @property
+    def _has_choices(self) -> bool:
+        """Whether a memory may hold a tensor in several formats."""
+        return any(
             len(self.formats(memory, tensor)) > 1
             for tensor in self.problem.operands
             for memory in self.keeping(tensor)[1:]
         )
-        return choices or self.orders_count or (self.tiling == "ragged" and bool(self._saving))
+
+    def only_saver(self, tensor: Tensor) -> Memory | None:
+        """The memory that alone may leave out accesses of an operand; None: several may, or none."""
+        savers = [memory for memory in self.keeping(tensor) if self.saves(memory, tensor)]
+        return savers[0] if len(savers) == 1 and not tensor.is_output else None
+
+    def _is_counted(self, tensor: Tensor) -> bool:
+        """Whether all that its only saver leaves out, further in as well, is known as soon as words that pass there are
+        (`CostColumns.book_further_in`): one memory holds the operand inside, all words that decide are alike, and the
+        time of operations does not depend on it."""
+        saver = self.only_saver(tensor)
+        if saver is None or saver.keeps[tensor.role] != "must":
+            return False
+        inside = self.keeping(tensor)[self.keeping(tensor).index(saver) + 1 :]
+        others = self.deciding(tensor, (*saver.gates.get(tensor.role, ()), *saver.skips.get(tensor.role, ())))
+        skips = self.deciding(tensor, saver.skips.get(tensor.role, ()))
+        return (
+            [memory.keeps[tensor.role] for memory in inside] == ["must"]
+            and all(isinstance(self.densities[other.name], Uniform) for other in others)
+            and (not skips or self._mac_finds_all(tensor))
+        )
+
+    def least_done(self, tensor: Tensor) -> tuple[float, float]:
+        """Of the operations that the zeros of the other operand leave, where an operand has one saver: the part that
+        `machine` counts, and the most, which the units leave out by themselves in any case."""
+        kept, most = 1.0, 1.0
+        for other in self.deciding(tensor, ("input", "weight")):
+            nonzero = self.nonzero(other)
+            gated, skipped = zeros_at_mac(self.arch.mac, other, self.densities[other.name], nonzero)
+            kept, most = kept * nonzero, most * (1.0 - max(gated, skipped))
+        return kept, most
 
     @cached_property
     def trips_count(self) -> bool:
@@ -112,10 +158,29 @@ class ZeroRules:
         )
 
     @cached_property
-    def _saving(self) -> list[Tensor]:
-        """Tensors of which some memory may leave out accesses."""
-        tensors = self.problem.tensors
-        return [tensor for tensor in tensors if any(self.saves(memory, tensor) for memory in self.keeping(tensor))]
+    def _varying(self) -> list[Tensor]:
+        """Tensors of which some memory may leave out accesses, more or fewer of them by the mapping."""
+        return [
+            tensor
+            for tensor in self.problem.tensors
+            if any(
+                self.saves(memory, tensor) and not self._meets_words(memory, tensor) for memory in self.keeping(tensor)
+            )
+        ]
+
+    def _meets_words(self, memory: Memory, tensor: Tensor) -> bool:
+        """Whether each access of a memory to a tensor meets one word of every other operand, whatever the mapping, and
+        these are alike: nothing keeps the tensor further in, and no instances share accesses there."""
+        inside = self.arch.levels[self.arch.levels.index(memory) + 1 :]
+        holders = [level for level in inside if isinstance(level, Memory) and level.keeps[tensor.role] != "never"]
+        shares = [
+            fanout.spatial_reduction if tensor.is_output else fanout.multicast
+            for fanout in inside
+            if isinstance(fanout, Fanout) and fanout.instances > 1
+        ]
+        others = self.deciding(tensor, (*memory.gates.get(tensor.role, ()), *memory.skips.get(tensor.role, ())))
+        alike = all(isinstance(self.densities[other.name], Uniform) for other in others)
+        return memory.keeps[tensor.role] == "must" and not holders and not any(shares) and alike
 
     def is_alike(self, memory: Memory, tensor: Tensor) -> bool:
         """Whether a word takes as many bits in every tile."""

@@ -15,9 +15,9 @@ words are kept beside the costs (`cost_columns.py`), so that of two rows the bet
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,10 @@ from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel
-from .zero_rules import ZeroRules
+from .zero_rules import ALIKE, ZeroRules
+
+MOST_LISTED = 1 << 18
+"""Words of a tensor up to which figures of its tiles are kept in a list of all extents: 2 MB each."""
 
 Figure = Callable[[tuple[int, ...]], float]
 """Of the extents of a tile along a tensor's ranks."""
@@ -51,6 +54,19 @@ class Left(NamedTuple):
 EVERYTHING = Left()
 
 
+class FurtherIn(NamedTuple):
+    """What a saver of an operand leaves inside, besides what has been counted.
+
+    boundary  of the operand at the MAC
+    moved     of the dense words across it
+    done      of the operations that have been counted
+    """
+
+    boundary: MemoryBoundary
+    moved: Floats
+    done: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class ZeroBounds:
     """What the rules mean in the numbers of a hierarchy, which may have fewer dimensions, for many partial mappings."""
@@ -59,6 +75,7 @@ class ZeroBounds:
     hierarchy: Hierarchy
     _known: dict[object, float] = field(default_factory=dict, repr=False)
     _figures: dict[object, dict[tuple[int, ...], float]] = field(default_factory=dict, repr=False)
+    _listed: dict[object, Floats] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -149,7 +166,8 @@ class ZeroBounds:
         kinds = self.rules.formats(where, which)
         if not self.depend_on_tiles(memory, tensor):
             return np.full(len(tiles), self.least_bits(memory, tensor))
-        return self._of_tiles(("bits", memory, tensor), which, tiles, lambda tile: self._bits_of(which, kinds, tile))
+        figure, by_words = partial(self._bits_of, which, kinds), "csr" not in kinds
+        return self._of_tiles(("bits", memory, tensor), which, tiles, figure, by_words)
 
     def _bits_of(self, tensor: Tensor, kinds: Sequence[SparseFormat], tile: tuple[int, ...]) -> float:
         width, words, shape = self.rules.arch.width_bits(tensor), math.prod(tile), self.rules.shape(tensor)
@@ -169,13 +187,22 @@ class ZeroBounds:
         which, where = self._tensor(tensor), self._memory(memory)
         kinds = self.rules.formats(where, which)
         width = held_width_bits(self.rules.arch, self.rules.arch.memories[-1 - memory], which)
-        found = self._of_tiles(
+        columns, density = self._extents(which, tiles), self.rules.densities.get(which.name)
+        if kinds == ("uncompressed",):
+            return width * _product(columns)
+        lines = np.ones(len(tiles), dtype=np.int64)
+        if isinstance(density, Structured) and ALIKE.issuperset(kinds):  # each line of blocks takes as much
+            along = columns[density.rank]
+            lines, columns = _product(columns) // along, [np.ones_like(along) for _ in columns]
+            columns[density.rank] = along
+        found = self._of_extents(
             ("room", memory, tensor, exactly),
             which,
-            tiles,
+            columns,
             lambda tile: float(min(self._room_of(which, kind, width, tile, exactly) for kind in kinds)),
+            by_words="csr" not in kinds,
         )
-        return found.astype(np.int64)
+        return lines * found.astype(np.int64)
 
     def _room_of(self, tensor: Tensor, kind: SparseFormat, width: int, tile: tuple[int, ...], exactly: bool) -> int:
         words = math.prod(tile)
@@ -186,7 +213,7 @@ class ZeroBounds:
             most = tile_words(density, tile, shape).most
             return most * width + math.ceil(metadata_bits(kind, density, tile, shape, at_most=True))
         most = fewest_in_fullest(density, tile, shape)
-        return most * width + (words if kind == "bitmask" else 0)
+        return most * width + _least_metadata(kind, density, most, tile)
 
     # ---- what is left --------------------------------------------------------------------------------------
 
@@ -204,6 +231,22 @@ class ZeroBounds:
         if self.rules.tiling == "ragged" or not self._outwards(boundary):
             return self.least_left(boundary)
         return self._left(boundary, self._used_together(model, rows, boundary, fill_point))
+
+    def further_in(
+        self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, moved: Floats | float
+    ) -> FurtherIn | None:
+        """What is left besides of what an operand's only saver leaves out further in, now that it is known which part
+        of the words across a boundary it lets pass; None: that is not the boundary of an only saver."""
+        tensor = self._tensor(boundary.tensor)
+        if boundary.inner == MAC or self.rules.tiling == "ragged" or tensor.is_output:
+            return None
+        if self.rules.only_saver(tensor) is not self._memory(boundary.outer):
+            return None
+        at_mac = MemoryBoundary(boundary.tensor, MAC, model.path.placement[boundary.tensor][0])
+        counted = self.left(model, rows, at_mac, None).moved
+        kept, most = self.rules.least_done(tensor)
+        done = np.maximum(np.minimum(moved, most) / kept - 1.0, 0.0)
+        return FurtherIn(at_mac, np.maximum(moved - counted, 0.0), done)
 
     def _outwards(self, boundary: MemoryBoundary) -> list[tuple[int, Memory]]:
         """Memories from the outer one of a boundary outwards that may leave out words that pass it."""
@@ -260,25 +303,47 @@ class ZeroBounds:
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
-    def _of_tiles(self, key: object, tensor: Tensor, tiles: Ints, figure: Figure) -> Floats:
-        """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks, asked for each of them once."""
-        columns = self._extents(tensor, tiles) or [np.ones(len(tiles), np.int64)]
-        first, which = distinct(row_codes(columns))
-        known = self._figures.setdefault(key, {})
-        found = []
-        for extents in zip(*(column[first].tolist() for column in columns), strict=True):
-            value = known.get(extents)
-            if value is None:
-                value = known[extents] = figure(extents)
-            found.append(value)
-        return np.array(found, dtype=np.float64)[which]
+    def _of_tiles(self, key: object, tensor: Tensor, tiles: Ints, figure: Figure, by_words: bool = True) -> Floats:
+        """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks, asked for each of them once.
+
+        by_words  whether their number says all, where any words are alike
+        """
+        return self._of_extents(key, tensor, self._extents(tensor, tiles), figure, by_words)
+
+    def _of_extents(
+        self, key: object, tensor: Tensor, columns: Sequence[Ints], figure: Figure, by_words: bool
+    ) -> Floats:
+        """(rows,) the same of extents, (rows,) per rank."""
+        shape = self.rules.shape(tensor) or (1,)
+        if self._is_joined(tensor) or (by_words and isinstance(self.rules.densities.get(tensor.name), Uniform)):
+            ones = [np.ones_like(columns[0]) for _ in shape[1:]]
+            columns, shape = [_product(columns), *ones], (math.prod(shape), *(1 for _ in ones))
+        if math.prod(shape) > MOST_LISTED:
+            first, which = distinct(row_codes(columns))
+            known = self._figures.setdefault(key, {})
+            found = [_known(known, each, figure) for each in _rows_of(columns, first)]
+            return np.array(found, dtype=np.float64)[which]
+        if key not in self._listed:
+            self._listed[key] = np.full(math.prod(shape), np.nan)
+        listed, codes = self._listed[key], np.zeros_like(columns[0])
+        for column, size in zip(columns, shape, strict=True):
+            codes = codes * size + (column - 1)
+        missing = np.flatnonzero(np.isnan(listed[codes]))
+        if len(missing):
+            new, first = np.unique(codes[missing], return_index=True)
+            listed[new] = [figure(each) for each in _rows_of(columns, missing[first])]
+        values: Floats = listed[codes]
+        return values
 
     def _extents(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
-        """(rows,) per rank."""
-        if self._is_joined(tensor):
-            return self._joined(tensor, tiles)
+        """(rows,) per rank of a tensor, as it is searched."""
+        which = (
+            next(t for t in self.hierarchy.problem.tensors if t.name == tensor.name)
+            if self._is_joined(tensor)
+            else tensor
+        )
         found = []
-        for rank in tensor.ranks:
+        for rank in which.ranks:
             kept = [(self._index[dim], c) for dim, c in rank if dim in self._index]
             if not kept:
                 found.append(np.ones(len(tiles), dtype=np.int64))
@@ -286,22 +351,13 @@ class ZeroBounds:
                 found.append(tiles[:, kept[0][0]])
             else:
                 found.append(self._sums(tuple(c for _, c in kept), tiles[:, [d for d, _ in kept]]))
-        return found
+        return found or [np.ones(len(tiles), dtype=np.int64)]
 
     def _is_joined(self, tensor: Tensor) -> bool:
-        """Whether some of a tensor's dimensions are searched as one; those of a single element are left out."""
+        """Whether some of a tensor's dimensions are searched as one: which of its ranks has which part of them says
+        nothing where any words are alike. Those of a single element are left out."""
         left_out = (dim for dim in tensor.dims if dim not in self._index)
         return any(self.rules.problem.sizes[dim] > 1 for dim in left_out)
-
-    def _joined(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
-        """The extents of a tensor some of whose dimensions are searched as one: which of its ranks has which part of
-        them says nothing where any words are alike."""
-        which = next(t for t in self.hierarchy.problem.tensors if t.name == tensor.name)
-        words = np.ones(len(tiles), dtype=np.int64)
-        for rank in which.ranks:
-            dims = [self._index[dim] for dim, _ in rank]
-            words = words * self._sums(tuple(c for _, c in rank), tiles[:, dims])
-        return [words, *(np.ones_like(words) for _ in tensor.ranks[1:])]
 
     def _sums(self, coefficients: tuple[int, ...], tiles: Ints) -> Ints:
         """(rows,) distinct sums."""
@@ -311,6 +367,40 @@ class ZeroBounds:
         first, which = distinct(row_codes(list(tiles.T)))
         counts = [distinct_sums(coefficients, tuple(tile), self.rules.arch.footprint) for tile in tiles[first].tolist()]
         return np.array(counts, dtype=np.int64)[which]
+
+
+def _rows_of(columns: Sequence[Ints], index: Ints) -> Iterator[tuple[int, ...]]:
+    """Some rows of columns."""
+    return zip(*(column[index].tolist() for column in columns), strict=True)
+
+
+def _known(known: dict[tuple[int, ...], float], extents: tuple[int, ...], figure: Figure) -> float:
+    value = known.get(extents)
+    if value is None:
+        value = known[extents] = figure(extents)
+    return value
+
+
+def _product(columns: Sequence[Ints]) -> Ints:
+    """(rows,) of columns."""
+    found: Ints = np.prod(columns, axis=0)
+    return found
+
+
+def _least_metadata(kind: SparseFormat, density: Density, nonzeros: int, tile: tuple[int, ...]) -> int:
+    """Bits of metadata of a tile with so many nonzero words, or more: never less in a larger tile, which has as many
+    rows, rows as long, and as many nonzero words at least (`cost_models/sparse/formats.py`)."""
+    words = math.prod(tile)
+    match kind:
+        case "bitmask":
+            return words
+        case "coordinate":
+            return nonzeros * bits_for(words)
+        case "csr":
+            return (words // tile[-1] + 1) * bits_for(nonzeros + 1) + nonzeros * bits_for(tile[-1])
+        case "blocks" if isinstance(density, Structured):
+            return nonzeros * bits_for(density.block)
+    return 0
 
 
 def fewest_in_fullest(density: Density, tile: tuple[int, ...], tensor: tuple[int, ...]) -> int:

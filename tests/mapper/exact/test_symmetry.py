@@ -9,8 +9,9 @@ import pytest
 
 from generators import random_architecture, tensor
 from longer import TIMES
-from tilewright.arch import Architecture, load_arch
+from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES
+from tilewright.cost_models.sparse import with_densities
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.exact.symmetry import compared, mirror_of
@@ -85,6 +86,44 @@ def optimum(problem: Problem, arch: Architecture, objective: str, ragged: bool, 
         return search_exact(problem, arch, objective, TILINGS[ragged], space)[2].value
     except InfeasibleError:
         return float("inf")
+
+
+def with_savings(rng: random.Random, problem: Problem, arch: Architecture) -> tuple[Problem, Architecture]:
+    """The same with zeros, in formats that count words alone, and memories that leave out accesses."""
+    on = {"input": ("weight",), "weight": ("input",), "output": ("input", "weight")}
+    levels: list[object] = []
+    for level in arch.levels:
+        if isinstance(level, Memory):
+            changes: dict[str, object] = {"formats": {role: ("bitmask",) for role in on if rng.random() < 0.3}}
+            for key in ("gates", "skips"):
+                changes[key] = {role: roles for role, roles in on.items() if rng.random() < 0.2}
+            level = level.model_copy(update=changes)
+        levels.append(level)
+    densities = {which.name: rng.choice([0.3, 0.6]) for which in problem.operands}
+    return with_densities(problem, densities), arch.model_copy(update={"levels": tuple(levels)})
+
+
+def test_the_same_optimum_with_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    mirrored = 0
+    for seed in range(12 * TIMES):
+        rng = random.Random(seed)
+        problem, arch = with_savings(rng, square(rng), random_architecture(rng, 1, 24))
+        objective = OBJECTIVES[seed % len(OBJECTIVES)]
+        if mirror_of(problem, arch, True) is None:
+            continue
+        mirrored += 1
+        found = optimum(problem, arch, objective, False, "even")
+        with monkeypatch.context() as patch:
+            patch.setattr("tilewright.mapper.exact.search.mirror_of", lambda *_: None)
+            expected = optimum(problem, arch, objective, False, "even")
+        assert found == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+    assert mirrored >= 6
+
+
+def test_operands_with_zeros_do_not_change_places() -> None:
+    arch = load_arch("three_level")
+    assert mirror_of(gemm(8, 8, 4), arch) is not None
+    assert mirror_of(gemm(8, 8, 4), arch, told_apart=True) is None
 
 
 def test_the_same_optimum_as_without_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
