@@ -10,7 +10,6 @@ from functools import lru_cache
 import numpy as np
 
 from ....ir import Problem, Rank
-from ..hierarchy import Hierarchy
 from ..lattice import Lattice
 from ..rows import Floats, Ints
 
@@ -109,15 +108,14 @@ class LinedRank:
         return lattice.along(self.dims, lattice.least_in_cells(values, self.dims))
 
 
-def lined_rank(rank: Rank, problem: Problem, hierarchy: Hierarchy) -> LinedRank:
-    """A rank of a tensor of a problem, as it is in the hierarchy in which that is searched."""
-    names = hierarchy.problem.dim_names
+def lined_rank(rank: Rank, problem: Problem, names: Sequence[str], is_box: bool) -> LinedRank:
+    """A rank of a tensor of a problem, of whose dimensions some are known, by their place among the names."""
     kept = [(dim, c) for dim, c in rank if dim in names and problem.sizes[dim] > 1]
     return LinedRank(
         tuple(names.index(dim) for dim, _ in kept),
         tuple(problem.sizes[dim] for dim, _ in kept),
         tuple(c for _, c in kept),
-        hierarchy.arch.footprint == "box",
+        is_box,
     )
 
 

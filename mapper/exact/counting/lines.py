@@ -172,7 +172,7 @@ class LineBounds:
         return cls(
             hierarchy,
             {
-                (m, t): _lies_in(problem, machine, hierarchy, memory, tensor)
+                (m, t): _lies_in(problem, machine, hierarchy.problem.dim_names, memory, tensor)
                 for m, memory in enumerate(reversed(machine.memories))
                 for t, tensor in enumerate(problem.tensors)
                 if memory.line_bits is not None
@@ -375,7 +375,14 @@ class LineBounds:
         return tile
 
 
-def _lies_in(problem: Problem, machine: Architecture, hierarchy: Hierarchy, memory: Memory, tensor: Tensor) -> _LiesIn:
+def least_gaps(problem: Problem, machine: Architecture, memory: Memory, tensor: Tensor) -> LineGaps:
+    """Words of full lines over words that pass at a memory with lines for a tensor of a problem, at least, whatever the
+    mapping."""
+    lies = _lies_in(problem, machine, problem.dim_names, memory, tensor)
+    return lies.least if any(each.halo == "exact" for each in machine.memories) else lies.least_of_all
+
+
+def _lies_in(problem: Problem, machine: Architecture, names: Sequence[str], memory: Memory, tensor: Tensor) -> _LiesIn:
     width = held_width_bits(machine, memory, tensor)
     possible = possible_layouts(machine, memory, problem, tensor, width)
     # The outermost memory lays sums out in their own width until they are finished.
@@ -384,7 +391,7 @@ def _lies_in(problem: Problem, machine: Architecture, hierarchy: Hierarchy, memo
     ways = tuple(sorted(of_words | of_sums))
     assert memory.line_bits is not None
     return _LiesIn(
-        tuple(lined_rank(rank, problem, hierarchy) for rank in tensor.ranks),
+        tuple(lined_rank(rank, problem, names, machine.footprint == "box") for rank in tensor.ranks),
         ways,
         tuple(way in of_sums for way in ways),
         tuple(way in of_words for way in ways),
