@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 
 from .arch import Architecture
 from .arguments import ArchitectureLike, SizeLike, as_architecture, check_choice, limits_of, tiling_or_default
-from .cost_models import parse_objective
+from .cost_models import Objective, parse_objective
 from .cost_models.objective import ObjectiveLike
 from .inputs import checks
 from .ir import Problem, ProblemError
 from .mapper import layout_plan
-from .mapper.certificate import Certificate
-from .mapper.layout_plan import LayoutPlan
+from .mapper.layout_plan import LayerFound, LayoutPlan
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
@@ -42,7 +41,7 @@ def plan_layouts(
 
     network    a network, its name, or the path of a table or an ONNX file
     arch       an architecture whose outermost memory has lines, one of the library by name, or the path of a file
-    objective  of the whole network: "energy", "latency", or a weighted sum such as "energy + 100 * latency"
+    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency", "edp", "ed2p"
     tiling, space  of the mappings to choose from, as of `search`
     layouts    that tensors may have, such as ["NCHW", "NHWC", "NCHW32c"]; none: all that are known for them
     dims, widths  of an ONNX file, as of `load_network`
@@ -64,14 +63,14 @@ def plan_layouts(
         checks.text(text, "a layout", "a text such as NHWC") for text in checks.items(layouts, "layouts", "a list")
     ]
 
-    def search(problem: Problem, machine: Architecture) -> tuple[float, Certificate]:
+    def search(problem: Problem, machine: Architecture, minimized: Objective) -> LayerFound:
         from .mapper.exact.search import search_exact
 
-        *_, certificate = search_exact(
-            problem, machine, asked, kind, space, time_limit=limits.time_s, memory_limit=limits.memory_bytes
+        _, cost, certificate = search_exact(
+            problem, machine, minimized, kind, space, time_limit=limits.time_s, memory_limit=limits.memory_bytes
         )
         if certificate.interrupted:
             raise KeyboardInterrupt
-        return certificate.value, certificate
+        return LayerFound(certificate.value, certificate.lower_bound, cost.energy_pj, cost.latency_cycles)
 
     return layout_plan.plan_layouts(found.wiring, machine, asked, search, allowed)

@@ -79,27 +79,45 @@ def banks_along_rank(
     return found
 
 
-def rank_words(
-    coefficients: tuple[int, ...],
-    sizes: tuple[int, ...],
-    digits: tuple[tuple[Digit, ...], ...],
-    tiles: tuple[int, ...],
-    moving: int | None,
-    joined: frozenset[int],
-    footprint: Footprint,
-) -> tuple[int, int]:
-    """Words along one rank that a node's instances want, and those they hold already.
+class RankLoops(NamedTuple):
+    """The loops above a node along one rank, which has a coefficient and a size for each of its dimensions.
 
-    digits  per dimension, its loops above the node, outermost first; tiles: the node's tile per dimension
-    moving  position of the loop that steps, all others standing still; None: every place once, nothing held
+    digits  per dimension, its loops, outermost first; tiles: the node's tile per dimension
     joined  positions of spatial loops whose instances are served together
     """
-    steps = EVERY if moving is None else Steps(moving, moving=True)
-    kinds = [
-        kinds_of_move(size, loops, tile, relative_steps(loops, steps), joined & {x.position for x in loops}, ALL)
-        for size, loops, tile in zip(sizes, digits, tiles, strict=True)
-    ]
-    return words_along_rank(coefficients, kinds, footprint)
+
+    coefficients: tuple[int, ...]
+    sizes: tuple[int, ...]
+    digits: tuple[tuple[Digit, ...], ...]
+    tiles: tuple[int, ...]
+    joined: frozenset[int]
+    footprint: Footprint
+
+
+def rank_words(above: RankLoops, moving: int | None, per_line: int = 1) -> tuple[int, int]:
+    """Words along one rank that a node's instances want, and those they hold already; or the lines that these lie in,
+    of which each has so many neighbouring words.
+
+    moving  position of the loop that steps, all others standing still; None: every place once, nothing held
+    """
+    steps, kinds = EVERY if moving is None else Steps(moving, moving=True), []
+    for c, size, loops, tile in zip(above.coefficients, above.sizes, above.digits, above.tiles, strict=True):
+        joined = above.joined & {x.position for x in loops}
+        period = per_line // math.gcd(per_line, c)
+        kinds.append(kinds_of_move(size, loops, tile, relative_steps(loops, steps), joined, ALL, period))
+    return words_along_rank(above.coefficients, kinds, above.footprint, per_line)
+
+
+def rank_lines(above: RankLoops, per_line: Sequence[int]) -> list[int]:
+    """Lines along one rank that a node's instances want, every place once, for lines of several numbers of words."""
+    ranges = []
+    for size, loops, tile in zip(above.sizes, above.digits, above.tiles, strict=True):
+        joined = above.joined & {x.position for x in loops}
+        each = ranges_of_tiles(size, loops, tile, EVERY, joined, ALL)
+        assert each is not None
+        ranges.append(each)
+    found = lines_of_ranges(above.coefficients, ranges, above.footprint, per_line)
+    return [rank_words(above, None, b)[0] for b in per_line] if found is None else found
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from .cascades import (
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
-from .lined_cascades import kept_on_chip, unfused_in_lines
+from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
@@ -184,7 +184,8 @@ def _without_iterations(cascade: Cascade) -> Cascade | None:
 def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
     """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
     each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
-    better. No tree costs less than the first does with full lines, which is the certificate's bound.
+    better. No tree costs less than the first does with full lines, and with what is empty in those that every tree
+    moves: that is the certificate's bound.
 
     Raises TilewrightError as `answer_cascade` does; also for trees whose lines are not counted, and for objectives with
     limits or several parts.
@@ -237,9 +238,15 @@ def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
 
 
 def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
-    """What a tree costs on a machine with lines that was found where they are full."""
+    """What a tree costs on a machine with lines that was found where they are full, and what no tree costs less than
+    there."""
     cost, _ = evaluate_open_tree(answer.mapping, question.arch)
-    return replace(answer, cost=cost, certificate=replace(answer.certificate, value=cost.objective(question.objective)))
+    empty_pj = min(least_of_empty_lines(form, question.arch) for form in question.cascade.forms)
+    bound = in_lines(
+        question.objective, answer.certificate.lower_bound, empty_pj, cost.utilization * cost.latency_cycles
+    )
+    proof = replace(answer.certificate, value=cost.objective(question.objective), lower_bound=bound)
+    return replace(answer, cost=cost, certificate=proof)
 
 
 def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:

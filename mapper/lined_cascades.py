@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..arch import Memory
+from ..arch import Architecture, Memory
+from ..cost_models import Objective
 from ..cost_models.cascades import evaluate_open_tree
 from ..cost_models.cascades.tensor_layouts import machine_for
-from ..ir import FusedMapping, MappingError, Node, Tree
+from ..cost_models.cost import tensor_tile_words
+from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
 from .cascades import CascadeQuestion
 from .cascades.weights import weights_of
+from .exact.counting.lines import least_gaps
 from .question import Question
 from .several import best_of
 
@@ -42,6 +45,51 @@ def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     adds_up = weights_of(question.objective) is not None and question.arch.overlap != "across_operations"
     adds_up &= all(len(readers) <= 1 for readers in cascade.consumers.values())
     return FusedMapping(cascade, tree), bound if adds_up else 0.0
+
+
+def least_of_empty_lines(cascade: Cascade, arch: Architecture) -> float:
+    """Energy in pJ that lines of the outermost memory which are not full cost any tree, at least, beyond its words.
+
+    Every word that comes from outside is read there once at least, and every one that leaves is written; and no mapping
+    of an operation moves words in fewer lines than `least_gaps` says. An operation's way through a tree is a nest of
+    loops like that of a mapping, so that holds of trees; where several read a tensor, of the one that has least.
+    """
+    memory, found = arch.memories[0], 0.0
+    for tensor in cascade.tensors if memory.line_bits is not None else ():
+        if tensor not in cascade.intermediates:
+            found += min(_empty(cascade, arch, operation, tensor) for operation in _users(cascade, tensor))
+    return found
+
+
+def _users(cascade: Cascade, tensor: str) -> list[Operation]:
+    return [operation for operation in cascade if any(t.name == tensor for t in operation.problem.tensors)]
+
+
+def _empty(cascade: Cascade, arch: Architecture, operation: Operation, name: str) -> float:
+    """pJ that the outermost memory takes at least for what is empty in the lines of a tensor, if an operation moves
+    every word once."""
+    problem, memory, machine = operation.problem, arch.memories[0], machine_for(arch, cascade, operation)
+    tensor = problem.tensor(name)
+    gaps = least_gaps(problem, machine, machine.memories[0], tensor)
+    bits = arch.width_bits(tensor) * (gaps.words - 1)
+    each = memory.read_energy_pj
+    if tensor.is_output:
+        bits, each = min(bits, arch.partial_width_bits(tensor) * (gaps.sums - 1)), memory.write_energy_pj
+    return float(tensor_tile_words(tensor, problem.sizes) * bits * each / memory.access_bits)
+
+
+def in_lines(objective: Objective, bound: float, empty_pj: float, fewest_cycles: float) -> float:
+    """What no tree has less of an objective than, if that is so with full lines, and lines that are not full cost so
+    much energy at least.
+
+    A tree of energy E and latency L with full lines has E + empty and L at least. For products E * L and E * L ** 2
+    that is the bound at least, and `empty` times the factor that the fewest cycles make.
+    """
+    weights = weights_of(objective)
+    if weights is not None:
+        return bound + weights.energy * empty_pj
+    powers = {"edp": 1, "ed2p": 2}
+    return bound + empty_pj * fewest_cycles ** powers[objective.name] if objective.name in powers else bound
 
 
 def kept_on_chip(question: CascadeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:

@@ -21,7 +21,7 @@ def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objecti
     converted = columns(("tensor", "from", "to", "for"), ("lines read", "lines written", "cost"))
     for each in plan.conversions:
         texts = each.tensor, each.old, each.new, f"{each.before} writes it" if each.before else "a copy to read"
-        converted.add_row(*texts, f"{each.lines_read:,}", f"{each.lines_written:,}", _shown(each.value, objective))
+        converted.add_row(*texts, f"{each.lines_read:,}", f"{each.lines_written:,}", _shown(each.value, plan.objective))
     used = ", ".join(f"{layout} {times}" for layout, times in Counter(plan.stored.values()).most_common())
     return Group(
         Text(f"Layouts of {network} on {arch.name}, {objective}", style="bold"),
@@ -29,22 +29,36 @@ def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objecti
         section(
             "Conversions", converted if plan.conversions else Text("none: what a layer writes is what others read")
         ),
-        section("What layouts are worth", pairs(worth_rows(plan, objective))),
+        section(_worth(plan), pairs(worth_rows(plan))),
         section(
             "Certificate",
             pairs(
                 [
                     ("Objective", f"{objective}, {_proven(plan)}"),
+                    *_product_rows(plan),
                     ("Tensors", f"{len(plan.stored)}: {used}"),
-                    ("Searched", f"{plural(plan.searched, 'choice')} of layouts of a layer"),
+                    ("Searched", f"{plural((plan.product or plan).searched, 'choice')} of layouts of a layer"),
                 ]
             ),
         ),
     )
 
 
-def worth_rows(plan: LayoutPlan, objective: str) -> list[tuple[str, str]]:
+def _worth(plan: LayoutPlan) -> str:
+    return f"What layouts are worth, as {plan.objective}" if plan.product else "What layouts are worth"
+
+
+def _product_rows(plan: LayoutPlan) -> list[tuple[str, str]]:
+    """What a plan comes to that was asked for the least product."""
+    if plan.product is None:
+        return []
+    both = f"{energy(plan.energy_pj)}, {count(plan.latency_cycles)} cycles"
+    return [("Value", f"{plan.product.value:.9e}: {both}"), ("Lower bound", f"{plan.product.bound:.9e}")]
+
+
+def worth_rows(plan: LayoutPlan) -> list[tuple[str, str]]:
     """What the plan costs, and what others do."""
+    objective = plan.objective
     spent = sum(each.value for each in plan.conversions)
     saved = plan.agreed - plan.value
     return [
@@ -57,10 +71,16 @@ def worth_rows(plan: LayoutPlan, objective: str) -> list[tuple[str, str]]:
 
 def layout_plan_document(plan: LayoutPlan, network: str, arch: Architecture, objective: str) -> dict[str, object]:
     """The plan for programs."""
+    product = plan.product
+    asked = {} if product is None else {"product": {"value": product.value, "lower_bound": product.bound}}
     return {
         "network": network,
         "architecture": arch.name,
         "objective": objective,
+        **asked,
+        "energy_pj": plan.energy_pj,
+        "latency_cycles": plan.latency_cycles,
+        "minimized": plan.objective,
         "value": plan.value,
         "lower_bound": plan.bound,
         "without_conversions": plan.agreed,
@@ -99,4 +119,4 @@ def _times(value: float, plan: LayoutPlan, objective: str) -> str:
 def _proven(plan: LayoutPlan) -> str:
     if plan.proven:
         return "proven: no layouts, conversions and mappings of single layers cost less"
-    return f"not proven: others may cost {(1 - plan.bound / plan.value):.2%} less"
+    return f"not proven: others may cost {plan.open_part:.2%} less"

@@ -35,9 +35,9 @@ def layouts(
         str,
         typer.Option(
             metavar="WHAT",
-            autocompletion=completions.words("energy", "latency"),
-            help="What to minimize, of the whole network: energy, latency, or a weighted sum such as "
-            "'energy + 100 * latency'.",
+            autocompletion=completions.words("energy", "latency", "edp", "ed2p"),
+            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a weighted "
+            "sum such as 'energy + 100 * latency'.",
         ),
     ] = "energy",
     layout: Annotated[

@@ -32,12 +32,11 @@ def laid_out(arch: Architecture, work: Problem | Cascade, texts: Iterable[str] |
     given: dict[str, str] = {}
     for text in texts:
         key, equals, layout = (part.strip() for part in text.partition("="))
-        if (layout and not equals) or not key:
-            raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
         if key in ("any", "row-major", "column-major") and not equals:
             key, layout = "all", key
-        if not layout:
-            raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
+        if not key or not layout:
+            message = f"found {text!r}, expected TENSOR=LAYOUT; or any, row-major or column-major for all tensors"
+            raise TilewrightError(message, where="--layout", hint="write O=NHWC")
         if key in given:
             message = f"the layout of {key} is given twice, {given[key]!r} and {layout!r}"
             raise TilewrightError(message, where="--layout")

@@ -224,6 +224,8 @@ class SearchContext:
 
         below  whether it was charged below a fanout that has been passed: the words of windows remain bounds then
         """
+        if self.costs.lines is not None and self.costs.lines.are_counted(boundary):
+            return True
         windows = any(len(rank) > 1 for rank in self.hierarchy.problem.tensors[boundary.tensor].ranks)
         if windows and below:
             return True

@@ -60,8 +60,8 @@ class BestFound:
         return min(self.ceiling, self._kept[-1].value * (1 - RELATIVE_TOLERANCE))
 
     def start_from(self, others: BestFound) -> None:
-        """Keep what another search has found."""
-        self._kept = list(others)
+        """Keep what another search has found, that was to find what is better than all that is kept, or nothing."""
+        self._kept = list(others) or self._kept
         self.evaluated += others.evaluated
 
     def evaluate(self, mapping: Mapping) -> None:

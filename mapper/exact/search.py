@@ -381,6 +381,8 @@ class ExactSearch:
         if it costs no more."""
         if not self._has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
+        if self.ceiling < math.inf:  # a good one is known
+            return
         machine = packed(self.machine)
         means = self.means.share(self.effort.full_lines_share)
         asked = (self.objective, self.tiling, self.space, self.constraints, means)
@@ -420,7 +422,7 @@ class ExactSearch:
             count,
             self.enough,
             self.surroundings,
-            self.ceiling,
+            self.found.cutoff,
             self.effort,
         )
         first.solve(proof)

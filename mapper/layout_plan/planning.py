@@ -16,6 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,12 +29,26 @@ from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
 from ..cascades.weights import Weights, weights_of
-from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..certificate import RELATIVE_TOLERANCE
 from .elimination import CostTerm, least_sum
 from .stored import StoredTensor, Use, stored_tensors
 
-Search = Callable[[Problem, Architecture], tuple[float, Certificate]]
-"""The value of a layer's best mapping, and what is proven of it."""
+
+class LayerFound(NamedTuple):
+    """A layer's best mapping.
+
+    value, bound  of the objective, and what no mapping has less of
+    energy_pj, latency_cycles  of the mapping
+    """
+
+    value: float
+    bound: float
+    energy_pj: float
+    latency_cycles: float
+
+
+Search = Callable[[Problem, Architecture, Objective], LayerFound]
+"""Finds the best mapping of a layer."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,7 @@ class Conversion:
 
     before   the layer that has written it in the old layout; none: it is stored so, and a copy is made for readers
     value    what it costs
+    energy_pj, latency_cycles  it takes
     """
 
     tensor: str
@@ -51,6 +67,8 @@ class Conversion:
     lines_read: int
     lines_written: int
     value: float
+    energy_pj: float
+    latency_cycles: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,7 @@ class LayerLayouts:
 
     reads, writes  (tensor, layout)
     value          of its best mapping with these; `bound`: no mapping with them costs less
+    energy_pj, latency_cycles  of the mapping
     """
 
     name: str
@@ -66,6 +85,23 @@ class LayerLayouts:
     writes: tuple[str, str]
     value: float
     bound: float
+    energy_pj: float
+    latency_cycles: float
+
+
+@dataclass(frozen=True)
+class PlanProduct:
+    """The product of a plan's energy and latency (`products.py`).
+
+    objective     its name
+    value, bound  of the plan, and what no plan has less of
+    searched      as of a plan, over all weighted sums
+    """
+
+    objective: str
+    value: float
+    bound: float
+    searched: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +116,8 @@ class LayoutPlan:
     as_written  with the first layout of every tensor, which is the one that it is written in
     full_lines  if all lines were full: no layouts cost less
     searched    layers and layouts that a search was made for
+    objective   a weighted sum of energy and latency, of which all these are
+    product     of a plan that was asked for the least product of the two: it
     """
 
     layers: tuple[LayerLayouts, ...]
@@ -92,14 +130,32 @@ class LayoutPlan:
     as_written: float
     full_lines: float
     searched: int
+    objective: str
+    product: PlanProduct | None = None
+
+    @property
+    def energy_pj(self) -> float:
+        """Of all layers and conversions."""
+        return sum(one.energy_pj for one in self.layers) + sum(one.energy_pj for one in self.conversions)
+
+    @property
+    def latency_cycles(self) -> float:
+        """Of all layers and conversions, one after the other."""
+        return sum(one.latency_cycles for one in self.layers) + sum(one.latency_cycles for one in self.conversions)
+
+    @property
+    def open_part(self) -> float:
+        """By which part another choice may cost less, of what was asked for."""
+        asked = self.product or self
+        return max(0.0, 1 - asked.bound / asked.value)
 
     @property
     def proven(self) -> bool:
         """Whether no other choice costs less."""
-        return self.bound >= self.value * (1 - RELATIVE_TOLERANCE)
+        return self.open_part <= RELATIVE_TOLERANCE
 
     def __str__(self) -> str:
-        verdict = "proven the best" if self.proven else f"others may cost {1 - self.bound / self.value:.1%} less"
+        verdict = "proven the best" if self.proven else f"others may cost {self.open_part:.1%} less"
         return f"layouts of {len(self.stored)} tensors, {len(self.conversions)} conversions, {verdict}"
 
 
@@ -107,31 +163,21 @@ State = tuple[str, frozenset[str]]
 """The layout in which a tensor is stored, and all in which it can be read."""
 
 
-def plan_layouts(
+def plan_sum(
     graph: NetworkGraph, arch: Architecture, objective: Objective, search: Search, only: Sequence[str] = ()
 ) -> LayoutPlan:
-    """The best layouts in the outermost memory of all tensors of a network.
+    """The plan that is best for a weighted sum of energy and latency, which adds up over layers.
 
-    search  finds the best mapping of a layer on a machine with stated layouts, or open ones
-    only    layouts that tensors may have, such as NCHW and NHWC; none: all that are known for them
-
-    Raises TilewrightError where the outermost memory has no lines, and for objectives that do not add up over layers.
+    Raises TilewrightError for other objectives.
     """
     weights = weights_of(objective)
     if weights is None:
         raise TilewrightError(
             f"objective {objective.name} does not add up over layers",
             where="layouts of a network",
-            hint="use energy, latency, or a weighted sum such as 'energy + 100 * latency'; the plan of least EDP is "
-            "that of least energy + W * latency, with W its energy (pJ) over its latency (cycles)",
+            hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
         )
-    if arch.memories[0].line_bits is None:
-        raise TilewrightError(
-            f"{arch.memories[0].name} has no lines, so where words lie makes no difference",
-            where=arch.name,
-            hint=f'give it lines: line: 64 B in its file, or --set "{arch.memories[0].name}.line=64 B"',
-        )
-    return _Planning(graph, arch, weights, search, only).plan()
+    return _Planning(graph, arch, objective, weights, search, only).plan()
 
 
 Texts = tuple[str, ...]
@@ -140,9 +186,15 @@ Texts = tuple[str, ...]
 
 class _Planning:
     def __init__(
-        self, graph: NetworkGraph, arch: Architecture, weights: Weights, search: Search, only: Sequence[str]
+        self,
+        graph: NetworkGraph,
+        arch: Architecture,
+        objective: Objective,
+        weights: Weights,
+        search: Search,
+        only: Sequence[str],
     ) -> None:
-        self.arch, self.weights, self.search = arch, weights, search
+        self.arch, self.objective, self.weights, self.search = arch, objective, weights, search
         self.outer = arch.memories[0]
         assert self.outer.line_bits is not None
         line_bits = self.outer.line_bits
@@ -155,7 +207,7 @@ class _Planning:
                 self.uses[use.occurrence.name].append((use, tensor))
         for pairs in self.uses.values():
             pairs.sort(key=lambda pair: pair[0].tensor.is_output)
-        self.known: dict[tuple[Problem, Texts], tuple[float, float]] = {}
+        self.known: dict[tuple[Problem, Texts], LayerFound] = {}
         self.least: dict[Problem, float] = {}
 
     # ---- what things cost ----------------------------------------------------------------------------------
@@ -165,9 +217,9 @@ class _Planning:
         problem = _unnamed(layer)
         found = self.known.get((problem, self.texts(layer, layouts)))
         if found is not None:
-            return (*found, True)
+            return found.value, found.bound, True
         if problem not in self.least:
-            self.least[problem] = self.search(problem, packed(self.arch))[1].lower_bound
+            self.least[problem] = self.search(problem, packed(self.arch), self.objective).bound
         return math.inf, self.least[problem], False
 
     def texts(self, layer: Occurrence, layouts: Texts) -> Texts:
@@ -179,8 +231,8 @@ class _Planning:
         stated = {
             f"{self.outer.name}.{use.tensor.name}": t for (use, _), t in zip(self.uses[layer.name], texts, strict=True)
         }
-        value, certificate = self.search(problem, with_layouts(self.arch, problem, {"all": "any", **stated}))
-        self.known[problem, texts] = value, certificate.lower_bound
+        machine = with_layouts(self.arch, problem, {"all": "any", **stated})
+        self.known[problem, texts] = self.search(problem, machine, self.objective)
 
     def conversion(self, tensor: StoredTensor, old: str, new: str, before: str = "") -> Conversion:
         """Of one layout into another."""
@@ -190,8 +242,9 @@ class _Planning:
         bits = read * memory.line_bits, written * memory.line_bits
         cycles = port_cycles(memory, *bits)
         energy = (bits[0] * memory.read_energy_pj + bits[1] * memory.write_energy_pj) / memory.access_bits
-        value = self.weights.of(energy + cycles * arch.total_leakage_pj_per_cycle, cycles)
-        return Conversion(tensor.name, old, new, before, read, written, value)
+        energy += cycles * arch.total_leakage_pj_per_cycle
+        value = self.weights.of(energy, cycles)
+        return Conversion(tensor.name, old, new, before, read, written, value, energy, cycles)
 
     def lines(self, tensor: StoredTensor, layout: str) -> int:
         """Of the whole tensor."""
@@ -228,13 +281,14 @@ class _Planning:
             as_written=as_written,
             full_lines=sum(self.least[_unnamed(layer)] for layer in self.layers),
             searched=len(self.known),
+            objective=self.objective.name,
         )
 
     def _layer(self, layer: Occurrence, layouts: Texts) -> LayerLayouts:
         names = [tensor.name for _, tensor in self.uses[layer.name]]
-        value, bound, _ = self.cost(layer, layouts)
+        found = self.known[_unnamed(layer), self.texts(layer, layouts)]
         *reads, writes = zip(names, layouts, strict=True)
-        return LayerLayouts(layer.name, tuple(reads), writes, value, bound)
+        return LayerLayouts(layer.name, tuple(reads), writes, *found)
 
     def as_written(self) -> float:
         """With the first layout that every tensor may have, which is the one that it is written in."""

@@ -58,12 +58,24 @@ def test_the_command_prints_the_plan(network: str) -> None:
     assert set(document["stored"]) == {"input", "a", "b"}  # the sum makes one tensor of b and c
 
 
+def test_the_least_edp_is_proven(network: str) -> None:
+    arch = tw.load_arch("eyeriss", {"DRAM.line": "16 B"})
+    plan = tw.plan_layouts(network, arch, "edp", tiling="perfect", layouts=["NCHW", "NHWC"])
+    assert plan.product is not None
+    assert plan.proven
+    assert plan.product.value == pytest.approx(plan.energy_pj * plan.latency_cycles)
+    asked = ["layouts", network, "--arch", "eyeriss", *LINE, "--tiling", "perfect", "--objective", "edp"]
+    page = CliRunner().invoke(app, [*asked, "--layout", "NHWC"])
+    assert page.exit_code == 0, page.output
+    assert "edp, proven: no layouts" in page.output
+
+
 @pytest.mark.parametrize(
     ("options", "found"),
     [
         ((*LINE, "--layout", "NHCW"), "no tensor can lie as 'NHCW'"),
         ((), "DRAM has no lines"),
-        ((*LINE, "--objective", "edp"), "objective edp does not add up"),
+        ((*LINE, "--objective", "energy * latency ** 0.5"), "does not add up"),
     ],
 )
 def test_what_is_wrong_is_named(network: str, options: tuple[str, ...], found: str) -> None:

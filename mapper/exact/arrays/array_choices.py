@@ -120,8 +120,21 @@ class ArrayPlans:
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
                 costs = costs + context.bounds.any_boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
-        bound = context.value(costs, self._steps(rows))
-        return float(bound[context.blocks.possible(outline, rows.arrays)].min(initial=np.inf))
+        return self._least_possible(outline, rows, context.value(costs, self._steps(rows)))
+
+    def _least_possible(self, outline: Outline, rows: Rows, bound: Floats) -> float:
+        """The least bound of a row whose arrays may have the loops directly inside them that an outline wants. One of
+        the rows with the lowest bounds mostly does: few are looked at."""
+        if not outline.blocks:
+            return float(bound.min(initial=np.inf))
+        order, count = np.argsort(bound, kind="stable"), self.context.effort.rows_looked_at_first
+        while len(order):
+            some, order = order[:count], order[count:]
+            fine = self.context.blocks.possible(outline, [taken(array, some) for array in rows.arrays])
+            if fine.any():
+                return float(bound[some[np.argmax(fine)]])
+            count *= 8
+        return math.inf
 
     def start(self, outline: Outline, below: float) -> Batch | ArrayChoices:
         """The choices of an outline whose bound stays below the cutoff."""

@@ -17,6 +17,7 @@ from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
 from ..counting.cost_columns import CostColumns
+from ..counting.lines import LineGaps
 from ..counting.zeros import EVERYTHING
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..lattice import Lattice
@@ -24,7 +25,7 @@ from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
 
-Gaps = tuple[Floats | float, Floats | float]
+Gaps = tuple[LineGaps, LineGaps]
 """What lines take more than the words in them, in the outer and the inner memory of a boundary."""
 
 
@@ -85,17 +86,17 @@ class BoundaryBounds:
         lines = self.cost_columns.lines
         if lines is None:
             return None
-        ends = (
+        ends = [
             lines.gaps_at_tiles(boundary, memory, self.lattice, passed) for memory in (boundary.outer, boundary.inner)
-        )
-        outer, inner = (np.broadcast_to(end, self.lattice.shape).ravel() for end in ends)
+        ]
+        outer, inner = (LineGaps(*(np.broadcast_to(gap, self.lattice.shape).ravel() for gap in end)) for end in ends)
         return outer, inner
 
     def _gaps(self, boundary: MemoryBoundary) -> Gaps:
         """The same, wherever it is charged."""
         lines = self.cost_columns.lines
         if lines is None:
-            return 1.0, 1.0
+            return LineGaps(), LineGaps()
         return lines.least_gaps(boundary, boundary.outer), lines.least_gaps(boundary, boundary.inner)
 
     def book(
@@ -128,12 +129,12 @@ class BoundaryBounds:
         zeros = self.cost_columns.zeros
         moved, timed = EVERYTHING if zeros is None else zeros.least_left(boundary)
         costing = moved / timed
-        outer_gaps, inner_gaps = (gap * timed for gap in gaps or self._gaps(boundary))
+        outer_gaps, inner_gaps = gaps or self._gaps(boundary)
         if not tensor.is_output:
-            bits = self._word_bits(boundary.outer, boundary.tensor) * outer_gaps
+            bits = self._word_bits(boundary.outer, boundary.tensor) * outer_gaps.words * timed
             self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances, costing=costing)
             if inner:
-                bits = self._word_bits(boundary.inner, boundary.tensor) * inner_gaps
+                bits = self._word_bits(boundary.inner, boundary.tensor) * inner_gaps.words * timed
                 self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances, costing=costing)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
@@ -142,7 +143,9 @@ class BoundaryBounds:
         first = np.minimum(once * parts_outside * self._parts(boundary.outer, passed), served)
         finished = self._finished(boundary.tensor, boundary.outer, once) if inner else nothing
         read, written = sum_bits_at_outer(arch, tensor, served, first, finished)
-        reading, writing = read * outer_gaps, written * outer_gaps
+        widths = arch.partial_width_bits(tensor), arch.width_bits(tensor)
+        reading = read * outer_gaps.sums * timed
+        writing = (written * outer_gaps.sums + outer_gaps.of_finished(finished, *widths)) * timed
         self.cost_columns.book(costs, outer, reading, writing, outer_instances, costing=costing)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
@@ -155,7 +158,8 @@ class BoundaryBounds:
             first = np.minimum(at_all, filled - np.maximum(later, 0.0))
             finished = self._finished(boundary.tensor, boundary.inner, once)
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
-            self.cost_columns.book(costs, inner, read * inner_gaps, written * inner_gaps, inner_instances)
+            more = inner_gaps.sums * timed
+            self.cost_columns.book(costs, inner, read * more, written * more, inner_instances)
         return found
 
     def _word_bits(self, memory: int, tensor: int) -> float:

@@ -23,13 +23,14 @@ from ....cost_models import EDP, ENERGY, Objective
 from ....cost_models.hops import hops
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.ports import Port, ports_of, run_cycles
+from ....ir import Tensor
 from ...tilings import Tiling
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows
 from ..surroundings import ALONE, Surroundings
 from .fill_point import FillPoint
 from .first_instance import first_share
-from .lines import LineBounds
+from .lines import LineBounds, LineGaps
 from .traffic import TrafficModel
 from .zeros import EVERYTHING, ZeroBounds
 
@@ -300,7 +301,7 @@ class BoundaryCosts:
     ) -> Floats:
         """(columns, rows) of a boundary, charged as given."""
         filled, served = self.words(model, rows, boundary, fill_point, exactly)
-        costs = self.book(model, rows, boundary, fill_point, (filled, served))
+        costs = self.book(model, rows, boundary, fill_point, (filled, served), exactly)
         self._book_hops(costs, model, rows, boundary, fill_point, exactly)
         return costs
 
@@ -338,8 +339,10 @@ class BoundaryCosts:
         boundary: MemoryBoundary,
         fill_point: FillPoint | None,
         words_moved: tuple[Floats, Floats],
+        exactly: bool = False,
     ) -> Floats:
-        """Cost columns of the words of one boundary, at the inner memory and at the outer one."""
+        """Cost columns of the words of one boundary, at the inner memory and at the outer one; `exactly`: words are
+        counted so, and lines are to be."""
         costs, (filled, served) = np.zeros((self.cost_columns.count, len(rows))), words_moved
         zeros = self.cost_columns.zeros
         moved, timed = EVERYTHING if zeros is None else zeros.left(model, rows, boundary, fill_point)
@@ -358,13 +361,13 @@ class BoundaryCosts:
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
             if self.lines is not None:
-                more = self.lines.words_per_word(model, rows, boundary, memory, fill_point)
-                waiting = self.lines.cycles_per_word(model, rows, boundary, memory)
-                if waiting is not None:
-                    waiting = waiting / self.cost_columns.arch.partial_width_bits(tensor)
-                    reading, writing = read * waiting, written * waiting
-                    self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
+                counted = served if exactly and outer and self.lines.are_counted(boundary) else None
+                gaps = self._gaps(self.lines, model, rows, boundary, fill_point, memory, counted)
+                self._book_banks(costs, self.lines, model, rows, boundary, memory, (read, written))
+                more = gaps.sums if tensor.is_output else gaps.words
                 read, written = read * more, written * more
+                if tensor.is_output and outer:
+                    written = written + gaps.of_finished(finished, *self._widths(tensor))
             read, written = read * timed, written * timed
             self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
             own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
@@ -404,6 +407,45 @@ class BoundaryCosts:
         self.cost_columns.book(costs, level, bits * found.moved, np.zeros(1), instances)
         operations = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
         self.cost_columns.book_energy(costs, operations * found.done)
+
+    def _widths(self, tensor: Tensor) -> tuple[int, int]:
+        """Bits of a partial sum and of a finished word."""
+        return self.cost_columns.arch.partial_width_bits(tensor), self.cost_columns.arch.width_bits(tensor)
+
+    def _gaps(
+        self,
+        lines: LineBounds,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        memory: int,
+        counted: Floats | None,
+    ) -> LineGaps:
+        """(rows,) what lines take more than the words in them at one end of a boundary, at least; as it is, where the
+        words that pass are `counted`."""
+        if counted is None:
+            return lines.words_per_word(model, rows, boundary, memory, fill_point)
+        return lines.counted_gaps(model, rows, boundary, fill_point, counted)
+
+    def _book_banks(
+        self,
+        costs: Floats,
+        lines: LineBounds,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        memory: int,
+        bits: tuple[Floats, Floats],
+    ) -> None:
+        """Add cycles for which the words of one end of a boundary keep banks busy, as bits read and written."""
+        waiting = lines.cycles_per_word(model, rows, boundary, memory)
+        if waiting is None:
+            return
+        waiting = waiting / self.cost_columns.arch.partial_width_bits(self.hierarchy.problem.tensors[boundary.tensor])
+        level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
+        reads, writes = bits
+        self.cost_columns.book_banks(costs, level, boundary.tensor, reads * waiting, writes * waiting, instances)
 
     @property
     def knows_busiest(self) -> bool:

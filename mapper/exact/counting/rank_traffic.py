@@ -14,7 +14,7 @@ from ....ir import Rank
 from ..rows import Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
-from .windows import LoopKind, fewest_sums, rank_total
+from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines
 
 NONE: frozenset[int] = frozenset()
 
@@ -50,6 +50,45 @@ class RankTraffic:
             total = self.sizes[dims[0]] if dims else np.int64(1)
             words = np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
             return [words for _ in sharings]
+        held, loops, sliding, which = self._charge(rows, dims, inner, fill_point, above)
+        values = self._totals(rank, held, loops, sharings, sliding)[which]
+        return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
+
+    def lines(
+        self,
+        rows: Rows,
+        rank: Rank,
+        inner: int,
+        fill_point: FillPoint | None,
+        sharing: frozenset[int],
+        per_line: tuple[int, ...],
+    ) -> tuple[Ints, Ints]:
+        """(rows, lengths) lines that the words of a charge lie in, wanted over the whole run, and held over when the
+        tile slides; for lines of several numbers of words. Instances that share are looked at together wherever they
+        stand, as far as their fanouts have been passed.
+
+        fill_point  None: the MACs take single words
+        """
+        dims = self._dims(rank)
+        if fill_point is None:
+            held = [np.ones(len(rows), dtype=np.int64) for _ in dims]
+            loops, sliding, which = [self.loops.every(rows, d) for d in dims], None, np.arange(len(rows))
+        else:
+            held, loops, sliding, which = self._charge(rows, dims, inner, fill_point, sharing)
+        columns, (kinds,) = _key(held, loops), _kinds(loops, [sharing])
+        sizes, steps = tuple(int(self.sizes[d]) for d in dims), tuple(c for _, c in rank)
+
+        def count(key: tuple[int, ...]) -> tuple[int, ...]:
+            return rank_total_lines(steps, sizes, key, kinds, sliding, self.footprint, per_line)
+
+        values = per_distinct_row(columns, count, 2 * len(per_line))[which]
+        return values[:, 0::2], values[:, 1::2]
+
+    def _charge(
+        self, rows: Rows, dims: Sequence[int], inner: int, fill_point: FillPoint, above: frozenset[int]
+    ) -> tuple[list[Ints], list[list[RowLoop]], tuple[int, int] | None, Ints]:
+        """Of the rows that differ along some dimensions: the tile of a node group that is filled, the loops above it,
+        and the dimension and the loop along which it slides; and (rows,) which of them each row is like."""
         kinds = fill_point.kinds(rows, dims)
         outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, above) for d in dims]
         inside = [self.loops.instances(kinds.rows, d, inner, fill_point.band) for d in dims]
@@ -58,8 +97,7 @@ class RankTraffic:
         sliding = None
         if fill_point.slide is not None and fill_point.slide[0] in dims:
             sliding = dims.index(fill_point.slide[0]), len(outside[0]) - 1
-        values = self._totals(rank, held, loops, sharings, sliding)[kinds.which]
-        return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
+        return held, loops, sliding, kinds.which
 
     def _totals(
         self,
@@ -75,11 +113,7 @@ class RankTraffic:
         held     per dimension, (rows,) elements of the tile
         sliding  the dimension along which the tile slides, and which of its loops makes it
         """
-        columns = [column for tile, each in zip(held, loops, strict=True) for column in (tile, *_columns(each))]
-        ways: list[tuple[LoopKind, ...]] = [
-            tuple("time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0])
-            for sharing in sharings
-        ]
+        columns, ways = _key(held, loops), _kinds(loops, sharings)
         sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
         coefficients = tuple(c for _, c in rank)
 
@@ -136,6 +170,19 @@ class RankTraffic:
         sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
         coefficients = tuple(coefficient for _, coefficient in rank)
         return per_distinct_row(spread, lambda counts: (fewest_sums(coefficients, sizes, counts), 0))[:, 0]
+
+
+def _key(held: Sequence[Ints], loops: Sequence[Sequence[RowLoop]]) -> list[Ints]:
+    """Columns of what words along a rank depend on: per dimension, the tile that is held, and its loops."""
+    return [column for tile, each in zip(held, loops, strict=True) for column in (tile, *_columns(each))]
+
+
+def _kinds(loops: Sequence[Sequence[RowLoop]], sharings: Sequence[frozenset[int]]) -> list[tuple[LoopKind, ...]]:
+    """Of each way in which fanouts share words, the kinds of the loops along every dimension."""
+    return [
+        tuple("time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0])
+        for sharing in sharings
+    ]
 
 
 def _columns(loops: Sequence[RowLoop]) -> list[Ints]:

@@ -90,10 +90,7 @@ class TrafficModel:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
         the fanouts inside one share words, those that pass there."""
         tensor, sharing = self.problem.tensors[boundary.tensor], self.sharing(boundary, inside)
-        words = np.ones(len(rows), dtype=np.int64)
-        for dim, d in self.dim_index.items():
-            if dim not in tensor.dims:
-                words = words * self.settings(rows, d, sharing)
+        words = self._settings_of_others(rows, tensor, sharing)
         for rank in tensor.ranks:
             words = words * self.ranks.computed(rows, rank, sharing)
         shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
@@ -138,6 +135,23 @@ class TrafficModel:
             if dim not in tensor.dims:
                 repeats = repeats * self.repeats_along(rows, d, inner, fill_point, sharing)
         return repeats
+
+    def repeats(self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None) -> Ints:
+        """(rows,) settings of the loops along dimensions that the tensor of a boundary does not have, at which words
+        pass outside: those of instances that share words as one."""
+        tensor, sharing = self.problem.tensors[boundary.tensor], self.sharing(boundary)
+        if fill_point is not None:
+            inner = self.path.node_group_of(boundary.inner, boundary.tensor)
+            return self._repeats(rows, tensor, inner, fill_point, sharing)
+        return self._settings_of_others(rows, tensor, sharing)
+
+    def _settings_of_others(self, rows: Rows, tensor: Tensor, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of all loops along dimensions that a tensor does not have, as `settings` has them."""
+        found = np.ones(len(rows), dtype=np.int64)
+        for dim, d in self.dim_index.items():
+            if dim not in tensor.dims:
+                found = found * self.settings(rows, d, sharing)
+        return found
 
     def repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
         """(rows,) the same along one dimension."""

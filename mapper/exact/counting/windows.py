@@ -1,13 +1,14 @@
-"""Words along a rank of several dimensions, for one setting of the loops: whole numbers in, whole numbers out."""
+"""Words along a rank, and lines that they lie in, for one setting of the loops: whole numbers in, whole numbers out."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 from typing import Literal
 
 from ....arch import Footprint
-from ....cost_models.moves import rank_words
+from ....cost_models.moves import RankLoops, rank_lines, rank_words
 from ....ir import Digit
 
 LoopKind = Literal["time", "together", "apart"]
@@ -49,6 +50,40 @@ def rank_total(
     kinds    of these loops, the same along every dimension
     sliding  the dimension along which the tile slides, and which of its loops makes it
     """
+    above = _loops_above(coefficients, sizes, key, kinds, footprint)
+    wanted, _ = rank_words(above, None)
+    moving = _stepping(above, sliding)
+    return wanted, 0 if moving is None else rank_words(above, moving)[1]
+
+
+@lru_cache(maxsize=1 << 17)
+def rank_total_lines(
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    key: tuple[int, ...],
+    kinds: tuple[LoopKind, ...],
+    sliding: tuple[int, int] | None,
+    footprint: Footprint,
+    per_line: tuple[int, ...],
+) -> tuple[int, ...]:
+    """Lines that the same words lie in, wanted and held, for lines of several numbers of words, one after the other;
+    arguments as those of `rank_total`."""
+    above = _loops_above(coefficients, sizes, key, kinds, footprint)
+    wanted, held = rank_lines(above, per_line), [0] * len(per_line)
+    moving = _stepping(above, sliding)
+    if moving is not None:
+        held = [rank_words(above, moving, b)[1] for b in per_line]
+    return tuple(itertools.chain.from_iterable(zip(wanted, held, strict=True)))
+
+
+def _loops_above(
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    key: tuple[int, ...],
+    kinds: tuple[LoopKind, ...],
+    footprint: Footprint,
+) -> RankLoops:
+    """The loops that a key stands for."""
     width = 1 + 2 * len(kinds)
     digits, tiles = [], []
     for d in range(len(sizes)):
@@ -57,7 +92,11 @@ def rank_total(
         digits.append(tuple(x for x in along if x.trips > 1))
         tiles.append(tile)
     together = frozenset(i for i, kind in enumerate(kinds) if kind == "together")
-    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, together, footprint)
-    if sliding is None or not any(x.position == sliding[1] for x in digits[sliding[0]]):
-        return wanted, 0
-    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), sliding[1], together, footprint)[1]
+    return RankLoops(coefficients, sizes, tuple(digits), tuple(tiles), together, footprint)
+
+
+def _stepping(above: RankLoops, sliding: tuple[int, int] | None) -> int | None:
+    """The loop along which a tile slides; None: there is none, or it makes one step."""
+    if sliding is None or not any(x.position == sliding[1] for x in above.digits[sliding[0]]):
+        return None
+    return sliding[1]

@@ -18,7 +18,7 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.open_choices import evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
-from tilewright.mapper.exact.counting.lines import lines_of_tiles, lines_of_windows
+from tilewright.mapper.exact.counting.line_ranks import lines_of_tiles, lines_of_windows
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm

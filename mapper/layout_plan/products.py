@@ -1,0 +1,101 @@
+"""The plan of the least product of energy and latency: EDP, or energy x latency^2.
+
+Both are sums over layers and conversions, so plans are points of energy and latency. A product is least at a corner of
+their convex hull, and every corner is the best plan for some weighted sum (`planning.py`). Sums are planned one after
+the other, each along a line that leaves most open below it, until nothing below no line is better than the best plan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...arch import Architecture
+from ...cost_models import Objective, parse_objective
+from ...ir import TilewrightError
+from ...workloads.graph import NetworkGraph
+from ..cascades.regions import Line, Opening, least_value, line_across, opening
+from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .planning import LayoutPlan, PlanProduct, Search, plan_sum
+
+PRODUCTS = ("edp", "ed2p")
+
+MOST_SUMS = 24
+"""Weighted sums that are planned for one product, at most."""
+
+ALIKE = 1e-4
+"""Weighted sums this close to each other would tell the same."""
+
+
+def plan_layouts(
+    graph: NetworkGraph, arch: Architecture, objective: Objective, search: Search, only: Sequence[str] = ()
+) -> LayoutPlan:
+    """The best layouts in the outermost memory of all tensors of a network.
+
+    search  finds the best mapping of a layer on a machine with stated layouts, or open ones
+    only    layouts that tensors may have, such as NCHW and NHWC; none: all that are known for them
+
+    Raises TilewrightError where the outermost memory has no lines, and for objectives that are neither weighted sums of
+    energy and latency nor products of the two.
+    """
+    if arch.memories[0].line_bits is None:
+        raise TilewrightError(
+            f"{arch.memories[0].name} has no lines, so where words lie makes no difference",
+            where=arch.name,
+            hint=f'give it lines: line: 64 B in its file, or --set "{arch.memories[0].name}.line=64 B"',
+        )
+    if objective.name not in PRODUCTS:
+        return plan_sum(graph, arch, objective, search, only)
+    return _plan_product(objective, lambda one: plan_sum(graph, arch, one, search, only))
+
+
+def _plan_product(objective: Objective, plan_of: Callable[[Objective], LayoutPlan]) -> LayoutPlan:
+    """The plan of the least product, and what no plan has less of."""
+    plans: list[LayoutPlan] = []
+    lines: list[Line] = []
+
+    def value(plan: LayoutPlan) -> float:
+        return objective.value(plan.energy_pj, plan.latency_cycles)
+
+    def solve(weights: Weights) -> None:
+        plans.append(plan_of(_objective_of(weights)))
+        lines.append((weights, plans[-1].bound))
+
+    for alone in (ENERGY_ALONE, LATENCY_ALONE):
+        solve(alone)
+    while len(lines) < MOST_SUMS:
+        found = opening(lines, objective.value, min(map(value, plans)))
+        weights = None if found is None else _next(found, plans, lines)
+        if weights is None:
+            break
+        solve(weights)
+    best = min(plans, key=value)
+    least = min(value(best), least_value(lines, objective.value, math.inf, math.inf))
+    searched = sum(plan.searched for plan in plans)
+    return replace(best, product=PlanProduct(objective.name, value(best), least, searched))
+
+
+def _next(found: Opening, plans: Sequence[LayoutPlan], lines: Sequence[Line]) -> Weights | None:
+    """A weighted sum that says more of what is open; None: none that is known would."""
+    across = line_across(found, [(plan.energy_pj, plan.latency_cycles) for plan in plans])
+    energy, latency = found.corner
+    for weights in (across, Weights(1.0, energy / latency)):
+        if weights is not None and not any(_are_alike(weights, line) for line, _ in lines):
+            return _as_written(weights)
+    return None
+
+
+def _are_alike(one: Weights, other: Weights) -> bool:
+    return one.energy == other.energy and math.isclose(one.latency, other.latency, rel_tol=ALIKE)
+
+
+def _as_written(weights: Weights) -> Weights:
+    """Weights with few digits, as a formula has them."""
+    return Weights(1.0, float(f"{weights.latency:.6g}"))
+
+
+def _objective_of(weights: Weights) -> Objective:
+    if weights == LATENCY_ALONE:
+        return parse_objective("latency")
+    return parse_objective(f"energy + {weights.latency:.6g} * latency" if weights.latency else "energy")

@@ -1,0 +1,79 @@
+"""What the search books for lines of complete mappings, against the cost model."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+import pytest
+from lined_cases import case_of, orders, stated
+
+from longer import TIMES
+from tilewright.arch import Architecture, Memory, load_arch
+from tilewright.cost_models import OBJECTIVES
+from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.finishing import Finishing
+from tilewright.mapper.exact.search import search_exact
+from tilewright.workloads import conv2d, gemm
+
+Told = list[tuple[float, float]]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Of every complete row that a search comes to on a machine with lines: its bound, and what its mapping costs."""
+    found: Told = []
+    finish = Finishing.finish
+
+    def finish_and_tell(self: Finishing, batch: Batch) -> None:
+        counted = self.context.costs.lines is not None and not batch.pending
+        for row, bound in enumerate(batch.bound.tolist() if counted else ()):
+            for canonical in self.mappings(batch, row):
+                with suppress(MappingError):  # its lines do not fit
+                    cost = self.best._cost(self.canonical.restore(canonical))
+                    found.append((bound, cost.objective(self.best.objective)))
+        finish(self, batch)
+
+    monkeypatch.setattr(Finishing, "finish", finish_and_tell)
+    return found
+
+
+def _keeps_overlaps(arch: Architecture) -> bool:
+    return any(isinstance(level, Memory) and level.halo == "exact" for level in arch.levels)
+
+
+def _stated_case(seed: int) -> tuple[Problem, Architecture, bool]:
+    (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
+    layouts = {(m.name, t.name): rng.choice(orders(problem, t.name)) for m in arch.memories for t in problem.tensors}
+    return problem, stated(arch, layouts), ragged
+
+
+def test_complete_rows_cost_what_the_cost_model_says(told: Told) -> None:
+    """No bound is above the cost; and it is the energy of perfect tiles, but with halos that no loop tells."""
+    for seed in range(30 * TIMES):
+        problem, arch, ragged = _stated_case(seed)
+        for objective in OBJECTIVES:
+            told.clear()
+            with suppress(InfeasibleError):
+                search_exact(problem, arch, objective, "ragged" if ragged else "perfect")
+            assert all(bound <= value * (1 + 1e-9) for bound, value in told), (seed, objective)
+            if objective == "energy" and not (ragged or _keeps_overlaps(arch)):
+                assert told == [(pytest.approx(value), value) for _, value in told], seed
+
+
+@pytest.mark.parametrize(
+    ("machine", "line", "problem", "objective"),
+    [
+        # Sums wait in accumulators, and are four times as wide as what is kept of them.
+        ("gemmini", "64 B", gemm(100, 100, 100), "edp"),
+        # Matrix units share lines of weights, which pass the memories between.
+        ("tpu_v4i", "128 B", conv2d(K=256, C=32, P=7, Q=7, R=3, S=3), "energy"),
+    ],
+)
+def test_few_mappings_are_evaluated(machine: str, line: str, problem: Problem, objective: str) -> None:
+    """Bounds on complete rows said so little that hundreds were evaluated, one by one, and proofs took minutes."""
+    arch = load_arch(machine, {f"{load_arch(machine).memories[0].name}.line": line})
+    _, _, certificate = search_exact(problem, arch, objective, "ragged" if machine == "gemmini" else "perfect")
+    assert certificate.proven
+    assert certificate.evaluated < 20
