@@ -327,8 +327,8 @@ class Exploring:
             self._gain += groups * (1 - left / wanted)
 
     def _alone(self, batch: Batch) -> None:
-        """Give the best rows of arrays tables of their own, and finer ones after that; and grow a row that has them, with
-        all that grows from it, before any other: its tables are there now."""
+        """Give the best rows of arrays tables of their own, and finer ones after that; and grow a row that has them,
+        with all that grows from it, before any other: its tables are there now."""
         if batch.bounds.level == len(self.context.bounds.lattice.for_groups) - 1:
             self._focus_on(batch.bounds)
             self._dive_from([batch])

@@ -19,11 +19,11 @@ The order of work decides the time that a search takes, never its result:
 - A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
   mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
 - One queue (`frontier.py`) holds all that is open by its bound. The lowest is taken, and its best rows are grown.
-- Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`). In
-  the even space with ragged tiles the search begins again then, and every choice of arrays gets tables of its own before
+- Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`).
+- In the even space with ragged tiles it begins again then, and every choice of arrays gets tables of its own before
   anything grows from it: for any arrays, tables let each dimension grow by all instances at once, and each tensor be
   shared by all of them, of which an array does one or the other. All that grows from a row keeps its arrays, so tables
-  that hold for these alone bound it; one choice is grown to the end before the next, while its tables are there.
+  that hold for these alone bound it. One choice is grown to the end before the next, while its tables are there.
 
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
 
