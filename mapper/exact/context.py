@@ -47,6 +47,7 @@ class SearchContext:
     means   time and memory of the search
     most_cells  of the lattice of bounds, when it has been made finer
     effort      how the search goes about its work
+    own_tables  whether every choice of arrays gets tables of its own before anything grows from it
     mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
@@ -64,6 +65,7 @@ class SearchContext:
     means: Means = Means()
     most_cells: float = 0
     effort: Effort = EFFORT
+    own_tables: bool = False
     looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
     _finest: bool = False
@@ -82,6 +84,10 @@ class SearchContext:
         if groups >= self.effort.groups_tried[self.tiling] and gained_next < self.effort.least_gain * wanted_next:
             return True
         return level > 0 and own[0] < self.effort.least_gain * own[1]
+
+    def wants_finer(self, bounds: Bounds, since: int) -> bool:
+        """Whether many rows have been looked at, for each cell of some bounds, since so many had been."""
+        return self.looked_at - since > self.effort.looked_at_per_cell * math.prod(bounds.lattice.shape)
 
     def refine(self) -> bool:
         """Whether bounds over a finer lattice have taken the place of those for any arrays: they are worth making when

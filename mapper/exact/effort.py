@@ -97,6 +97,12 @@ class Effort:
     looked_at_per_last_cell: int = 100
     """The same, before tables are made that take all the room there is."""
 
+    # ---- Tables for single choices of arrays ------------------------------------------------------------------------
+    rows_before_own_tables: float = 500_000
+    """Rows that a ragged search has looked at when it begins again with tables for every choice of arrays."""
+    own_at_once: int = 24
+    """Choices of arrays that get tables of their own together."""
+
     # ---- Tables for groups of alike arrays --------------------------------------------------------------------------
     rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})
     """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays

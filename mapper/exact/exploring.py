@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .arrays.array_choices import ArrayChoices, ArrayPlans
-from .arrays.fanouts import bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
+from .arrays.fanouts import bounded_alone, bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .batch import Batch
+from .bounds.bounds import Bounds
 from .context import SearchContext
 from .effort import Effort
 from .finishing import Finishing
@@ -38,6 +39,8 @@ class Exploring:
     _grouped: int = 0
     _gain: float = 0.0
     _made: dict[int, float] = field(default_factory=dict)
+    _focused_at: int = 0
+    _finer: dict[Bounds, Bounds] = field(default_factory=dict)
 
     @property
     def _effort(self) -> Effort:
@@ -121,9 +124,9 @@ class Exploring:
             self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
-        self.context.refine()
-        if item.bounds.level < 0 and item.bounds is not self.context.bounds and not item.complete:
-            self.frontier.push_rows(rebounded(self.context, item, self._cutoff))
+        latest = self._latest_bounds(item)
+        if latest is not item.bounds and not item.complete:
+            self.frontier.push_rows(rebounded(self.context, item, latest, self._cutoff))
             return
         self.context.groups.keep(item.bounds)
         if item.unsettled:
@@ -131,6 +134,8 @@ class Exploring:
             self.frontier.push_rows(settled(self.context, head, self._cutoff))
         elif item.complete:
             self.finishing.finish(item)
+        elif self.context.own_tables and _undecided(item):
+            self._alone(item)
         elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
             self._refine(item)
         elif self.context.tiling == "perfect" and item.bounds.level >= 0 and _undecided(item):
@@ -141,6 +146,25 @@ class Exploring:
             self.frontier.push_rows(self._at_loops(item))
         else:
             self._grow(item)
+
+    def _latest_bounds(self, item: Batch) -> Bounds:
+        """The bounds that have taken the place of those of a batch, or these."""
+        if not self.context.own_tables:
+            self.context.refine()
+            return item.bounds if item.bounds.level >= 0 else self.context.bounds
+        if item.bounds is self.frontier.focus and self.context.wants_finer(item.bounds, self._focused_at):
+            finer = item.bounds.finer(item.bounds.affordable_alone)
+            if finer is not None:
+                self._finer[item.bounds] = finer
+                self._focus_on(finer)
+        latest = item.bounds
+        while latest in self._finer:
+            latest = self._finer[latest]
+        return latest
+
+    def _focus_on(self, bounds: Bounds) -> None:
+        """Take rows with some bounds before all others."""
+        self.frontier.focus, self._focused_at = bounds, self.context.looked_at
 
     # ---- steps ---------------------------------------------------------------------------------------------
 
@@ -301,6 +325,20 @@ class Exploring:
             left = sum(float((self._cutoff - grown.bound).sum()) for grown in bounded)
             self._grouped += groups
             self._gain += groups * (1 - left / wanted)
+
+    def _alone(self, batch: Batch) -> None:
+        """Give the best rows of arrays tables of their own, and finer ones after that; and grow a row that has them,
+        with all that grows from it, before any other: its tables are there now."""
+        if batch.bounds.level == len(self.context.bounds.lattice.for_groups) - 1:
+            self._focus_on(batch.bounds)
+            self._dive_from([batch])
+            self._grow_below_cutoff(batch)
+            return
+        head = self._head(batch, self._effort.own_at_once)
+        bounded = list(bounded_alone(self.context, head, self._cutoff))
+        for row in bounded:
+            self.frontier.push_rows(row)
+        self._dive_again(bounded)
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""

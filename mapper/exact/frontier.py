@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from .arrays.array_choices import ArrayChoices
 from .batch import Batch
+from .bounds.bounds import Bounds
 from .found import BestFound
 from .placements import OpenPlacement
 
@@ -30,6 +31,7 @@ class Frontier:
     let_go    nothing that was let go of is below this
     working_on  the bound of what has been taken and is not done
     begun     whether anything was ever pushed
+    focus     rows with these bounds are taken before all others: their tables are there
     """
 
     best: BestFound
@@ -37,7 +39,9 @@ class Frontier:
     let_go: float = math.inf
     working_on: float = math.inf
     begun: bool = False
+    focus: Bounds | None = None
     _queue: list[tuple[float, float, int, Open]] = field(default_factory=list)
+    _near: list[tuple[float, float, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
     _later: list[tuple[float, Batch]] = field(default_factory=list)
@@ -56,7 +60,8 @@ class Frontier:
         """Queue what may lead to something better."""
         self.begun = True
         if bound < self.best.cutoff:
-            heapq.heappush(self._queue, (bound, -item.depth, next(self._tickets), item))
+            near = isinstance(item, Batch) and item.bounds is self.focus
+            heapq.heappush(self._near if near else self._queue, (bound, -item.depth, next(self._tickets), item))
             self._nbytes += item.nbytes
             if self._nbytes > self.most:
                 self._make_room()
@@ -68,6 +73,8 @@ class Frontier:
 
     def _make_room(self) -> None:
         """Keep the lowest bounds, as far as they take half of the memory."""
+        self._queue += self._near
+        self._near = []
         self._queue.sort(key=lambda entry: entry[:3])
         cutoff, kept, self._nbytes = self.best.cutoff, 0, 0
         for bound, *_, item in self._queue:
@@ -82,19 +89,21 @@ class Frontier:
     @property
     def is_open(self) -> bool:
         """Whether anything may lead to something better."""
-        return bool(self._queue or self._later) and self._least < self.best.cutoff
+        return self._least < self.best.cutoff
 
     @property
     def _least(self) -> float:
-        return min(self._queue[0][0] if self._queue else math.inf, *(bound for bound, _ in self._later), math.inf)
+        heads = (queue[0][0] for queue in (self._queue, self._near) if queue)
+        return min((*heads, *(bound for bound, _ in self._later)), default=math.inf)
 
     def take(self) -> Open:
-        """Take the lowest to work on; it counts as open until that is done."""
-        if not self._queue or self._queue[0][0] >= self.best.cutoff:
+        """Take the lowest to work on, of those in focus if there are any; it counts as open until that is done."""
+        queue = self._near if self._near and self._near[0][0] < self.best.cutoff else self._queue
+        if not queue or queue[0][0] >= self.best.cutoff:
             later, self._later = self._later, []
             for bound, put_off in later:
                 self.push(bound, put_off)
-        self.working_on, _, _, item = heapq.heappop(self._queue)
+        self.working_on, _, _, item = heapq.heappop(queue)
         self._nbytes -= item.nbytes
         return item
 

@@ -80,6 +80,11 @@ class TableMemo:
         self._keys.add(key)
         self.budget.keep((self._owner, key), table)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables that are there."""
+        return sum(table.nbytes for _, table in self.items())
+
     def items(self) -> Iterator[tuple[Hashable, Sized]]:
         """All tables that are there."""
         for key in self._keys:

@@ -135,6 +135,23 @@ def _of_one_group(context: SearchContext, batch: Batch, bounds: Bounds, below: f
     return batch.take(np.flatnonzero(context.below(batch.bound, below))).sorted()
 
 
+def bounded_alone(context: SearchContext, batch: Batch, below: float) -> Iterator[Batch]:
+    """Each row of a batch in which only arrays are decided, with bounds by tables for its arrays alone, as far as they
+    stay below the cutoff. The tables are over the next finer of the lattices for groups of arrays."""
+    level, count = batch.bounds.level + 1, len(batch)
+    kinds = [
+        group_of(context.hierarchy, context.tiling, [array[row : row + 1] for array in batch.rows.arrays])
+        for row in range(count)
+    ]
+    together = context.groups.of(*kinds, level=level)
+    inside = together.at(together.table(batch.state), np.ones_like(batch.rows.arrays[0]), np.arange(count))
+    bound = np.maximum(batch.bound, context.value(batch.costs + inside, batch.steps))
+    for row in np.flatnonzero(context.below(bound, below)).tolist():
+        own = together if count == 1 else context.groups.of(kinds[row], level=level)
+        one = replace(batch, bound=bound).take(slice(row, row + 1))
+        yield replace(one, bounds=own, member=np.zeros(1, dtype=np.int64))
+
+
 def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     """Put the planned array at the fanout that the batch has come to."""
     fanout = len(batch.path.bands)
@@ -166,9 +183,9 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     return passed.take(np.flatnonzero(context.below(bound, below))).sorted()
 
 
-def rebounded(context: SearchContext, batch: Batch, below: float) -> Batch:
+def rebounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
     """The rows with bounds by the tables that have taken the place of theirs."""
-    batch = replace(batch, bounds=context.bounds)
+    batch = replace(batch, bounds=bounds)
     tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
     ahead = batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
     bound = np.maximum(batch.bound, context.value(batch.costs + ahead, batch.steps))

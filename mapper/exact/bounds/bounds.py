@@ -165,9 +165,14 @@ class Bounds:
         budget = self.memo.budget
         return math.prod(self.lattice.shape) * budget.most / max(budget.nbytes, 1)
 
+    @property
+    def affordable_alone(self) -> float:
+        """The same, where the tables of all other bounds may go."""
+        return math.prod(self.lattice.shape) * self.memo.budget.most / max(self.memo.nbytes, 1)
+
     def finer(self, most_cells: float) -> Bounds | None:
-        """Bounds for any arrays over a lattice that is several times as fine, of at most so many cells, in place of
-        these; None: there is none."""
+        """Bounds for the same arrays over a lattice that is several times as fine, of at most so many cells, in place
+        of these; None: there is none."""
         cells, lattice = math.prod(self.lattice.shape), self.lattice
         if lattice.is_whole or FINER_AT_LEAST * cells > most_cells:
             return None
@@ -175,7 +180,17 @@ class Bounds:
         if math.prod(finer.shape) < FINER_AT_LEAST * cells:
             return None
         self.forget()
-        return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
+        found = Bounds(
+            self.hierarchy,
+            self.footprints,
+            finer,
+            self.columns,
+            self.groups,
+            budget=self.memo.budget,
+            moves=self.moves,
+        )
+        found.level = self.level
+        return found
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""

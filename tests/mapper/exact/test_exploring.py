@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring
 from tilewright.mapper.exact.arrays import fanouts
 from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.exploring import Exploring
@@ -121,8 +122,83 @@ def test_the_same_optimum_with_all_that_saves_work(
     assert work["settled"] > 0
 
 
+ALONE = Effort(rows_before_own_tables=-1, own_at_once=3, group_cells=(20,), first_cells=60, looked_at_per_cell=0)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What a search has done since: choices of arrays that got tables together, and batches that got finer ones."""
+    done: Counter[str] = Counter()
+
+    def bounded(context: SearchContext, batch: Batch, below: float) -> Iterator[Batch]:
+        done["together"] += len(batch) > 1
+        for row in fanouts.bounded_alone(context, batch, below):
+            assert all(array is not None for array in row.bounds.arrays.array), "tables know the row's arrays"
+            yield row
+
+    def rebounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
+        done["finer"] += bounds.level >= 0
+        return fanouts.rebounded(context, batch, bounds, below)
+
+    monkeypatch.setattr(exploring, "bounded_alone", bounded)
+    monkeypatch.setattr(exploring, "rebounded", rebounded)
+    return done
+
+
+@pytest.mark.parametrize("seeds", blocks(12, 6))
+def test_the_same_optimum_with_tables_for_every_choice_of_arrays(
+    seeds: range, alone: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in seeds:
+        problem, arch, objective, _, _ = case_of(seed)
+        if problem.macs <= 100:
+            case: Case = problem, arch, objective, "ragged", "even"
+            expected = plainly(monkeypatch, case)
+            assert optimum(case, ALONE) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+    assert alone["together"] > 0
+
+
+def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Counter[str]) -> None:
+    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    assert optimum(case, ALONE) == pytest.approx(optimum(case), rel=1e-9)
+    assert alone["together"] > 0
+    assert alone["finer"] > 0
+
+
+def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
+    """Tables for any arrays let every dimension grow by all instances at once, and all tensors be shared by all."""
+    asked = gemm(32, 48, 64), load_arch("eyeriss_v2_like"), "edp", "ragged"
+    without, own = (
+        search_exact(*asked, effort=Effort(rows_before_own_tables=before))[2] for before in (float("inf"), 10_000)
+    )
+    assert without.proven
+    assert own.proven
+    assert own.value == without.value
+    assert sum(own.pruned.values()) < 0.5 * sum(without.pruned.values())
+
+
 def queued(depth: int, nbytes: int = 1) -> Any:
     return SimpleNamespace(depth=depth, nbytes=nbytes)
+
+
+class Grown(Batch):
+    """Rows of which nothing is known but their bounds."""
+
+    depth, nbytes = 1, 1  # type: ignore[assignment]
+
+
+def test_rows_in_focus_come_before_all_others_and_count_as_open() -> None:
+    frontier, nothing, bounds = Frontier(BestFound(LATENCY, load_arch("three_level"), 1)), cast(Any, None), object()
+    near, far = (Grown(nothing, nothing, cast(Any, each), *(nothing,) * 6, []) for each in (bounds, object()))
+    frontier.focus = cast(Any, bounds)
+    for bound, item in ((5.0, far), (9.0, near), (7.0, near)):
+        frontier.push(bound, item)
+    assert [frontier.take(), frontier.working_on, frontier.bound] == [near, 7.0, 5.0]
+    frontier.take()
+    assert (frontier.working_on, frontier.bound) == (9.0, 5.0)
+    assert frontier.take() is far
+    frontier.done()
+    assert not frontier.is_open
 
 
 def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
