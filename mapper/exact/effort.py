@@ -98,7 +98,7 @@ class Effort:
     """The same, before tables are made that take all the room there is."""
 
     # ---- Tables for single choices of arrays ------------------------------------------------------------------------
-    rows_before_own_tables: float = 500_000
+    rows_before_own_tables: float = 2_000_000
     """Rows that a ragged search has looked at when it begins again with tables for every choice of arrays."""
     own_at_once: int = 24
     """Choices of arrays that get tables of their own together."""

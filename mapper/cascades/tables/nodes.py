@@ -7,8 +7,8 @@ Under `reuse: at_node` every temporal loop above a node makes its tile be transf
 2. A loop directly above a node that does not move its tensor had better stand directly below it: fewer words pass, and
    no tile changes.
 
-So between two nodes stand only loops that do not move the upper one and move the lower one; and below the last one, above
-what the inside of the machine needs, only loops that do not move it.
+So between two nodes stand only loops that do not move the upper one and move the lower one; and below the last one,
+above what the inside of the machine needs, only loops that do not move it.
 """
 
 from __future__ import annotations
