@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,6 +36,7 @@ from .mapper.segmentation import (
     NetworkAnswer,
     NetworkQuestion,
     Segment,
+    WeightsIn,
     check_objective,
     on_its_own,
     segment,
@@ -61,6 +62,9 @@ GROUP_SECONDS = 10.0
 
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
+
+WeightsLike = str | Mapping[str, Sequence[str] | None] | None
+"""A memory in which all weights lie, or by memory the operations whose weights do; None: none does."""
 
 NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
@@ -227,6 +231,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     stays: bool = True,
+    weights_in: WeightsLike = None,
     time_limit: float | None = GROUP_SECONDS,
     total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
@@ -248,6 +253,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     dims, widths  of an ONNX file, as of `load_network`
     stays      whether tensors may stay on chip between groups, whole, from the group that makes them to the last one
                that reads them; else all pass through the outermost memory
+    weights_in the name of a memory in which all weights lie before a run, and after it: they are read in once, for many
+               runs. By memory, the operations whose weights do; None: all. It has to be outside all arrays
     time_limit seconds for the search of each group, then its best mapping so far is taken, with the bound proven by
                then; None: no limit. Ctrl-C ends the whole with the best that is known
     total_limit  seconds for all searches together, then the best segmentation of what is known is taken, with the
@@ -268,7 +275,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
-    question = with_choices(question, stays=stays, total_limit=total_limit)
+    question = with_choices(question, stays=stays, weights_in=weights_in, total_limit=total_limit)
     from .searches import warn
 
     with _shown(watch) if progress else nullcontext(watch) as told:
@@ -326,10 +333,27 @@ def network_question(
     return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits)
 
 
-def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
+def with_choices(
+    question: NetworkQuestion, *, stays: bool, weights_in: WeightsLike = None, total_limit: float | None
+) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
+    asked = tuple(_weights_in(weights_in))
+    return replace(question, stays=checks.flag(stays, "stays"), weights_in=asked, total_s=total_s)
+
+
+def _weights_in(given: WeightsLike) -> Iterator[WeightsIn]:
+    expected = "the name of a memory, or by such names lists of operations"
+    if given is None:
+        return
+    if isinstance(given, str):
+        yield WeightsIn(given)
+        return
+    for memory, operations in checks.mapping(given, "weights_in", expected).items():
+        listed = [] if operations is None else checks.items(operations, f"weights_in: {memory}", "names of operations")
+        names = [checks.text(one, "an operation", "its name") for one in listed]
+        if operations is None or names:
+            yield WeightsIn(checks.text(memory, "a memory", "its name"), tuple(names))
 
 
 def compiled(

@@ -34,7 +34,7 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     parts: list[RenderableType] = [
         pairs(rows),
         section("Groups, one after the other", _groups_shown(answer)),
-        *([section("On chip between groups", _staying_table(answer))] if answer.staying else []),
+        *([section("On chip between groups", _staying_shown(answer))] if answer.staying else []),
         section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
@@ -117,11 +117,16 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
     return table
 
 
-def _staying_table(answer: NetworkAnswer) -> RenderableType:
+def _staying_shown(answer: NetworkAnswer) -> RenderableType:
     table = columns(("tensor", "memory", "from group", "to group"), ("size",))
     for one in answer.staying:
-        table.add_row(one.name, one.memory, str(one.first + 1), str(one.last + 1), size(one.bits))
-    return table
+        groups = ("weight", "all the time") if one.is_weight else (str(one.first + 1), str(one.last + 1))
+        table.add_row(one.name, one.memory, *groups, size(one.bits))
+    bits = sum(one.bits for one in answer.staying if one.is_weight)
+    if not bits:
+        return table
+    told = f"Weights of {size(bits)} are read in once, for many runs; what a run costs does not count it."
+    return Group(table, Text(""), Text("\n".join(wrapped(told))))
 
 
 def _verdict(answer: NetworkAnswer) -> str:
@@ -130,7 +135,8 @@ def _verdict(answer: NetworkAnswer) -> str:
     objective = answer.certificate.objective
     if not answer.saves:
         return f"Fusing wins nothing for {objective}."
-    fused, stays = sum(len(segment.names) > 1 for segment in answer.segments), len(answer.staying)
+    fused = sum(len(segment.names) > 1 for segment in answer.segments)
+    stays = sum(not one.is_weight for one in answer.staying)
     by = [f"{plural(fused, 'group')} of several operations"] if fused else []
     by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
     told = f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {' and '.join(by)}."
@@ -182,7 +188,7 @@ def _space(answer: NetworkAnswer) -> str:
     order = "in the network's order" if answer.in_order else "in any order"
     outermost = question.arch.memories[0].name
     between = f"between groups every tensor passes through {outermost}"
-    if question.stays and question.fuse != "none":
+    if question.stays:
         between += " or stays on chip"
     groups, trees = "; ".join(proof.constraints), f"each group the best tree, {proof.space}, {proof.tiling} tilings"
     return f"{groups}, {order}; {between}; {trees}"

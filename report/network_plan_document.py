@@ -87,13 +87,15 @@ class GroupPart(Strict):
 
 
 class StayingPart(Strict):
-    """A tensor that stays on chip from the group that makes it to the last one that reads it.
+    """A tensor that stays on chip from the group that makes it to the last one that reads it; or a weight that lies
+    there all the time.
 
-    tensor       the operation that makes it
+    tensor       the operation that makes it; of a weight its operation, and what that calls it
     memory       in which it stays
     size_bytes   that it takes
     first, last  numbers of these groups, from 1
     buffers      its id among the addresses of each of these groups, first to last
+    weight       whether it is a weight
     """
 
     tensor: str
@@ -102,6 +104,7 @@ class StayingPart(Strict):
     first: int
     last: int
     buffers: tuple[str, ...]
+    weight: bool = False
 
 
 class PlanSummary(Strict):
@@ -155,7 +158,7 @@ class NetworkPlanDocument(Strict):
     summary        of the whole run
     nothing_fused  what it costs with nothing fused; null: that is not known
     nothing_stays  what it costs with nothing on chip between groups; null: that is not known, or nothing stays
-    staying        what stays on chip between groups
+    staying        what stays on chip between groups, and weights that lie there all the time
     groups         in the order in which they run
 
     Documents of version 1 have nothing on chip between groups.
@@ -263,6 +266,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
                 first=one.first + 1,
                 last=one.last + 1,
                 buffers=one.buffers,
+                weight=one.is_weight,
             )
             for one in answer.staying
         ),
@@ -285,7 +289,8 @@ def _apart(one: Apart | None) -> ApartPart | None:
 def _group(segment: Segment) -> GroupPart:
     answer = segment.answer
     if answer is None:
-        return GroupPart(operations=segment.names, counted=False)
+        meanwhile = {"memories": tuple(map(_arena, segment.arenas))} if segment.arenas else {}
+        return GroupPart(operations=segment.names, counted=False, **meanwhile)
     return GroupPart(
         operations=segment.names,
         counted=True,

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +33,10 @@ from tilewright.mapper.emit.network import (
 from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.mapper.emit.tree_scalar_program import WholeLying
 from tilewright.mapper.fusing import FusedAnswer
-from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor
+from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor, WeightsIn
 from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run
-from tilewright.mapper.segmentation.residency import residency_of
+from tilewright.mapper.segmentation.residency import residency_of, rooms_of
+from tilewright.mapper.segmentation.resident_weights import ResidentWeights
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import GraphReading, NetworkGraph, OperationGroup, operation_groups
 
@@ -45,11 +47,17 @@ SANITIZED = ["-fsanitize=address,undefined"]
 
 
 def random_answer(
-    rng: random.Random, graph: NetworkGraph, arch: Architecture, most: int = 3, stays: bool = False
+    rng: random.Random,
+    graph: NetworkGraph,
+    arch: Architecture,
+    most: int = 3,
+    stays: bool = False,
+    weights: bool = False,
 ) -> NetworkAnswer:
     """Some groups, some tree for each that a C program can be written for, and addresses of its tiles.
 
-    stays  whether some of what may stay on chip between groups does
+    stays    whether some of what may stay on chip between groups does
+    weights  whether some weights lie there all the time
     """
     groups = operation_groups(graph, most)
     certificate = Certificate.__new__(Certificate)  # nothing is proven, and programs ask for no proof
@@ -57,6 +65,8 @@ def random_answer(
     while True:
         chosen = random_groups(rng, graph, groups)
         residents = random_residents(rng, graph, groups, chosen, arch) if stays else [() for _ in chosen]
+        loaded = random_weights(rng, graph, chosen, arch) if weights else [() for _ in chosen]
+        residents = [(*each, *others) for each, others in zip(loaded, residents, strict=True)]
         costs: list[FusedAnswer | None] = []
         for group, lying in zip(chosen, residents, strict=True):
             own = [(one.own, one.memory) for one in lying if one.own is not None]
@@ -78,7 +88,8 @@ def random_answer(
                 Segment(group.names, one, own, number, tuple((r.own, r.memory) for r in lying if r.own is not None))
                 for number, (group, one, own, lying) in enumerate(zip(chosen, costs, arenas, residents, strict=True))
             ]
-            staying = tuple(staying_tensors(residents))
+            names = {one.name for lying in loaded for one in lying}
+            staying = tuple(replace(one, is_weight=one.name in names) for one in staying_tensors(residents))
             return NetworkAnswer(question, tuple(segments), None, certificate, len(groups), 0, staying)
 
 
@@ -116,6 +127,33 @@ def random_residents(
             own = chosen[number].tensors[name] if number in users else None
             found[number].append(Resident(name, memory, candidate.bits, own))
     return [tuple(sorted(one, key=lambda resident: resident.name)) for one in found]
+
+
+def random_weights(
+    rng: random.Random, graph: NetworkGraph, chosen: Sequence[OperationGroup], arch: Architecture
+) -> list[tuple[Resident, ...]]:
+    """The weights of most operations in a memory that may hold them, while each group works."""
+    memories = rooms_of(arch).memories
+    asked: dict[str, list[str]] = {}
+    for occurrence in graph.occurrences:
+        if memories and rng.random() < 0.7:
+            asked.setdefault(rng.choice(memories), []).append(occurrence.name)
+    wanted = []
+    for memory, names in asked.items():
+        for name in names:  # one by one: some have no weights, or the memory may not hold them, or has no room
+            try:
+                one = WeightsIn(memory, (name,))
+                ResidentWeights(GraphReading(graph), chosen, arch, [*wanted, one], memories)
+                wanted.append(one)
+            except MappingError:
+                continue
+    found = ResidentWeights(GraphReading(graph), chosen, arch, wanted, memories)
+    residents = []
+    for number in range(len(chosen)):
+        own = {weight.name: tensor for tensor, weight in found.of(number).items()}
+        every = (Resident(one.name, memories[one.memory], one.bits, own.get(one.name)) for one in found.every)
+        residents.append(tuple(every))
+    return residents
 
 
 def group_bits(group: OperationGroup) -> int:
@@ -182,13 +220,13 @@ def built(folder: Path, text: str, *flags: str) -> Path:
 
 
 def self_checked(
-    folder: Path, program: NetworkProgram, text: str, seed: int, *flags: str
+    folder: Path, program: NetworkProgram, text: str, seed: int, *flags: str, runs: int = 1
 ) -> subprocess.CompletedProcess[str]:
     """What the program says of itself, under sanitizers."""
     weights = network_weights(program, seed)
     made = built(folder, text, *SANITIZED, *flags)
     (folder / "weights.bin").write_bytes(weights_bytes(weights))
-    return subprocess.run([made, str(seed), "1"], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([made, str(seed), str(runs)], capture_output=True, text=True, check=False, timeout=120)
 
 
 def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
@@ -199,6 +237,8 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
     arena = np.full(program.plan.height + threads * sum(program.heights.values()) + 64, np.nan)
     pointers = ctypes.c_void_p * max(len(inputs), 1)
     flat = [np.ascontiguousarray(one, float) for one in inputs]
+    if program.loaded:
+        library.load(ctypes.c_void_p(weights.ctypes.data), ctypes.c_void_p(arena.ctypes.data))
     library.run(
         pointers(*(one.ctypes.data for one in flat)),
         ctypes.c_void_p(weights.ctypes.data),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..ir.errors import TilewrightError
 from . import completions
 from .machines import architecture_named
 from .mappings import say_verified
@@ -78,6 +79,14 @@ def compile_network(
             help="Whether tensors may stay on chip between groups, or all pass through the outermost memory.",
         ),
     ] = True,
+    weights_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEMORY[=OPERATION,...]",
+            help="Weights that lie in this memory before a run, and after it: all of them, or those of some "
+            "operations. They are read in once, for many runs. May be repeated.",
+        ),
+    ] = None,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
@@ -124,6 +133,7 @@ def compile_network(
     tilewright compile mobilenet_v2 --arch eyeriss --out build/mobilenet
     tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
+    tilewright compile mlp.yaml --arch three_level --weights-in GLB
     """
     from ..arguments import check_choice, limits_of
     from ..compiled import CompiledNetwork, network_question, with_choices
@@ -141,7 +151,7 @@ def compile_network(
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
-    question = with_choices(question, stays=stays, total_limit=total_limit)
+    question = with_choices(question, stays=stays, weights_in=_by_memory(weights_in), total_limit=total_limit)
     out = _folder(out, emit, found.name)
     with (
         noting_interrupts() as interrupts,
@@ -178,6 +188,23 @@ def _saying_what_is_kept(cached: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         kept = "groups that were found are in the store; the same command goes on from there"
         raise KeyboardInterrupt(kept if cached else "nothing of it is kept") from None
+
+
+def _by_memory(texts: list[str] | None) -> dict[str, list[str] | None]:
+    """By memory the operations whose weights lie there; None: all."""
+    found: dict[str, list[str] | None] = {}
+    for text in texts or ():
+        memory, equals, listed = (part.strip() for part in text.partition("="))
+        names = [name.strip() for name in listed.split(",")]
+        if not memory or (equals and not all(names)):
+            message = f"found {text!r}, expected MEMORY or MEMORY=OPERATION,OPERATION"
+            raise TilewrightError(message, where="--weights-in", hint="write GLB, for the weights of all operations")
+        if memory in found:
+            raise TilewrightError(
+                f"{memory} is given twice", where="--weights-in", hint="join the operations by commas"
+            )
+        found[memory] = names if equals else None
+    return found
 
 
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:

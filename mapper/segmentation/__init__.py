@@ -6,6 +6,7 @@ group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
 products.py   the least of a product: EDP, ED2P
 residency.py  which tensors may stay on chip between groups
+resident_weights.py  weights that lie on chip before the run
 states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from .arenas import Arena, over_the_run, planned_places
 from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
+from .resident_weights import WeightsIn
 from .search import check_objective, segment
 from .searching import GroupOutcome, GroupSolvers, OneAfterTheOther, Solve, outcome_of
 from .segments import on_its_own
@@ -37,6 +39,7 @@ __all__ = [
     "Segment",
     "Solve",
     "StayingTensor",
+    "WeightsIn",
     "check_objective",
     "on_its_own",
     "outcome_of",

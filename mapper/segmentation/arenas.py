@@ -53,7 +53,7 @@ def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> 
 class Resident:
     """A tensor that stays in a memory while a group works.
 
-    name    of the occurrence that makes it
+    name    of the occurrence that makes it; of a weight its own
     memory  in which it lies, whole
     bits    that it takes
     own     what the group's cascade calls it; None: the group does nothing with it

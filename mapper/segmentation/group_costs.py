@@ -88,7 +88,7 @@ class GroupCosts:
     def seconds_left(self) -> float:
         """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
         spare = len(self.steps.edges) * ANSWER_SECONDS
-        if self.question.total_s is not None and self.steps.residency.candidates:
+        if self.question.total_s is not None and (self.steps.residency.candidates or self.steps.weights.every):
             spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
         return self.means.seconds_left - spare
 
@@ -154,7 +154,7 @@ class GroupCosts:
 
     def _begin(self, edge: GroupEdge, below: float) -> None:
         """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
-        kind, taken = edge.kind, edge.step.passing
+        kind, taken = edge.kind, edge.taken
         if self.interrupted:
             raise KeyboardInterrupt
         if kind is None or edge.is_known or kind.is_known(taken, self.steps.residency):

@@ -85,7 +85,7 @@ class GroupSearch:
             len(steps.groups),
             self.costs.searched,
             found.staying,
-            self._passing(passing) if found.staying else None,
+            self._passing(passing) if any(not one.is_weight for one in found.staying) else None,
             steps.in_order,
         )
 
@@ -169,7 +169,7 @@ class GroupSearch:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
-        told = (groups, *self._told_of_groups())
+        told = (groups, *map(str, question.weights_in), *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
@@ -197,7 +197,8 @@ class GroupSearch:
             kind = edge.kind
             if kind is not None and kind.refused is not None and edge.value == math.inf:
                 error, where = kind.refused, self.steps.groups[edge.step.group].names[0]
-                return type(error)(f"{where}: {error.message}", where=error.where, hint=error.hint)
+                hint = self.steps.weights.hint() or error.hint
+                return type(error)(f"{where}: {error.message}", where=error.where, hint=hint)
         return KeyboardInterrupt()
 
 

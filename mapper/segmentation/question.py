@@ -17,6 +17,7 @@ from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
 from .arenas import Arena, over_the_run
+from .resident_weights import WeightsIn
 
 MOST = 4
 """Operations of a group, unless told otherwise."""
@@ -34,6 +35,7 @@ class NetworkQuestion:
     most           operations that a group has at most
     limits         of the search of each group
     stays          whether tensors may stay on chip between groups
+    weights_in     weights that lie on chip before the run
     total_s        seconds for the whole, after which the best so far is taken; None: as long as it takes
     """
 
@@ -46,6 +48,7 @@ class NetworkQuestion:
     most: int = MOST
     limits: Limits = DEFAULT_LIMITS
     stays: bool = True
+    weights_in: tuple[WeightsIn, ...] = ()
     total_s: float | None = None
 
     def of_group(self, cascade: Cascade) -> CascadeQuestion:
@@ -75,13 +78,15 @@ class Segment:
 
 @dataclass(frozen=True)
 class StayingTensor:
-    """A tensor that stays on chip from the group that makes it to the last one that reads it.
+    """A tensor that stays on chip from the group that makes it to the last one that reads it; or a weight that lies
+    there all the time.
 
-    name         of the occurrence that makes it
+    name         of the occurrence that makes it; of a weight its operation, and what that calls it
     memory       in which it stays
     bits         that it takes
     first, last  places of these groups among the segments
     buffers      what it is called among the addresses of each of these segments, first to last
+    is_weight    whether it is a weight
     """
 
     name: str
@@ -90,6 +95,7 @@ class StayingTensor:
     first: int
     last: int
     buffers: tuple[str, ...]
+    is_weight: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,13 +163,13 @@ class NetworkAnswer:
     @cached_property
     def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:
         """By memory and the roles that its part is for, the addresses of all tiles over the run; a moment is the place
-        of an operation among all that are done."""
+        of an operation among all that are done, and of what is no operation where something stays meanwhile."""
         found: dict[tuple[str, tuple[str, ...]], list[tuple[int, str, Arena]]] = {}
         moment = 0
         for number, one in enumerate(self.segments, 1):
             for arena in one.arenas:
                 found.setdefault((arena.memory, arena.roles), []).append((moment, f"{number}.", arena))
-            moment += 0 if one.answer is None else len(one.answer.cost.occupancy)
+            moment += bool(one.arenas) if one.answer is None else len(one.answer.cost.occupancy)
         return {part: over_the_run(arenas) for part, arenas in found.items()}
 
     @property

@@ -12,7 +12,7 @@ to or from the outermost memory, and every group in between has so much less roo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
 from ...cost_models.cost import tensor_tile_words
@@ -65,6 +65,11 @@ class Residency:
         """Whether there is so much room at all."""
         return all(size is None or bits <= size for bits, size in zip(taken, self.sizes, strict=True))
 
+    def without(self, taken: Taken) -> Residency:
+        """The same with so much less room."""
+        left = (None if size is None else size - bits for size, bits in zip(self.sizes, taken, strict=True))
+        return replace(self, sizes=tuple(left))
+
     def less(self, arch: Architecture, taken: Taken) -> Architecture:
         """The machine with so much less room."""
         bits = dict(zip(self.memories, taken, strict=True))
@@ -83,14 +88,18 @@ NOTHING_STAYS = Residency((), (), {})
 """Every tensor between groups in the outermost memory."""
 
 
+def rooms_of(arch: Architecture) -> Residency:
+    """The memories of a machine in which tensors may stay; none does."""
+    memories = [memory for memory in UpperMemories(arch).upper[1:] if not memory.partition_bits]
+    return Residency(tuple(memory.name for memory in memories), tuple(memory.size_bits for memory in memories), {})
+
+
 def residency_of(reading: GraphReading, groups: Sequence[OperationGroup], arch: Architecture) -> Residency:
     """All candidates of a network on a machine.
 
     groups  that operations may be mapped in: what they ask of a tensor says how large it is
     """
-    upper = UpperMemories(arch)
-    memories = [memory for memory in upper.upper[1:] if not memory.partition_bits]
-    sizes = tuple(memory.size_bits for memory in memories)
+    upper, rooms = UpperMemories(arch), rooms_of(arch)
     asked = _asked(reading, groups, arch)
     candidates = {}
     for place, users in asked.items():
@@ -102,12 +111,12 @@ def residency_of(reading: GraphReading, groups: Sequence[OperationGroup], arch: 
         roles = {user.role for user in users}
         where = tuple(
             number
-            for number, (memory, size) in enumerate(zip(memories, sizes, strict=True))
-            if upper.may_hold(memory.name, roles) and (size is None or bits <= size)
+            for number, (memory, size) in enumerate(zip(rooms.memories, rooms.sizes, strict=True))
+            if upper.may_hold(memory, roles) and (size is None or bits <= size)
         )
         if where:
             candidates[place] = StayCandidate(place, bits, where)
-    return Residency(tuple(memory.name for memory in memories), sizes, candidates)
+    return replace(rooms, candidates=candidates)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...cost_models import ENERGY, parse_objective
@@ -33,7 +33,7 @@ MOST_FORBIDDEN = 200
 class _Placed:
     """A step of the way, with what lies on chip while it works.
 
-    residents  tensors that stay, its own included
+    residents  tensors that stay, its own and weights included
     """
 
     edge: GroupEdge
@@ -58,6 +58,9 @@ class Segments:
             is_soon = len(forbidden) <= MOST_FORBIDDEN and not self._means.expired
             usable = [e for e in steps.edges if is_soon or e.keeps_nothing]
             value, edges = cheapest_but(steps.states, usable, value_of, forbidden)
+            if not edges:
+                message = "no groups were found whose tiles have addresses beside what lies on chip all the time"
+                raise UndecidedError(message, where=steps.question.graph.network, hint="let fewer weights lie there")
             way = CheapestWay(tuple(edges), value, min(way.bound, value))
             arenas, failed = self._planned(way)
         self.way = way
@@ -72,7 +75,8 @@ class Segments:
         for edge in way.edges:
             assert isinstance(edge, GroupEdge)
             live |= dict(edge.step.stays)
-            found.append(_Placed(edge, tuple(self._resident(place, live[place], edge) for place in sorted(live))))
+            stay = tuple(self._resident(place, live[place], edge) for place in sorted(live))
+            found.append(_Placed(edge, (*stay, *self._weights(edge))))
             for place in self.steps.groups[edge.step.group].places:
                 done |= 1 << place
             live = {place: memory for place, memory in live.items() if reading.readers[place] & ~done}
@@ -83,6 +87,12 @@ class Segments:
         name = self.steps.reading.occurrences[place].name
         own = group.tensors[name] if place in dict(edge.step.stays) else None
         return Resident(name, residency.memories[memory], residency.candidates[place].bits, own)
+
+    def _weights(self, edge: GroupEdge) -> Iterator[Resident]:
+        memories = self.steps.residency.memories
+        own = {weight.name: tensor for tensor, weight in self.steps.weights.of(edge.step.group).items()}
+        for weight in self.steps.weights.every:
+            yield Resident(weight.name, memories[weight.memory], weight.bits, own.get(weight.name))
 
     def _planned(self, way: CheapestWay) -> tuple[list[tuple[Arena, ...]], tuple[Edge, ...]]:
         """Addresses for the groups of a way, and no run; or groups one after the other that have none together, as few
@@ -126,24 +136,26 @@ class Segments:
             assert isinstance(edge, GroupEdge)
             group, answer, number = self.steps.groups[edge.step.group], self.steps.answer(edge), len(found)
             if answer is None:
-                found.append(Segment(group.names, None, (), number))
+                found.append(Segment(group.names, None, own, number))
                 continue
             assert edge.kind is not None
-            best = edge.kind.best(edge.step.passing, self.steps.residency)
+            best = edge.kind.best(edge.taken, self.steps.residency)
             alike = first.setdefault((id(edge.kind), id(best)), number)
             found.append(Segment(group.names, answer, own, alike, self.steps.named(edge.step)))
         return tuple(found)
 
     def _staying(self) -> tuple[StayingTensor, ...]:
-        """All tensors that stay, in the order in which they are made."""
+        """All tensors that stay, weights first, in the order in which they are made."""
         found: dict[str, StayingTensor] = {}
+        weights = {weight.name for weight in self.steps.weights.every}
         for number, one in enumerate(self._placed(self.way)):
             for resident in one.residents:
                 name, before = resident.name, found.get(resident.name)
                 first, buffers = (number, ()) if before is None else (before.first, before.buffers)
                 buffers = (*buffers, resident.buffer)
-                found[name] = StayingTensor(name, resident.memory, resident.bits, first, number, buffers)
-        return tuple(found.values())
+                is_weight = name in weights
+                found[name] = StayingTensor(name, resident.memory, resident.bits, first, number, buffers, is_weight)
+        return tuple(sorted(found.values(), key=lambda one: not one.is_weight))
 
 
 def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:

@@ -20,7 +20,8 @@ from .fewer_stay import FewerStay
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
-from .residency import NOTHING_STAYS, Residency, residency_of
+from .residency import NOTHING_STAYS, Residency, Taken, residency_of, rooms_of
+from .resident_weights import ResidentWeights
 from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
@@ -34,16 +35,18 @@ STATES_SHARE = 0.2
 class GroupEdge(Edge):
     """A step with what it costs.
 
-    step  which group it does, and what stays
-    kind  of its group; None: no operation
+    step   which group it does, and what stays
+    kind   of its group; None: no operation
+    taken  bits of each memory that other tensors take meanwhile, weights included
     """
 
     step: GroupStep
     kind: GroupKind | None
+    taken: Taken
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether nothing stays on chip before, in or after it."""
+        """Whether no tensor stays on chip before, in or after it, but for weights."""
         return not self.step.stays and not any(self.step.passing)
 
 
@@ -52,6 +55,7 @@ class NetworkSteps:
 
     groups     that steps do
     residency  what may stay on chip
+    weights    those that lie on chip all the time
     in_order   whether operations are done in the network's order, since there are too many others
     is_wild    whether there are too many states to go through them: then groups are chosen as a whole (`covers.py`)
     states     how many there are
@@ -64,6 +68,7 @@ class NetworkSteps:
         self.reading = GraphReading(question.graph)
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
+        self.weights: ResidentWeights
         self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
@@ -86,17 +91,26 @@ class NetworkSteps:
             ladder.append((True, False))
         for self.in_order, stays in ladder:
             self.groups = operation_groups(question.graph, most, runs_only=self.in_order)
-            if stays:
-                self.residency = residency_of(self.reading, self.groups, question.arch)
-            else:
-                self.residency = NOTHING_STAYS
+            self.residency = self._residency(stays)
+            self.weights = self._weights()
+            left = self.residency.without(self.weights.total)
             try:
-                return state_graph(self.reading, self.groups, self.residency, self._means.share(STATES_SHARE))
+                return state_graph(self.reading, self.groups, left, self._means.share(STATES_SHARE))
             except TooManyStates:
                 continue
         self.in_order, self.is_wild = False, True
-        steps = [GroupStep(0, 1, number, (), ()) for number in range(len(self.groups))]
+        nothing = (0,) * len(self.residency.memories)
+        steps = [GroupStep(0, 1, number, (), nothing) for number in range(len(self.groups))]
         return StateGraph(2, tuple(steps))
+
+    def _residency(self, stays: bool) -> Residency:
+        if stays:
+            return residency_of(self.reading, self.groups, self.question.arch)
+        return rooms_of(self.question.arch) if self.question.weights_in else NOTHING_STAYS
+
+    def _weights(self) -> ResidentWeights:
+        question = self.question
+        return ResidentWeights(self.reading, self.groups, question.arch, question.weights_in, self.residency.memories)
 
     @cached_property
     def cover(self) -> CheapestCover | None:
@@ -117,13 +131,14 @@ class NetworkSteps:
 
     def _edge(self, step: GroupStep, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
+        taken = tuple(map(sum, zip(step.passing, self.weights.others(step.group), strict=True)))
         if group.cascade is None:
-            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None)
+            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None, taken)
         stays = self.named(step)
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
-        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(stays), step, kind)
+        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(step.stays), step, kind, taken)
 
     def _relate(self, kinds: Mapping[KindKey, GroupKind]) -> None:
         """Let kinds of equal groups know one another."""
@@ -135,8 +150,10 @@ class NetworkSteps:
             passing.relate(alike)
 
     def named(self, step: GroupStep) -> NamedStays:
-        """The tensors of a step that stay, as the group's cascade calls them."""
-        return self.names_of(self.groups[step.group], step.stays)
+        """The tensors of a step that stay, weights included, as the group's cascade calls them."""
+        memories = self.residency.memories
+        weights = ((tensor, memories[weight.memory]) for tensor, weight in self.weights.of(step.group).items())
+        return (*self.names_of(self.groups[step.group], step.stays), *weights)
 
     def names_of(self, group: OperationGroup, stays: Stays) -> NamedStays:
         """Some tensors as a group's cascade calls them, with their memories."""
@@ -157,16 +174,16 @@ class NetworkSteps:
         for kind in self.kinds if kinds is None else [each for one in kinds for each in (one, *one.more)]:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
-                    edge.bound = kind.bound(edge.step.passing)
-                    edge.value = kind.value(edge.step.passing, self.residency)
-                    edge.is_known = kind.is_known(edge.step.passing, self.residency)
+                    edge.bound = kind.bound(edge.taken)
+                    edge.value = kind.value(edge.taken, self.residency)
+                    edge.is_known = kind.is_known(edge.taken, self.residency)
 
     def answer(self, edge: GroupEdge) -> FusedAnswer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""
         kind, cascade = edge.kind, self.groups[edge.step.group].cascade
         if kind is None or cascade is None:
             return None
-        best = kind.best(edge.step.passing, self.residency)
+        best = kind.best(edge.taken, self.residency)
         assert best is not None
         assert best.answer is not None
         answer = best.answer

@@ -42,7 +42,8 @@ class Addresses:
 
 @dataclass(frozen=True)
 class Staying:
-    """A tensor that stays on chip, and where: from the group that makes it to the last that reads it.
+    """A tensor that stays on chip, and where: from the group that makes it to the last that reads it; a weight all the
+    time.
 
     arena        in which it lies
     offset       of its first word, in elements

@@ -70,10 +70,13 @@ class _Assembly:
         self.parameters = ParameterRow(self.graph)
         self.bits = narrowest_bits(answer.segments, self.arch)
         self.staying: dict[str, Staying] = {}
+        self.resident: dict[str, Staying] = {}
+        self.loaded: dict[str, Staying] = {}
 
     def program(self) -> NetworkProgram:
         self._check_known()
-        self.staying = {one.name: self._staying(one) for one in self.answer.staying}
+        self.staying = {one.name: self._staying(one) for one in self.answer.staying if not one.is_weight}
+        self.resident = {one.name: self._resident(one) for one in self.answer.staying if one.is_weight}
         calls = list(self._steps())
         made = {key for call in calls for key in made_by(call)}
         read = dict.fromkeys(key for call in calls for key in _read_by(call))
@@ -94,6 +97,7 @@ class _Assembly:
             tuple(calls),
             self._plan(calls, {*inputs, *outputs, *self.staying}),
             self.staying,
+            self.loaded,
             self.meaning.values if self.meaning is not None else None,
         )
 
@@ -122,10 +126,23 @@ class _Assembly:
 
     def _staying(self, one: StayingTensor) -> Staying:
         """A tensor that stays, at its planned address."""
-        shape, buffer = self.graph.shape(one.name), one.buffers[0]
-        arenas = (arena for arena in self.answer.segments[one.first].arenas if arena.memory == one.memory)
-        arena = next(arena for arena in arenas if buffer in arena.plan.offsets)
+        shape = self.graph.shape(one.name)
         assert shape is not None
+        return self._at_its_address(one, one.first, shape)
+
+    def _resident(self, one: StayingTensor) -> Staying:
+        """A weight that lies on chip all the time, at its planned address."""
+        readers = zip(range(one.first, one.last + 1), one.buffers, strict=True)
+        number, tensor = next(reader for reader in readers if reader[1] in dict(self.answer.segments[reader[0]].stays))
+        answer = self.answer.segments[number].answer
+        assert answer is not None
+        return self._at_its_address(one, number, answer.mapping.cascade.extents(tensor))
+
+    def _at_its_address(self, one: StayingTensor, number: int, shape: Sequence[int]) -> Staying:
+        """As the plan of a segment has it, which knows the place."""
+        buffer = one.buffers[number - one.first]
+        arenas = (arena for arena in self.answer.segments[number].arenas if arena.memory == one.memory)
+        arena = next(arena for arena in arenas if buffer in arena.plan.offsets)
         offset = in_elements(arena.plan.offsets[buffer][0], self.bits)
         return Staying((arena.memory, arena.roles), offset, math.prod(shape), one.first, one.last)
 
@@ -191,6 +208,9 @@ class _Assembly:
                 weight = self.parameters.of_operand(cascade, name, segment, parameters[name])
                 keys[name] = weight.name
                 inputs.append(weight)
+                loaded = self._loaded(number, name)
+                if loaded is not None:
+                    self.loaded[weight.name] = loaded
         finished = {
             name: self.parameters.of_finish(keys[name], segment, cascade.extents(name)) for name in cascade.producers
         }
@@ -200,8 +220,8 @@ class _Assembly:
             for name, one in zip(_given(cascade), inputs, strict=True)
             if isinstance(one, Reading) and one.stays
         }
-        for name in cascade.producers:
-            if keys[name] in self.staying:
+        for name in cascade.tensors:
+            if keys[name] in (self.staying if name in cascade.producers else self.loaded):
                 extents = cascade.extents(name)
                 on_chip[name] = WholeLying(extents, (0,) * len(extents))
         program = self._group(number, segment, {name: found.finish for name, found in known.items()}, on_chip)
@@ -209,6 +229,13 @@ class _Assembly:
         return GroupCall(
             number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
         )
+
+    def _loaded(self, number: int, tensor: str) -> Staying | None:
+        """A parameter of a group, where it lies on chip all the time."""
+        for one in self.answer.staying:
+            if one.is_weight and one.first <= number <= one.last and one.buffers[number - one.first] == tensor:
+                return self.resident[one.name]
+        return None
 
     def _forms(self, members: Sequence[Occurrence]) -> dict[str, str]:
         """By what a group reads, the form in which it does, where that is another one."""
@@ -258,7 +285,7 @@ class _Assembly:
     def _taken(self, number: int) -> dict[ArenaKey, list[Staying]]:
         """What lies in each arena while a group works."""
         found: dict[ArenaKey, list[Staying]] = {}
-        for one in self.staying.values():
+        for one in (*self.staying.values(), *self.resident.values()):
             if one.first <= number <= one.last:
                 found.setdefault(one.arena, []).append(one)
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from ....ir import MappingError
@@ -12,7 +12,7 @@ from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names
 from ..c_tree_runtime import FUNCTIONS
 from ..tree_scalar_program import buffers_of
-from .addresses import ArenaKey
+from .addresses import ArenaKey, Staying
 from .c_between import apart_calls, apart_lines
 from .c_check import NetworkElement, constant_lines, network_direct_lines
 from .c_group import CGroup, threads_of
@@ -28,7 +28,8 @@ _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <st
 
 def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") -> str:
     """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups without allocating
-    anything, and a `main` that checks it against the operations done one after the other.
+    anything, `load(weights, arena)` where weights lie on chip all the time, and a `main` that checks it against the
+    operations done one after the other.
 
     element  of all arrays
 
@@ -51,6 +52,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
         apart_lines(program),
+        _load_lines(program),
         _run_lines(program),
         [CHECK, BUFFERS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
@@ -73,6 +75,8 @@ def _header_lines(program: NetworkProgram) -> Iterator[str]:
     yield from c_comment(
         "run() executes it. Inputs and outputs are in this order, row by row; every thread needs an arena of its own."
     )
+    if program.loaded:
+        yield from c_comment("load() brings weights to each arena that lie on chip from before the first run on.")
     for what, keys in (("input", program.inputs), ("output", program.outputs)):
         for number, key in enumerate(keys):
             yield from c_comment(f"    {what} {number}: {key}, {program.words[key]} elements")
@@ -170,6 +174,40 @@ def _term(name: str, shift: int, stride: int) -> str:
     return place if stride == 1 else f"{place} * {stride}"
 
 
+def _on_chip(one: Staying, members: Mapping[ArenaKey, str]) -> str:
+    """Where something begins that stays on chip."""
+    return f"arena->{members[one.arena]} + {one.offset}"
+
+
+def _weight(one: Weight, program: NetworkProgram, members: Mapping[ArenaKey, str]) -> str:
+    """Where the words of a parameter begin."""
+    loaded = program.loaded.get(one.name)
+    return f"weights + {one.offset}" if loaded is None else _on_chip(loaded, members)
+
+
+def _load_lines(program: NetworkProgram) -> Iterator[str]:
+    """The function that brings weights to where they lie all the time, if there are such."""
+    if not program.loaded:
+        yield "#define LOAD(weights, arena) ((void)0)"
+        yield ""
+        return
+    members = _members(program)
+    yield from c_comment(
+        "Brings the weights on chip that lie there all the time: once for an arena, before its first run."
+    )
+    yield "void load(const element *weights, arenas *arena)"
+    yield "{"
+    for weight in program.weights:
+        place = program.loaded.get(weight.name)
+        if place is not None:
+            there = _on_chip(place, members)
+            yield from c_comment(weight.name, "    ")
+            yield f"    memcpy({there}, weights + {weight.offset}, {weight.words} * sizeof(element));"
+    yield "}"
+    yield "#define LOAD(weights, arena) load(weights, arena)"
+    yield ""
+
+
 def _run_lines(program: NetworkProgram) -> Iterator[str]:
     memory, members, copies = _outermost(program), _members(program), _copied(program)
     yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
@@ -183,7 +221,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         if key in program.outputs:
             return f"outputs[{program.outputs.index(key)}]"
         if key in program.staying:
-            return f"arena->{members[program.staying[key].arena]} + {program.staying[key].offset}"
+            return _on_chip(program.staying[key], members)
         return f"arena->{memory} + {program.offset(key)}"
 
     yield "    BEGIN(0);"
@@ -197,7 +235,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         given = []
         for one in call.inputs:
             if isinstance(one, Weight):
-                given.append(f"weights + {one.offset}")
+                given.append(_weight(one, program, members))
             elif one.is_read_in_place:
                 given.append(place(one.key))
             else:

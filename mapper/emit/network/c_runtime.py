@@ -246,10 +246,12 @@ int main(int argc, char **argv)
     int failed = 2;
     if (!read_numbers(named ? named : path, &weights, &all, 1))
         fprintf(stderr, "These are the parameters of the network: name their file after the runs, or --weights.\\n");
-    else if (argc > 1 && argv[1][0] == '-')
-        failed = on_files(argc, argv, inputs, outputs, made, weights, arena);
-    else
-        failed = beside_plain_loops(seed, runs, inputs, outputs, made, weights, arena);
+    else {
+        LOAD(weights, arena);
+        failed = argc > 1 && argv[1][0] == '-'
+                     ? on_files(argc, argv, inputs, outputs, made, weights, arena)
+                     : beside_plain_loops(seed, runs, inputs, outputs, made, weights, arena);
+    }
     for (int output = 0; output < OUTPUTS; output++)
         free(outputs[output]);
     for (int tensor = 0; tensor < TENSORS; tensor++)

@@ -121,6 +121,7 @@ class NetworkProgram:
     steps    groups, and what is done between them, in the order in which they run
     plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
     staying  what lies on chip between groups, by who makes it
+    loaded   weights that lie on chip all the time, by name
     values   reads the parameters that a model states; None: they are seeded
     """
 
@@ -133,6 +134,7 @@ class NetworkProgram:
     steps: tuple[Step, ...]
     plan: MemoryPlan
     staying: Mapping[str, Staying]
+    loaded: Mapping[str, Staying]
     values: Values | None = None
 
     @property
@@ -161,7 +163,7 @@ class NetworkProgram:
     def heights(self) -> dict[ArenaKey, int]:
         """Elements of every arena inside the outermost memory."""
         found: dict[ArenaKey, int] = {}
-        for one in self.staying.values():
+        for one in (*self.staying.values(), *self.loaded.values()):
             found[one.arena] = max(found.get(one.arena, 0), one.end)
         for program in self.programs:
             for key, addresses in program.addresses.items():

@@ -122,6 +122,35 @@ def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Pat
 
 
 @needs_gcc
+@pytest.mark.parametrize("name", CASES)
+def test_weights_that_lie_on_chip_are_loaded_once(name: str, tmp_path: Path) -> None:
+    """Runs one after the other find them where they were brought once: nothing else ever lies there."""
+    loaded = 0
+    for seed in range(CASES[name] * TIMES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = random.Random(seed)
+        arch = random_architecture(rng, capacity=20_000)
+        program = network_program(random_answer(rng, graph_of(folder, name), arch, stays=True, weights=True))
+        text = emit_c_network(program)
+        flags = ["-DPLANNED"] if seed % 2 else []
+        done = self_checked(folder, program, text, seed, *flags, runs=3)
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+        run = text.split("\nvoid run(")[1].split("\n}")[0]
+        offsets = {weight.name: weight.offset for weight in program.weights}
+        assert not any(f"weights + {offsets[key]}," in run for key in program.loaded)
+        values = np.random.default_rng(seed)
+        inputs = [values.standard_normal(program.words[key]) for key in program.inputs]
+        weights = values.standard_normal(sum(weight.words for weight in program.weights))
+        found = as_library(folder, program, inputs, weights)
+        expected = in_numpy(name, folder, program, inputs, weights)
+        last = next(reversed(program.calls)).cascade.operations[-1].output.name
+        np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
+        loaded += len(program.loaded)
+    assert loaded
+
+
+@needs_gcc
 @pytest.mark.parametrize("level", ["-O2", *(["-O0", "-O1", "-O3", "-Os"] if TIMES > 1 else [])])
 def test_compilers_keep_what_groups_write(level: str, tmp_path: Path) -> None:
     """gcc 12 lost stores of a group that it had made part of run(): restrict pointers were addresses in one arena."""

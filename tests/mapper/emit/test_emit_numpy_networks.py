@@ -47,7 +47,7 @@ CASES: dict[str, Callable[[], onnx.ModelProto]] = {
 def written(graph: NetworkGraph, seed: int, stays: bool) -> tuple[NetworkAnswer, NetworkProgram, dict[str, Any]]:
     """Some plan of a network, and the names that its program defines."""
     rng = random.Random(seed)
-    answer = random_answer(rng, graph, random_architecture(rng, capacity=6000), stays=stays)
+    answer = random_answer(rng, graph, random_architecture(rng, capacity=6000), stays=stays, weights=stays)
     program = network_program(answer)
     names: dict[str, Any] = {"__name__": "network"}
     exec(compile(emit_numpy_network(program, "weights.bin"), "<network>", "exec"), names)

@@ -58,7 +58,7 @@ def test_what_is_proven_of_a_group_bounds_those_of_which_more_stay(tmp_path: Pat
     assert kind.bound(nothing) == 1e9 - passing > before
     edges = [edge for edge in steps.edges if edge.kind is kind]
     assert edges
-    assert all(edge.bound == kind.bound(edge.step.passing) for edge in edges)
+    assert all(edge.bound == kind.bound(edge.taken) for edge in edges)
 
 
 def test_nothing_is_said_where_passing_takes_more_than_energy(tmp_path: Path) -> None:

@@ -73,8 +73,9 @@ def graph_of(folder: Path, text: str) -> NetworkGraph:
 
 
 def whole_tree(answer: NetworkAnswer) -> FusedMapping:
-    """The network as one tree: at its root no loops, only the groups; what stays is a node above them."""
-    graph, stays = answer.question.graph, {one.name: one.memory for one in answer.staying}
+    """The network as one tree: at its root no loops, only the groups; what stays is a node above them, and of weights
+    that lie on chip all the time also the one outside it."""
+    graph, stays = answer.question.graph, {one.name.replace(".", "_"): one.memory for one in answer.staying}
     cascade = joined(graph, list(graph), "whole")
     outermost = answer.question.arch.memories[0].name
     branches, inside = [], set[str]()
@@ -91,7 +92,7 @@ def whole_tree(answer: NetworkAnswer) -> FusedMapping:
                 if memory is not None and (node := Node(memory, tensor)) in items:
                     items.remove(node)
         branches.append(Tree(tuple(items), tree.branches, tree.operation))
-    kept = set(stays)
+    kept = {one.name for one in answer.staying if not one.is_weight}
     assert not kept & inside
     root = [Node(outermost, t) for t in cascade.tensors if t not in kept | inside]
     root += [Node(memory, tensor) for tensor, memory in stays.items()]

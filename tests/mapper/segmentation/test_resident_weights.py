@@ -1,0 +1,128 @@
+"""Weights that lie on chip all the time, against the search over trees of the whole network, and as one tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_residency import DIAMOND, RESIDUAL, graph_of, machine, whole_tree
+
+import tilewright as tw
+from tilewright.cost_models import ENERGY, LATENCY, Objective
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import InfeasibleError, MappingError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, WeightsIn, segment
+from tilewright.workloads.graph import joined
+
+ALL = (WeightsIn("GLB"),)
+
+
+def answer_of(
+    folder: Path, text: str, size: str, weights: tuple[WeightsIn, ...], most: int, objective: Objective = ENERGY
+) -> NetworkAnswer:
+    graph = graph_of(folder, text)
+    return segment(NetworkQuestion(graph, machine(size), objective, "perfect", most=most, weights_in=weights))
+
+
+def on_chip(answer: NetworkAnswer) -> list[str]:
+    """The weights that lie there, as the cascade of the whole network calls them."""
+    return [one.name.replace(".", "_") for one in answer.staying if one.is_weight]
+
+
+@pytest.mark.parametrize(("text", "size", "objective"), [(RESIDUAL, "150 B", ENERGY), (DIAMOND, "170 B", LATENCY)])
+def test_single_operations_are_as_good_as_the_best_tree_without_loops(
+    tmp_path: Path, text: str, size: str, objective: Objective
+) -> None:
+    """The whole network as one tree without shared loops, of which the weights are on chip before and after."""
+    answer = answer_of(tmp_path, text, size, ALL, 1, objective)
+    assert answer.certificate.proven
+    weights = on_chip(answer)
+    assert len(weights) == 4
+    cascade = joined(answer.question.graph, list(answer.question.graph), "whole")
+    stays = tuple((weight, "GLB") for weight in weights)
+    asked = CascadeQuestion(cascade, machine(size), objective, "perfect", fuse="whole", stays=stays)
+    assert answer.certificate.value == pytest.approx(search_cascade(asked).certificate.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "weights", "most"),
+    [
+        (RESIDUAL, "110 B", ALL, 2),
+        (RESIDUAL, "150 B", (WeightsIn("GLB", ("down", "up")),), 3),
+        (DIAMOND, "140 B", ALL, 2),
+    ],
+)
+def test_the_whole_is_one_tree_that_costs_the_sum(
+    tmp_path: Path, text: str, size: str, weights: tuple[WeightsIn, ...], most: int
+) -> None:
+    """Weights stand above all groups; what passes to them from the outermost memory is not counted."""
+    answer = answer_of(tmp_path, text, size, weights, most)
+    names = on_chip(answer)
+    assert len(names) == len(weights[0].operations or range(4))
+    cost = evaluate_tree(whole_tree(answer), machine(size), names)
+    assert cost.energy_pj == pytest.approx(answer.energy_pj)
+    assert cost.latency_cycles == pytest.approx(answer.latency_cycles)
+
+
+def test_they_lie_at_one_place_while_all_groups_work(tmp_path: Path) -> None:
+    answer = answer_of(tmp_path, RESIDUAL, "110 B", ALL, 2)
+    for one in answer.staying:
+        if one.is_weight:
+            assert (one.first, one.last) == (0, len(answer.segments) - 1)
+            found = set()
+            for group, name in zip(answer.segments, one.buffers, strict=True):
+                arena = next(arena for arena in group.arenas if arena.memory == one.memory)
+                assert arena.plan.buffers.by_name[name].size * 8 == one.bits
+                found.add(arena.plan.offsets[name])
+            assert len(found) == 1
+
+
+def test_the_rest_has_so_much_less_room(tmp_path: Path) -> None:
+    """With weights all over the memory nothing else stays, and a byte more of them does not fit."""
+    tight = answer_of(tmp_path, RESIDUAL, "91 B", ALL, 1)
+    assert not [one for one in tight.staying if not one.is_weight]
+    with pytest.raises(InfeasibleError, match="needs 3 B, capacity is 2 B") as found:
+        answer_of(tmp_path, RESIDUAL, "90 B", ALL, 1)
+    assert found.value.hint == "weights take 88 bytes of GLB all the time: let fewer of them lie there"
+    with pytest.raises(InfeasibleError, match="weights take 88 bytes, and GLB has 87"):
+        answer_of(tmp_path, RESIDUAL, "87 B", ALL, 1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ((WeightsIn("RF"),), "unknown memory outside all arrays 'RF'"),
+        ((WeightsIn("GLB", ("ups",)),), "unknown operation 'ups'"),
+        ((WeightsIn("GLB", ("add",)),), "add has no weights"),
+    ],
+)
+def test_what_cannot_be_is_said(tmp_path: Path, weights: tuple[WeightsIn, ...], message: str) -> None:
+    with pytest.raises(MappingError, match=message):
+        answer_of(tmp_path, RESIDUAL, "200 B", weights, 1)
+
+
+def test_a_plan_is_read_back_where_something_stays_while_others_work(tmp_path: Path) -> None:
+    """What is no operation has addresses too: of what lies there meanwhile."""
+    path = tmp_path / "network.yaml"
+    entries = "graph:\n  - {name: input, op: outside, shape: [4, 4]}\n"
+    path.write_text(RESIDUAL.replace("graph:\n", entries), encoding="utf-8")
+    found = tw.compile(path, machine("200 B"), tiling="perfect", weights_in="GLB", workers=1)
+    assert found.segments[0].answer is None
+    found.save(tmp_path / "out")
+    plan = tw.load_network_plan(tmp_path / "out" / "plan.json")
+    assert not plan.groups[0].counted
+    assert [len(one.buffers) for one in plan.staying if one.weight] == [len(plan.groups)] * 4
+
+
+def test_a_plan_has_them_and_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "network.yaml"
+    path.write_text(RESIDUAL, encoding="utf-8")
+    found = tw.compile(path, machine("200 B"), tiling="perfect", weights_in={"GLB": ["up", "down"]}, workers=1)
+    found.save(tmp_path / "out")
+    plan = tw.load_network_plan(tmp_path / "out" / "plan.json")
+    assert {one.tensor: (one.size_bytes, one.first, one.last) for one in plan.staying if one.weight} == {
+        name: (32, 1, len(plan.groups)) for name in ("up.W", "down.W")
+    }
+    assert "weights in GLB: up, down" in plan.constraints
+    assert all(one.agrees for one in found.verify())
