@@ -76,7 +76,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class TableChoices:
     """All that is worth having for a visit of some tile with some homes, by bits, ascending.
 
     bits     (choices,) of the nearest memory
@@ -117,14 +117,14 @@ class BranchTable:
     timed: bool
     _cuts: dict[Sources, CutTable] = field(default_factory=dict)
     _sheets: dict[Sources, Sheet] = field(default_factory=dict)
-    _choices: dict[tuple[tuple[int, ...], Sources], Choices] = field(default_factory=dict)
+    _choices: dict[tuple[tuple[int, ...], Sources], TableChoices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.form, self.machine = self.inside.form, self.inside.machine
         self.lattice, self.first = self.inside.lattice, self.inside.first
         self.points = math.prod(self.form.sizes)
 
-    def choices(self, tile: tuple[int, ...], homes: Sources) -> Choices:
+    def choices(self, tile: tuple[int, ...], homes: Sources) -> TableChoices:
         """What there is for visits of a tile."""
         key = tile, homes
         if key not in self._choices:
@@ -133,7 +133,7 @@ class BranchTable:
             self._choices[key] = self._of_tile(tile, self._sheets[homes])
         return self._choices[key]
 
-    def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> Choices:
+    def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> TableChoices:
         stands = (each[at] for each, at in zip(self.lattice.stands, self.lattice.place(tile), strict=True))
         fits = reduce(and_, (each.take(outer) for each, outer in zip(stands, sheet.outer, strict=True)))
         entry = fits.nonzero()[0]
@@ -143,7 +143,7 @@ class BranchTable:
             columns += passing.per_word[:, None] * (passing.words.take(entry) / whole)
         columns *= math.prod(tile) / self.points
         steps = not_led(columns) if self.timed else lower_steps(columns[0])
-        return Choices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
+        return TableChoices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
 
     def _sheet(self, homes: Sources) -> Sheet:
         """All families for some homes, together."""

@@ -19,7 +19,7 @@ from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED, without_leakage
 from ..weights import ENERGY_ALONE, OpenRegion, Weights
-from .branches import BranchTable, Choices, Sources, lower_steps
+from .branches import BranchTable, TableChoices, Sources, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
 from .inside import InsideTable
@@ -49,7 +49,7 @@ class _Tabled(NamedTuple):
 
     table: BranchTable
     named: NamedForm
-    choices: Choices
+    choices: TableChoices
 
 
 @dataclass
@@ -158,7 +158,7 @@ class TableBranches:
         of_latency = weights.energy * self._leakage + weights.latency
         return asked, energy + of_latency * self._latency(choices.columns[:, :fitting], question)
 
-    def _fitting(self, choices: Choices, question: BranchQuestion) -> int:
+    def _fitting(self, choices: TableChoices, question: BranchQuestion) -> int:
         """How many choices have room."""
         nearest = self.machine.nearest.name
         for memory, _, bits in question.room:
