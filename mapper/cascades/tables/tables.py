@@ -19,7 +19,7 @@ from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED, without_leakage
 from ..weights import ENERGY_ALONE, OpenRegion, Weights
-from .branches import BranchTable, TableChoices, Sources, lower_steps
+from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
 from .inside import InsideTable
