@@ -87,6 +87,7 @@ class GroupSearch:
             found.staying,
             self._passing(passing) if found.staying else None,
             steps.in_order,
+            steps.all_pass,
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
@@ -169,7 +170,8 @@ class GroupSearch:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
-        told = (groups, *self._told_of_groups())
+        left_aside = {"in the network's order": self.steps.in_order, "nothing stays on chip": self.steps.all_pass}
+        told = (groups, *(words for words, is_so in left_aside.items() if is_so), *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,

@@ -54,6 +54,7 @@ class NetworkSteps:
     residency  what may stay on chip
     in_order   whether operations are done in the network's order, since there are too many others
     is_wild    whether there are too many states to go through them: then groups are chosen as a whole (`covers.py`)
+    all_pass   whether nothing stays on chip although it might, since there are too many states
     states     how many there are
     edges      a step each, by rising starts
     kinds      of groups
@@ -64,7 +65,7 @@ class NetworkSteps:
         self.reading = GraphReading(question.graph)
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
-        self.in_order = self.is_wild = False
+        self.in_order = self.is_wild = self.all_pass = False
         graph = self._state_graph()
         self.states = graph.count
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
@@ -89,7 +90,7 @@ class NetworkSteps:
             if stays:
                 self.residency = residency_of(self.reading, self.groups, question.arch)
             else:
-                self.residency = NOTHING_STAYS
+                self.all_pass, self.residency = self.all_pass or bool(self.residency.candidates), NOTHING_STAYS
             try:
                 return state_graph(self.reading, self.groups, self.residency, self._means.share(STATES_SHARE))
             except TooManyStates:
