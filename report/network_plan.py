@@ -185,10 +185,10 @@ def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
 def _space(answer: NetworkAnswer) -> str:
     """What was chosen from, in words."""
     question, proof = answer.question, answer.certificate
-    order = "in the network's order" if answer.in_order else "in any order"
+    order = "" if answer.in_order else ", in any order"  # else the certificate says so
     outermost = question.arch.memories[0].name
     between = f"between groups every tensor passes through {outermost}"
-    if question.stays:
+    if question.stays and not answer.all_pass:
         between += " or stays on chip"
     groups, trees = "; ".join(proof.constraints), f"each group the best tree, {proof.space}, {proof.tiling} tilings"
-    return f"{groups}, {order}; {between}; {trees}"
+    return f"{groups}{order}; {between}; {trees}"

@@ -36,8 +36,8 @@ class ExactBranches:
     proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
               bounds are what they would be if that were the best
     searches  how many searches have been made
-    unfinished  where means have run out in the search of a branch: what no mapping weighs less than, in the objective
-                of that search, and the best mapping until then
+    unfinished  where means have run out in the last search of a branch: what no mapping weighs less than, in the
+                objective of that search, and the best mapping until then; None, where none was found
     """
 
     cascade: Cascade
@@ -88,7 +88,7 @@ class ExactBranches:
         scale = _scale(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
-        if not search.out_of_time:
+        if self._has_ended(search):
             mapping = self._taken(question, search) if search.found else None
             self._known.learn(question, weights, BranchAnswer(best, mapping))
             return best
@@ -127,7 +127,7 @@ class ExactBranches:
             search = self._search(question, LATENCY, math.inf, means, _with_endless_ports(self.arch))
             self._solved(search)
             best = search.found[0].value if search.found else math.inf
-            self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
+            self._fastest[operation, sizes] = best if self._has_ended(search) else min(best, search.open_bound)
         return self._fastest[operation, sizes]
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
@@ -176,17 +176,24 @@ class ExactBranches:
         """The best mapping for an objective of all visits that are not alike; None where all are at the ceiling or
         above, or nothing fits."""
         best: BranchMapping | None = None
-        for constraints in self._constraints(question):
+        self.unfinished, every = None, tuple(self._constraints(question))
+        for constraints in every:
             search = self._solved(self._search(question, objective, ceiling, self.means, constraints=constraints))
             if not search.found:
-                if search.out_of_time:
+                if not self._has_ended(search):
                     raise OutOfMeans
                 continue
-            if self.proves and search.out_of_time and search.open_bound < search.found[0].value:
-                self.unfinished = search.open_bound, self._taken(question, search)
+            if self.proves and not search.is_finished and search.open_bound < search.found[0].value:
+                # Of several sets of constraints, those that come after have not been looked at.
+                bound = search.open_bound if len(every) == 1 else 0.0
+                self.unfinished = bound, self._taken(question, search)
                 raise OutOfMeans
             best, ceiling = self._taken(question, search), search.found[0].value
         return best
+
+    def _has_ended(self, search: ExactSearch) -> bool:
+        """Whether neither time nor memory ended a search; where nothing is proven, it may let go of what it likes."""
+        return search.is_finished if self.proves else not search.out_of_time
 
     def _constraints(self, question: BranchQuestion) -> Iterable[Constraints]:
         """Sets of constraints, of which a mapping satisfies one."""

@@ -59,21 +59,23 @@ class Exploring:
                 self._dive_into(self.plans.start(item.outline, self._cutoff))
 
     def _first_placements(self) -> list[OpenPlacement]:
-        """The most promising placements, as far as that can be said soon; they stay in the queue."""
+        """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
         found: list[tuple[float, OpenPlacement]] = []
         with_blocks: list[tuple[float, OpenPlacement]] = []
-        for _ in range(self._effort.decided_first):
-            if len(found) == self._effort.dives or not self.frontier.is_open:
-                break
-            self.context.means.check()
-            item = self.frontier.take()
-            if self._is_partial(item):
-                self.work_on(item)
-            elif isinstance(item, OpenPlacement):
-                (with_blocks if item.blocks else found).append((self.frontier.working_on, item))
-            self.frontier.done()
-        for bound, item in (*found, *with_blocks):
-            self.frontier.push(bound, item)
+        try:
+            for _ in range(self._effort.decided_first):
+                if len(found) == self._effort.dives or not self.frontier.is_open:
+                    break
+                self.context.means.check()
+                item = self.frontier.take()
+                if self._is_partial(item):
+                    self.work_on(item)
+                elif isinstance(item, OpenPlacement):
+                    (with_blocks if item.blocks else found).append((self.frontier.working_on, item))
+                self.frontier.done()
+        finally:
+            for bound, item in (*found, *with_blocks):
+                self.frontier.push(bound, item)
         return [item for _, item in found] or self._some_placement()
 
     def _some_placement(self) -> list[OpenPlacement]:

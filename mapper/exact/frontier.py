@@ -58,13 +58,13 @@ class Frontier:
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
-        self.begun = True
         if bound < self.best.cutoff:
             near = isinstance(item, Batch) and item.bounds is self.focus
             heapq.heappush(self._near if near else self._queue, (bound, -item.depth, next(self._tickets), item))
             self._nbytes += item.nbytes
             if self._nbytes > self.most:
                 self._make_room()
+        self.begun = True  # not before: an interrupt must not find an empty queue that was begun
 
     def push_rows(self, rows: ArrayChoices | Batch) -> None:
         """Queue rows at the bound of the best one."""
@@ -98,14 +98,21 @@ class Frontier:
 
     def take(self) -> Open:
         """Take the lowest to work on, of those in focus if there are any; it counts as open until that is done."""
-        queue = self._near if self._near and self._near[0][0] < self.best.cutoff else self._queue
+        self.working_on = self._least  # also while an item is in no queue: an interrupt may come at any moment
+        queue = self._next_queue
         if not queue or queue[0][0] >= self.best.cutoff:
             later, self._later = self._later, []
             for bound, put_off in later:
                 self.push(bound, put_off)
+            queue = self._next_queue  # what was put off may be in focus
         self.working_on, _, _, item = heapq.heappop(queue)
         self._nbytes -= item.nbytes
         return item
+
+    @property
+    def _next_queue(self) -> list[tuple[float, float, int, Open]]:
+        """The queue of which the lowest is next."""
+        return self._near if self._near and self._near[0][0] < self.best.cutoff else self._queue
 
     def done(self) -> None:
         """What has been taken is worked on no more."""

@@ -243,7 +243,7 @@ class ExactSearch:
     def _nothing_found(self) -> TilewrightError:
         """Why there is no mapping; or that the means have run out before this was known."""
         try:
-            if not self.out_of_time and self.frontier.let_go == math.inf:
+            if self.is_finished:
                 return self._nothing_fits()
         except OutOfMeans:
             pass
@@ -284,7 +284,7 @@ class ExactSearch:
             effort=self.effort,
         )
         if not search.solve():
-            if search.out_of_time:
+            if not search.is_finished:
                 raise OutOfMeans
             return False
         self._witnesses.append(search.found[0].mapping)
@@ -453,6 +453,11 @@ class ExactSearch:
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether neither time nor memory ran out before it was known that nothing is better than what is found."""
+        return not self.out_of_time and self.frontier.let_go >= self.found.cutoff
 
     @property
     def open_bound(self) -> float:

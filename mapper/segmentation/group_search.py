@@ -87,6 +87,7 @@ class GroupSearch:
             found.staying,
             self._passing(passing) if any(not one.is_weight for one in found.staying) else None,
             steps.in_order,
+            steps.all_pass,
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
@@ -169,7 +170,9 @@ class GroupSearch:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
-        told = (groups, *map(str, question.weights_in), *self._told_of_groups())
+        left_aside = {"in the network's order": self.steps.in_order, "nothing stays on chip": self.steps.all_pass}
+        aside = (words for words, is_so in left_aside.items() if is_so)
+        told = (groups, *map(str, question.weights_in), *aside, *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,

@@ -51,8 +51,17 @@ class ProductSearch:
             evaluated=sum(corner.searched for corner in self.corners),
             seconds=time.perf_counter() - started,
             interrupted=self._interrupted,
+            constraints=tuple(dict.fromkeys(line for one in self.corners for line in one.certificate.constraints)),
         )
-        return replace(best, question=self.question, certificate=proof, apart=self._apart(), searched=proof.evaluated)
+        return replace(
+            best,
+            question=self.question,
+            certificate=proof,
+            apart=self._apart(),
+            searched=proof.evaluated,
+            in_order=any(corner.in_order for corner in self.corners),
+            all_pass=any(corner.all_pass for corner in self.corners),
+        )
 
     @property
     def _interrupted(self) -> bool:

@@ -128,6 +128,7 @@ class NetworkAnswer:
     staying      tensors that stay on chip between groups
     passing      the best where nothing stays between groups; None where that is not known
     in_order     whether other orders of operations than the network's were left aside, since there are too many
+    all_pass     whether it was left aside that tensors stay on chip between groups, since there are too many ways
     """
 
     question: NetworkQuestion
@@ -139,6 +140,7 @@ class NetworkAnswer:
     staying: tuple[StayingTensor, ...] = ()
     passing: Apart | None = None
     in_order: bool = False
+    all_pass: bool = False
 
     @property
     def answers(self) -> tuple[FusedAnswer, ...]:

@@ -58,6 +58,7 @@ class NetworkSteps:
     weights    those that lie on chip all the time
     in_order   whether operations are done in the network's order, since there are too many others
     is_wild    whether there are too many states to go through them: then groups are chosen as a whole (`covers.py`)
+    all_pass   whether nothing stays on chip although it might, since there are too many states
     states     how many there are
     edges      a step each, by rising starts
     kinds      of groups
@@ -69,7 +70,7 @@ class NetworkSteps:
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
         self.weights: ResidentWeights
-        self.in_order = self.is_wild = False
+        self.in_order = self.is_wild = self.all_pass = False
         graph = self._state_graph()
         self.states = graph.count
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
@@ -91,6 +92,8 @@ class NetworkSteps:
             ladder.append((True, False))
         for self.in_order, stays in ladder:
             self.groups = operation_groups(question.graph, most, runs_only=self.in_order)
+            if not stays:
+                self.all_pass = self.all_pass or bool(self.residency.candidates)
             self.residency = self._residency(stays)
             self.weights = self._weights()
             left = self.residency.without(self.weights.total)

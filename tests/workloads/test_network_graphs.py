@@ -22,7 +22,7 @@ from tilewright.workloads import (
     names_cascade,
     resolve_cascade,
 )
-from tilewright.workloads.graph import BETWEEN
+from tilewright.workloads.graph import BETWEEN, cascade_parameters
 
 ARCH = load_arch("three_level")
 
@@ -375,3 +375,26 @@ def test_traffic_of_attention_one_after_the_other() -> None:
     cost = evaluate_tree(FusedMapping.parse(resolve_cascade("gpt2_small:qk+softmax+av"), tree), arch)
     moved = sum(t.reads + t.writes for part in cost.operations.values() for t in part.traffic if t.memory == "DRAM")
     assert moved == heads * (4 * tokens * features + 4 * tokens**2)
+
+
+SQUARES = """
+network: squares
+layers:
+  - {name: up, op: gemm, M: 3, N: 4, K: 2, weight: true}
+  - {name: down, op: gemm, M: 3, N: 2, K: 4, weight: true}
+graph: [up, {name: square, op: mul, reads: [up, up]}, down]
+"""
+
+
+def test_a_tensor_that_is_both_operands_is_one(tmp_path: Path) -> None:
+    """It was refused, as two tensors that share a name."""
+    path = tmp_path / "squares.yaml"
+    path.write_text(SQUARES, encoding="utf-8")
+    network = load_network(path)
+    assert network.wiring is not None
+    whole = cascade_of(network, "up..down")
+    assert [t.name for t in whole.operation("square").problem.operands] == ["up"]
+    found = computed(whole)
+    assert np.allclose(found["square"], found["up"] ** 2)
+    parameters = cascade_parameters(network.wiring, list(network.wiring), whole)
+    assert sorted(one.occurrence for one in parameters.values()) == ["down", "up"]

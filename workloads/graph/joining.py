@@ -353,7 +353,8 @@ class Joining:
             order, reduction = [member.pieces_of(problem.dim_names[0])[0][0]], reduction or "sum"
         names = self._name_dims(member, order)
         reads = {read.operand: read for read in member.reads}
-        tensors, pads, renamed = [], [], {}
+        tensors: list[Tensor] = []
+        pads, renamed = [], {}
         for operand in problem.operands:
             if operand.name in reads:
                 key = reads[operand.name].key
@@ -364,7 +365,9 @@ class Joining:
             else:
                 ranks = self._parameter(member, operand, names)
                 renamed[operand.name] = self._unique(f"{member.name}_{operand.name}")
-            tensors.append(Tensor(renamed[operand.name], ranks, operand.role, operand.bits, density=operand.density))
+            tensor = Tensor(renamed[operand.name], ranks, operand.role, operand.bits, density=operand.density)
+            if tensor not in tensors:  # one that is both operands is one tensor
+                tensors.append(tensor)
         tensors.append(self._output(member, problem.output, names))
         dims = tuple((names[piece], member.size_of(piece)) for piece in order)
         name = re.sub(r"[\s:\[\]=]", "_", member.name)

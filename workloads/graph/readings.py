@@ -45,8 +45,10 @@ def cascade_parameters(
     found = {}
     members = [member for occurrence in occurrences for member in members_of(graph, occurrence, softmax)]
     for member, operation in zip(members, cascade, strict=True):
-        read = {one.operand for one in member.reads}
-        for own, tensor in zip(member.operation.problem.operands, operation.problem.operands, strict=True):
+        read = {one.operand: one.key for one in member.reads}
+        every = member.operation.problem.operands
+        apart = {(own.name in read, read.get(own.name, own.name)): own for own in every}  # what is read twice is one
+        for own, tensor in zip(apart.values(), operation.problem.operands, strict=True):
             if own.name not in read:
                 found[tensor.name] = CascadeParameter(member.key, own.name)
     return found

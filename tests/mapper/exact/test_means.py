@@ -6,6 +6,7 @@ import itertools
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -78,6 +79,30 @@ def test_however_little_memory_there_is_the_certificate_is_true(seeds: range) ->
             assert found.value <= least * SLACK
         let_go += search.frontier.let_go < float("inf")
     assert let_go > 0
+
+
+def test_placements_taken_for_a_dive_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were chosen to be dived into were in no queue when the time was up while others were decided, and the
+    certificate was about the others alone."""
+    among = 0
+    for seed in (5, 18, 73):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 6), random_architecture(rng, rng.randint(1, 3), capacity=24)
+        least = search_exact(problem, arch, "energy")[2].value
+        for looks in range(1, 40, 2):
+            left = itertools.count(looks, -1)
+
+            def check(_: Means, left: Iterator[int] = left) -> None:
+                if next(left) <= 0:
+                    raise OutOfMeans
+
+            with monkeypatch.context() as patch:
+                patch.setattr(Means, "check", check)
+                search = ExactSearch(problem, arch, parse_objective("energy"), "perfect")
+                search.solve()
+            assert search.open_bound <= least * SLACK, (seed, looks)
+            among += search.out_of_time and search.frontier.begun
+    assert among > 20
 
 
 def long_machine(arrays: int, memories: int) -> Architecture:

@@ -3,28 +3,34 @@ networks, and as one tree that is counted and simulated."""
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import longer
 import tilewright as tw
 from tilewright.arch import Architecture
-from tilewright.cost_models import ENERGY, LATENCY, Objective
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.equal import under_names_of
+from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
+from tilewright.mapper.segmentation.residency import Residency
+from tilewright.mapper.segmentation.states import StateGraph, TooManyStates, state_graph
+from tilewright.report.network_plan import network_plan_page
 from tilewright.workloads import load_network
-from tilewright.workloads.graph import GraphReading, NetworkGraph, bits_of, joined, operation_groups
+from tilewright.workloads.graph import GraphReading, NetworkGraph, OperationGroup, bits_of, joined, operation_groups
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
 
@@ -250,3 +256,32 @@ def test_nothing_stays_where_that_is_asked_for(tmp_path: Path) -> None:
     assert without.certificate.proven
     assert answer.passing.value == pytest.approx(without.certificate.value)
     assert answer.certificate.value < without.certificate.value
+
+
+def page_of(answer: NetworkAnswer) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(network_plan_page(answer))
+    return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("objective", [ENERGY, EDP])
+def test_that_nothing_stays_for_want_of_time_is_told(
+    tmp_path: Path, objective: Objective, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is proven then is about fewer ways, and was said to be about all of them."""
+
+    def few(reading: GraphReading, groups: Sequence[OperationGroup], residency: Residency, means: Means) -> StateGraph:
+        if residency.candidates:
+            raise TooManyStates
+        return state_graph(reading, groups, residency, means)
+
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("44 B"), objective, "perfect", most=1)
+    assert "nothing stays on chip" not in segment(asked).certificate.constraints
+    assert "or stays on chip" in page_of(segment(asked))
+    monkeypatch.setattr("tilewright.mapper.segmentation.steps.state_graph", few)
+    answer = segment(asked)
+    assert not answer.staying
+    assert answer.certificate.proven
+    assert "nothing stays on chip" in answer.certificate.constraints
+    assert "or stays on chip" not in page_of(answer)
+    assert "nothing stays on chip" not in segment(replace(asked, stays=False)).certificate.constraints
