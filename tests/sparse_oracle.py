@@ -1,14 +1,15 @@
-"""What a mapping of operands with zeros moves, holds and computes, written from docs/sparse.md alone: every setting of
-the loops is walked, and every mask that the densities allow is looked at. Nothing is taken from the cost model.
+"""What a mapping of operands with zeros moves, holds, computes and takes, written from docs/sparse.md and
+docs/cost-model.md alone: every setting of the loops is walked, and every mask that the densities allow is looked at.
+Nothing is taken from the cost model.
 
-For tiles that keep nothing when they move (`halo: none`), and machines without a structure.
+For tiles that keep nothing when they move (`halo: none`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,21 +48,73 @@ class Crossing:
 
     moved, gated  served by the outer one
     filled, gated_filled  of them, given to the instances of the inner one
+    served, given  all of them without zeros, by instance of the outer and of the inner one
     """
 
     moved: float = 0.0
     gated: float = 0.0
     filled: float = 0.0
     gated_filled: float = 0.0
+    served: Counter[Point] = field(default_factory=Counter)
+    given: Counter[Point] = field(default_factory=Counter)
+
+    @property
+    def busiest_served(self) -> float:
+        """Words that take time at the busiest instance of the outer holder: work is spread evenly."""
+        return max(self.served.values()) * (self.moved + self.gated) / self.served.total()
+
+    @property
+    def busiest_given(self) -> float:
+        """The same of the inner one."""
+        return max(self.given.values()) * (self.filled + self.gated_filled) / self.given.total()
+
+
+@dataclass
+class Port:
+    """Bits of one tensor through the ports of a memory: those that cost energy, and those that take time at the busiest
+    instance."""
+
+    reads: float = 0.0
+    writes: float = 0.0
+    timed_reads: float = 0.0
+    timed_writes: float = 0.0
+
+
+@dataclass
+class Sums:
+    """Words of the output at one holder, by instance, as if there were no zeros; `last` are those that carry all
+    products.
+
+    supplied, collected  read for what lies inside, or to accumulate; written from inside
+    drained, filled      read on their way out; written from outside
+    """
+
+    supplied: Counter[Point] = field(default_factory=Counter)
+    collected: Counter[Point] = field(default_factory=Counter)
+    drained: Counter[Point] = field(default_factory=Counter)
+    filled: Counter[Point] = field(default_factory=Counter)
+    last_collected: Counter[Point] = field(default_factory=Counter)
+    last_drained: Counter[Point] = field(default_factory=Counter)
+
+    def wide(self, wide: int, narrow: int) -> tuple[Counter[Point], Counter[Point]]:
+        """Bits that leave outwards, and that come from inside: words that carry all products are narrower."""
+        return tuple(
+            Counter({at: all_[at] * wide - last[at] * (wide - narrow) for at in all_})
+            for all_, last in ((self.drained, self.last_drained), (self.collected, self.last_collected))
+        )
 
 
 @dataclass
 class Oracle:
-    """A mapping on a machine, with all masks of its operands, (masks, words) each."""
+    """A mapping on a machine, with all masks of its operands, (masks, words) each.
+
+    blocks  of operands whose density is N:M, these two and the rank that is cut into blocks
+    """
 
     mapping: Mapping
     arch: Architecture
     masks: dict[str, np.ndarray]
+    blocks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     _empty: dict[object, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,36 +159,39 @@ class Oracle:
         inner = chain[place + 1][0] if place + 1 < len(chain) else None
         above = [n for n, (i, _) in enumerate(self.loops) if inner is None or i < inner]
         timed = [n for n in above if not self.loops[n][1].is_spatial]
-        moves = [
-            n for n in timed if inner is None or (self.loops[n][1].dim in tensor.dims and self.loops[n][1].trips > 1)
-        ]
+        moves = [n for n in timed if inner is None or self._moves(self.loops[n][1], tensor)]
         last = max(moves, default=-1)
         told_apart = [n for n in timed if n <= last]
         for n in above:
             i, loop = self.loops[n]
             if loop.is_spatial:
-                shares = (
-                    i > chain[place][0] and loop.dim not in tensor.dims and self.fanouts[loop.axis.fanout].multicast
-                )
+                fanout = self.fanouts[loop.axis.fanout]
+                joins = fanout.spatial_reduction if tensor.is_output else fanout.multicast
+                shares = i > chain[place][0] and loop.dim not in tensor.dims and joins
                 told_apart += [] if shares else [n]
         found: dict[object, list[Point]] = defaultdict(list)
         for point in self.points:
             found[tuple(point[n] for n in told_apart)].append(point)
         return found
 
-    def _words_of(self, tensor: Tensor, place: int, served: list[Point]) -> int:
+    def _moves(self, loop: Loop, tensor: Tensor) -> bool:
+        """Whether a tile is brought again when a loop in time steps."""
+        return loop.trips > 1 and (loop.dim in tensor.dims or self.arch.reuse == "at_node")
+
+    def _words_of(self, tensor: Tensor, place: int, served: list[Point]) -> frozenset[int]:
         """Words of the tile that an access brings: of one instance, and one moment."""
         chain = self.chains[tensor.name]
         inner = chain[place + 1][0] if place + 1 < len(chain) else math.inf
         outside = [n for n, (i, _) in enumerate(self.loops) if i < inner]
         first = tuple(served[0][n] for n in outside)
-        return len({self._word(tensor, p) for p in served if tuple(p[n] for n in outside) == first})
+        return frozenset(self._word(tensor, p) for p in served if tuple(p[n] for n in outside) == first)
 
-    def _spatial(self, tensor: Tensor, place: int) -> list[int]:
-        """The loops over instances outside the inner holder of a boundary."""
+    def _instances(self, tensor: Tensor, place: int, served: list[Point]) -> set[Point]:
+        """The instances of a holder, or MACs, that an access has to do with."""
         chain = self.chains[tensor.name]
-        inner = chain[place + 1][0] if place + 1 < len(chain) else math.inf
-        return [n for n, (i, loop) in enumerate(self.loops) if loop.is_spatial and i < inner]
+        position = chain[place][0] if place < len(chain) else math.inf
+        loops = [n for n, (i, loop) in enumerate(self.loops) if loop.is_spatial and i < position]
+        return {tuple(p[n] for n in loops) for p in served}
 
     def _zero(self, tensor: Tensor, served: list[Point]) -> np.ndarray:
         """(masks,) whether all words of a tensor are zero that some settings work on."""
@@ -172,16 +228,18 @@ class Oracle:
         for place in range(len(self.chains[tensor.name])):
             crossing = Crossing()
             for served in self.accesses(tensor, place).values():
-                words = self._words_of(tensor, place, served)
+                words = len(self._words_of(tensor, place, served))
                 *outer, (kind, left) = causes[served[0]][: place + 1]
                 before = [false_of(self._other(tensor), self.masks), *(cause for by, cause in outer if by)]
                 here = ~np.logical_or.reduce(before)
                 own = left if kind else np.zeros_like(here)
                 moved, gated = float(np.mean(here & ~own)), float(np.mean(here & own)) * (kind == "gating")
-                fills = words * len({tuple(p[n] for n in self._spatial(tensor, place)) for p in served})
+                givers, takers = (self._instances(tensor, at, served) for at in (place, place + 1))
+                crossing.served.update(dict.fromkeys(givers, words))
+                crossing.given.update(dict.fromkeys(takers, words))
                 crossing.moved, crossing.gated = crossing.moved + words * moved, crossing.gated + words * gated
-                crossing.filled += fills * moved
-                crossing.gated_filled += fills * gated
+                crossing.filled += words * len(takers) * moved
+                crossing.gated_filled += words * len(takers) * gated
             found.append(crossing)
         return found
 
@@ -195,22 +253,41 @@ class Oracle:
                 if operand.name not in self.masks:
                     continue
                 zero = self._zero(operand, [point])
-                gated = zero & (operand.role in mac.gates)
-                skipped = zero & (operand.role in mac.skips)
+                skips = operand.role in mac.skips
+                gated, skipped = zero & (operand.role in mac.gates), zero & (skips and mac.structure is None)
                 for kind, left in causes[self._other(operand).name][point]:
                     gated = gated | left if kind == "gating" else gated
                     skipped = skipped | left if kind == "skipping" else skipped
-                is_done *= 1.0 - float(np.mean(gated | skipped))
-                is_timed *= 1.0 - float(np.mean(skipped))
+                halved = self._halved(operand) if skips and mac.structure is not None else 0.0
+                is_done *= 1.0 - max(halved, float(np.mean(gated | skipped)))
+                is_timed *= 1.0 - max(halved, float(np.mean(skipped)))
             done, timed = done + is_done, timed + is_timed
         return done, timed - done, len(self.points) - timed
 
+    def _halved(self, operand: Tensor) -> float:
+        """The part of all operations that units skip which take N of every M neighbours of an operand, if no M of them
+        are more than N, however long its lines are."""
+        takes, of = self.arch.mac.structure
+        if operand.name not in self.blocks:
+            return 0.0
+        kept, block, _ = self.blocks[operand.name]
+        lines = block_masks((math.lcm(of, block),), kept, block, 0)
+        fits = lines.reshape(len(lines), -1, of).sum(axis=-1).max() <= takes
+        return 1.0 - takes / of if fits else 0.0
+
     # ---- what is held ----------------------------------------------------------------------------------------
 
-    def held(self, tensor: Tensor, place: int, kind: str, block: int = 0) -> tuple[float, float, int]:
-        """Of the largest tile of a holder: nonzero words and bits of metadata, on average, and the bits of the fullest
-        one."""
+    def kind(self, tensor: Tensor, place: int) -> str:
+        """How a holder has an operand: in the one format that it names; `blocks` are for N:M alone."""
+        _, memory = self.chains[tensor.name][place]
+        (kind,) = memory.formats.get(tensor.role, ("uncompressed",))
+        return "uncompressed" if kind == "blocks" and tensor.name not in self.blocks else kind
+
+    def held(self, tensor: Tensor, place: int) -> tuple[int, float, float, int]:
+        """Of the largest tile of a holder: words; nonzero ones and bits of metadata, on average; and the bits of the
+        fullest one."""
         position, _ = self.chains[tensor.name][place]
+        kind, (_, block, _) = self.kind(tensor, place), self.blocks.get(tensor.name, (1, 1, 0))
         outside = [n for n, (i, _) in enumerate(self.loops) if i < position]
         tiles: dict[Point, set[Point]] = defaultdict(set)
         for point in self.points:
@@ -218,7 +295,7 @@ class Oracle:
         by_words = [sorted({self._word(tensor, p) for p in points}) for points in tiles.values()]
         n, width = max(map(len, by_words)), self.arch.width_bits(tensor)
         if kind == "uncompressed" or tensor.name not in self.masks:
-            return float(n), 0.0, n * width
+            return n, float(n), 0.0, n * width
         masks = self.masks[tensor.name]
         most = max(int(masks[:, words].sum(axis=1).max()) for words in by_words)
         zeros = max(int((~masks[:, words]).sum(axis=1).max()) for words in by_words)
@@ -227,11 +304,131 @@ class Oracle:
         mean = n * masks.mean()
 
         def bits(nonzeros: float) -> float:
-            each = {"coordinate": log2(n), "runs": log2(zeros + 1), "csr": log2(row), "blocks": log2(max(block, 1))}
+            each = {"coordinate": log2(n), "runs": log2(zeros + 1), "csr": log2(row), "blocks": log2(block)}
             fixed = {"bitmask": n, "csr": (n // row + 1) * log2(most + 1)}
             return fixed.get(kind, 0) + nonzeros * each.get(kind, 0)
 
-        return mean, bits(mean), most * width + math.ceil(bits(most))
+        return n, mean, bits(mean), most * width + math.ceil(bits(most))
+
+    # ---- outputs ---------------------------------------------------------------------------------------------
+
+    def sums(self) -> list[Sums]:
+        """Per holder of the output, words without zeros (docs/cost-model.md, "Partial sums")."""
+        output, elides = self.problem.output, self.arch.first_read_elision
+        chain = self.chains[output.name]
+        found = [Sums() for _ in chain]
+        for place in range(len(chain)):
+            arrived: dict[Point, set[int]] = defaultdict(set)
+            visited: dict[Point, set[frozenset[int]]] = defaultdict(set)
+            for served in self.accesses(output, place).values():
+                words = self._words_of(output, place, served)
+                (outer,) = self._instances(output, place, served)
+                found[place].collected[outer] += len(words)
+                found[place].supplied[outer] += len(words & arrived[outer] if elides else words)
+                arrived[outer] |= words
+                for inner in self._instances(output, place + 1, served) if place + 1 < len(chain) else ():
+                    found[place + 1].filled[inner] += len(words) * (words in visited[inner] or not elides)
+                    found[place + 1].drained[inner] += len(words) * self.arch.inner_drain_read
+                    visited[inner].add(words)
+            if self._knows_last(place):
+                found[place].last_collected.update({at: len(words) for at, words in arrived.items()})
+            if place + 1 < len(chain) and self._knows_last(place + 1) and self.arch.inner_drain_read:
+                for inner, tiles in visited.items():
+                    found[place + 1].last_drained[inner] = sum(map(len, tiles))
+        return found
+
+    def _knows_last(self, place: int) -> bool:
+        """Whether a holder of the output knows which words carry all products: not next to the MAC, nor where
+        instances hold parts of the same sums."""
+        output = self.problem.output
+        position, _ = self.chains[output.name][place]
+        parts = any(
+            loop.is_spatial and i < position and loop.trips > 1 and loop.dim not in output.dims
+            for i, loop in self.loops
+        )
+        return place + 1 < len(self.chains[output.name]) and not parts
+
+    def saved_updates(self) -> tuple[float, float]:
+        """Of what passes between the MACs and the innermost holder of the output: the parts that are left out, and
+        that are gated. What would save less than the other, gating or skipping, does nothing."""
+        output = self.problem.output
+        place = len(self.chains[output.name]) - 1
+        _, memory = self.chains[output.name][place]
+        chances = dict.fromkeys(("gating", "skipping"), 0.0)
+        accesses = self.accesses(output, place).values()
+        for kind, by_role in (("gating", memory.gates), ("skipping", memory.skips)):
+            deciding = [
+                each
+                for each in self.problem.operands
+                if each.role in by_role.get(output.role, ()) and each.name in self.masks
+            ]
+            for served in accesses:
+                useful = math.prod(1.0 - float(np.mean(self._zero(each, served))) for each in deciding)
+                chances[kind] += (1.0 - useful) / len(accesses)
+        left = max(chances.values())
+        return left, left if chances["gating"] > chances["skipping"] else 0.0
+
+    # ---- energy and time -------------------------------------------------------------------------------------
+
+    def operand_port(self, tensor: Tensor, place: int) -> Port:
+        """Bits of an operand through the ports of a holder, metadata in proportion."""
+        words, stored, metadata, _ = self.held(tensor, place)
+        per_word, crossings = (stored * self.arch.width_bits(tensor) + metadata) / words, self.crossings(tensor)
+        own, found = crossings[place], Port()
+        found.reads = own.moved * per_word
+        found.timed_reads = own.busiest_served * per_word
+        if place:
+            before = crossings[place - 1]
+            found.writes = before.filled * per_word
+            found.timed_writes = before.busiest_given * per_word
+        return found
+
+    def output_port(self, place: int) -> Port:
+        """Bits of the output through the ports of a holder: what passes to and from the MACs is left out in part."""
+        output = self.problem.output
+        wide, narrow = self.arch.partial_width_bits(output), self.arch.width_bits(output)
+        sums = self.sums()[place]
+        drained, collected = sums.wide(wide, narrow)
+        left, gated = self.saved_updates() if place + 1 == len(self.chains[output.name]) else (0.0, 0.0)
+        moved, timed = 1.0 - left, 1.0 - left + gated
+
+        def busiest(inside: Counter[Point], outside: Counter[Point]) -> float:
+            return max((inside[at] * timed + outside[at] for at in {*inside, *outside}), default=0.0)
+
+        supplied = Counter({at: words * wide for at, words in sums.supplied.items()})
+        filled = Counter({at: words * wide for at, words in sums.filled.items()})
+        return Port(
+            reads=supplied.total() * moved + drained.total(),
+            writes=collected.total() * moved + filled.total(),
+            timed_reads=busiest(supplied, drained),
+            timed_writes=busiest(collected, filled),
+        )
+
+    def cost(self) -> tuple[float, float]:
+        """Energy, pJ, and latency, cycles: docs/cost-model.md, with operations and words that zeros leave."""
+        mac, energy, added = self.arch.mac, 0.0, 0.0
+        done, gated, _ = self.operations()
+        timed = [n for n, (_, loop) in enumerate(self.loops) if not loop.is_spatial]
+        steps = len({tuple(p[n] for n in timed) for p in self.points})
+        slowest = steps / mac.per_cycle * (done + gated) / len(self.points)
+        for memory in self.arch.memories:
+            ports = []
+            for tensor in self.problem.tensors:
+                for place, (_, holder) in enumerate(self.chains[tensor.name]):
+                    if holder.name == memory.name:
+                        ports.append(self.output_port(place) if tensor.is_output else self.operand_port(tensor, place))
+            reads, writes = sum(p.timed_reads for p in ports), sum(p.timed_writes for p in ports)
+            rates = ((reads + writes, memory.shared_bits_per_cycle), (reads, memory.read_bits_per_cycle))
+            rates += ((writes, memory.write_bits_per_cycle),)
+            cycles = max(bits / rate if rate else 0.0 for bits, rate in rates)
+            slowest, added = (max(slowest, cycles), added) if memory.overlaps else (slowest, added + cycles)
+            for port in ports:
+                bits = port.reads * memory.read_energy_pj + port.writes * memory.write_energy_pj
+                energy += bits / memory.access_bits
+        latency = slowest + added
+        leaks = self.arch.leakage_pj_per_cycle + mac.leakage_pj_per_cycle * self.arch.mac_instances
+        leaks += sum(m.leakage_pj_per_cycle * self.arch.instances(m.name) for m in self.arch.memories)
+        return energy + done * mac.energy_pj + leaks * latency, latency
 
 
 def false_of(other: Tensor, masks: dict[str, np.ndarray]) -> np.ndarray:

@@ -128,7 +128,7 @@ def held_tiles(sparse: SparseMapping) -> dict[tuple[str, str], HeldTile]:
                 most_bits=most_bits,
                 format=kind,
                 inwards=sparse.share(tensor, index),
-                outwards=sparse.share(tensor, index - 1) if index and not tensor.is_output else Share(),
+                outwards=sparse.share(tensor, index - 1, given=True) if index and not tensor.is_output else Share(),
             )
     order = [memory.name for memory in sparse.arch.memories]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0][0])))

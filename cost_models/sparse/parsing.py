@@ -26,7 +26,7 @@ _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WI
 _STRUCTURE = re.compile(r"([0-9]{1,6}):([0-9]{1,6})(?:@(.{1,60}))?")
 _BAND = re.compile(r"band:([0-9]{1,9})")
 _MASK = "mask:"
-_FRACTION = re.compile(r"[0-9]{0,3}\.?[0-9]{0,30}(?:[eE]-?[0-9]{1,3})?")
+_FRACTION = re.compile(r"[-+]?[0-9]{0,3}\.?[0-9]{0,30}(?:[eE]-?[0-9]{1,3})?")
 
 
 DensityLike = Density | float | str | npt.NDArray[np.generic]
@@ -60,7 +60,8 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
     if match := _STRUCTURE.fullmatch(text):
         kept, block = int(match[1]), int(match[2])
         if not 0 < kept <= block:
-            raise TilewrightError(f"found {kept}:{block}, expected N:M with N from 1 to M", where=where)
+            hint = f"{block}:{kept} leaves {block} of every {kept} neighbours" if 0 < block < kept else None
+            raise TilewrightError(f"found {kept}:{block}, expected N:M with N from 1 to M", where=where, hint=hint)
         return Structured(kept, block, _rank(match[3], tensor, problem, where))
     if match := _BAND.fullmatch(text):
         if len(tensor.ranks) != 2:
@@ -72,7 +73,8 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
     if text.endswith(".npy"):
         return Measured(_array(Path(text), where))
     if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
-        raise TilewrightError(f"found {shown(text)}, {_EXPECTED}", where=where)
+        hint = "write 35% as 0.35" if text.endswith("%") else None
+        raise TilewrightError(f"found {shown(text)}, {_EXPECTED}", where=where, hint=hint)
     fraction = float(text)
     if not 0.0 < fraction <= 1.0:
         raise TilewrightError(f"found {shown(text)}, expected more than 0 and 1 at most", where=where)

@@ -40,6 +40,12 @@ class Positions:
         return found
 
     @cached_property
+    def spatial(self) -> frozenset[int]:
+        """Where loops over instances stand."""
+        items = enumerate(self.mapping.nest.items)
+        return frozenset(i for i, item in items if isinstance(item, Loop) and item.is_spatial)
+
+    @cached_property
     def ragged(self) -> frozenset[str]:
         """Dimensions whose last tiles are smaller."""
         sizes = self.mapping.problem.sizes

@@ -132,13 +132,13 @@ class SparseMapping:
         best = max(found, default=None, key=lambda each: (each[0], each[1] == "skipping"))
         return (best[1], best[0]) if best is not None and best[0] else None
 
-    def _left_out(self, boundary: Boundary, crossed: Boundary) -> float:
+    def _left_out(self, boundary: Boundary, crossed: Boundary, given: bool) -> float:
         """The chance that an access across a boundary is left out already across the same, or another one further
         out."""
         saved = self.saved(boundary)
         if saved is None:
             return 0.0
-        return self._useless(boundary, self._roles(boundary, saved[0]), crossed)
+        return self._useless(boundary, self._roles(boundary, saved[0]), crossed, given)
 
     def _roles(self, boundary: Boundary, kind: Kind) -> tuple[Role, ...]:
         by_role = boundary.outer.gates if kind == "gating" else boundary.outer.skips
@@ -148,10 +148,10 @@ class SparseMapping:
     def _known(self) -> dict[object, float]:
         return {}
 
-    def _useless(self, boundary: Boundary, roles: tuple[Role, ...], crossed: Boundary) -> float:
+    def _useless(self, boundary: Boundary, roles: tuple[Role, ...], crossed: Boundary, given: bool = False) -> float:
         """The chance that what is used with an access across a saving boundary is all zero, for accesses across another
-        boundary of the tensor, the same or further in, each by its words."""
-        key = (boundary.tensor.name, boundary.inner_position, roles, crossed.inner_position)
+        boundary of the tensor, the same or further in, each by its words, or by those that it gives (`share`)."""
+        key = (boundary.tensor.name, boundary.inner_position, roles, crossed.inner_position, given)
         if key in self._known:
             return self._known[key]
         saving, tensor, words = AccessSaving(boundary, roles), boundary.tensor, self._below(crossed.inner_position)
@@ -165,6 +165,8 @@ class SparseMapping:
 
         if self.positions.ragged:
             access = frozenset(stay(self.mapping, self.arch, crossed))
+            if given:  # with one access to every instance
+                access -= {i for i in self.positions.spatial if i < crossed.inner_position}
             found = self.positions.total(access, useless, tiles) / self.positions.total(access, weight, [words])
         else:
             found = self._chance(saving, [self.positions.full(tile) for tile in tiles[1:]])
@@ -214,19 +216,22 @@ class SparseMapping:
                     hint=f"let no loop in time over {dim} stand inside the array that spreads it",
                 )
 
-    def share(self, tensor: Tensor, index: int) -> Share:
-        """Of the dense words across the boundary of that place in the tensor's chain."""
+    def share(self, tensor: Tensor, index: int, *, given: bool = False) -> Share:
+        """Of the dense words across the boundary of that place in the tensor's chain.
+
+        given  of those that the instances inside take, and not of those that the memory outside serves: where tiles
+               are ragged, accesses that fewer instances share are left out more often
+        """
         chain = self.chains[tensor.name]
         if tensor.is_output and index < len(chain) - 1:
             return Share()
         crossed = chain[index]
         outer = chain[:index] if not tensor.is_output else []
-        before = max((self._left_out(boundary, crossed) for boundary in outer), default=0.0)
-        own = self.saved(crossed)
-        if own is None or own[1] <= before:
+        before = max((self._left_out(boundary, crossed, given) for boundary in outer), default=0.0)
+        own, saved = self._left_out(crossed, crossed, given), self.saved(crossed)
+        if saved is None or own <= before:
             return Share(1.0 - before)
-        kind, chance = own
-        return Share(1.0 - chance, chance - before if kind == "gating" else 0.0)
+        return Share(1.0 - own, own - before if saved[0] == "gating" else 0.0)
 
     @cached_property
     def operations(self) -> Operations:

@@ -54,8 +54,10 @@ def test_arrays(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("W=1.5", "expected more than 0 and 1 at most"),
-        ("W=-0.5", "expected a fraction"),
-        ("W=5:4", "found 5:4, expected N:M with N from 1 to M"),
+        ("W=-0.5", "expected more than 0 and 1 at most"),
+        ("W=nan", "expected a fraction"),
+        ("W=35%", "write 35% as 0.35"),
+        ("W=5:4", "found 5:4, expected N:M with N from 1 to M\nhint: 4:5 leaves 4 of every 5 neighbours"),
         ("W=2:4@M", "no rank 'M' of W"),
         ("O=0.5", "format cannot be written in order"),
         ("X=0.5", "no operand 'X'"),
