@@ -64,7 +64,8 @@ from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
 from .canonical import canonical_problem
 from .context import SearchContext
-from .counting.cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .counting.charges import BoundaryCosts
+from .counting.cost_columns import CostColumns, rounds_unequally
 from .counting.footprints import Footprints
 from .counting.lines import LineBounds
 from .counting.zero_rules import ZeroRules
