@@ -18,7 +18,8 @@ from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.counting.cost_columns import BoundaryCosts, CostColumns
+from tilewright.mapper.exact.counting.charges import BoundaryCosts
+from tilewright.mapper.exact.counting.cost_columns import CostColumns
 from tilewright.mapper.exact.counting.fill_point import FillPoint
 from tilewright.mapper.exact.counting.footprints import Footprints
 from tilewright.mapper.exact.effort import EFFORT, Effort

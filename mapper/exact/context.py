@@ -18,7 +18,7 @@ from .arrays.blocks import Blocks
 from .batch import Batch, Order
 from .bounds.bounds import FINER_AT_LEAST, Bounds
 from .bounds.groups import GroupBounds
-from .counting.cost_columns import BoundaryCosts
+from .counting.charges import BoundaryCosts
 from .counting.fill_point import FillPoint
 from .counting.footprints import Footprints
 from .counting.traffic import TrafficModel

@@ -64,7 +64,8 @@ from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
 from .canonical import canonical_problem
 from .context import SearchContext
-from .counting.cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .counting.charges import BoundaryCosts
+from .counting.cost_columns import CostColumns, rounds_unequally
 from .counting.footprints import Footprints
 from .counting.lines import LineBounds
 from .counting.zero_rules import ZeroRules
@@ -228,8 +229,11 @@ class ExactSearch:
     def _needs_own_tables(self, context: SearchContext) -> bool:
         """Whether so many rows have been looked at that tables for every choice of arrays are made in less time than is
         left otherwise: what is known of any arrays says too little. Of many arrays inside each other there are too many
-        choices, and in the uneven space too many states to make tables for."""
+        choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves empty of
+        them goes into each table, and takes longer to look up than rows take to grow."""
         if self.space == "uneven" or self.visit.counted == "perfect" or context.own_tables or context.many_arrays:
+            return False
+        if self._has_lines:
             return False
         enough = context.looked_at > self.effort.rows_before_own_tables
         return enough and bool(context.hierarchy.fanouts) and self.frontier.is_open

@@ -8,6 +8,7 @@ rank_traffic.py  words along single ranks of a tensor
 windows.py       words along a rank of several dimensions, for one setting of the loops
 footprints.py    tiles in words, and whether a memory has room for them
 cost_columns.py  from words to cost columns: energy, and cycles of every port
+charges.py       what a boundary costs that is charged
 line_ranks.py    how many lines tiles touch along one rank
 lines.py         memories with lines: words packed without a gap, and what is known to be more
 zero_rules.py    operands with zeros: which rules of the search hold

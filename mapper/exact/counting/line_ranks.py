@@ -70,8 +70,8 @@ class LinedRank:
             least = np.maximum(least, tiles)
         elif self.is_window:
             known, which = np.unique(code, return_inverse=True)
-            windows = np.array([self._of_windows(int(one), per_line) for one in known])
-            least = np.maximum(least, windows.T[:, which])
+            windows = [self._of_windows(int(one), per_line) for one in known]
+            least = np.maximum(least, np.array(windows).reshape(len(known), len(per_line)).T[:, which])
         return least
 
     def sliding(self, code: Ints, i: int, end: Ints) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from lined_cases import case_of, orders, stated
 
@@ -13,8 +14,10 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.counting.line_ranks import lined_rank
+from tilewright.mapper.exact.effort import Effort
 from tilewright.mapper.exact.finishing import Finishing
-from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.workloads import conv2d, gemm
 
 Told = list[tuple[float, float]]
@@ -77,3 +80,27 @@ def test_few_mappings_are_evaluated(machine: str, line: str, problem: Problem, o
     _, _, certificate = search_exact(problem, arch, objective, "ragged" if machine == "gemmini" else "perfect")
     assert certificate.proven
     assert certificate.evaluated < 20
+
+
+def test_a_window_without_rows() -> None:
+    """Steps that no row took stopped a search whose lines hold several words along a window."""
+    problem = conv2d(K=4, C=4, P=4, Q=4, R=3, S=3)
+    window = lined_rank(problem.tensors[0].ranks[-1], problem, problem.dim_names, is_box=False)
+    assert window.is_window
+    none = np.zeros(0, dtype=np.int64)
+    assert window.lines_per_word(np.array([2, 4]), none, none).shape == (2, 0)
+
+
+def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With lines they took ten times as long as all else."""
+    made: set[bool] = set()
+    explore_by_arrays = ExactSearch._explore_by_arrays
+
+    def explore_and_tell(self: ExactSearch) -> None:
+        made.add(self._has_lines)
+        explore_by_arrays(self)
+
+    monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)
+    arch = load_arch("three_level", {"DRAM.line": "64 B"})
+    search_exact(gemm(30, 25, 32), arch, "edp", "ragged", effort=Effort(rows_before_own_tables=0))
+    assert made == {False}
