@@ -289,8 +289,9 @@ def _apart(one: Apart | None) -> ApartPart | None:
 def _group(segment: Segment) -> GroupPart:
     answer = segment.answer
     if answer is None:
-        meanwhile = {"memories": tuple(map(_arena, segment.arenas))} if segment.arenas else {}
-        return GroupPart(operations=segment.names, counted=False, **meanwhile)
+        if not segment.arenas:
+            return GroupPart(operations=segment.names, counted=False)
+        return GroupPart(operations=segment.names, counted=False, memories=tuple(map(_arena, segment.arenas)))
     return GroupPart(
         operations=segment.names,
         counted=True,
