@@ -250,7 +250,8 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
 
 def agrees_with_onnx(model: onnx.ModelProto, folder: Path, seed: int) -> None:
     """The program of a model, cut into some groups on some machine, computes what ONNX's reference implementation does,
-    within the precision of the reference, which is single; with every second seed tensors stay on chip, with two of three weights do."""
+    within the precision of the reference, which is single; with every second seed tensors stay on chip, and with two of
+    three weights lie there."""
     rng = random.Random(seed)
     graph = load_network(saved(folder, model)).wiring
     assert graph is not None
