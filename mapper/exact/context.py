@@ -110,6 +110,11 @@ class SearchContext:
         self.groups = GroupBounds(finer, self.effort)
         return True
 
+    @property
+    def own_level(self) -> int:
+        """Which of the lattices for groups of arrays single choices of arrays have when rows grow from them."""
+        return min(1, len(self.bounds.lattice.for_groups) - 1)
+
     @cached_property
     def groups(self) -> GroupBounds:
         """Bounds for groups of alike arrays."""

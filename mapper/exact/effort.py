@@ -85,7 +85,7 @@ class Effort:
     """How many times as much as the best row a dive's next rows may cost at first; the next, where there are none."""
 
     # ---- Tables -----------------------------------------------------------------------------------------------------
-    busy: float = 0.25
+    busy: float = 0.8
     """A port gets columns in tables if it is busy, in the best mapping so far, for longer than this part of the
     shortest time that all operations may take."""
     most_cells: int = 400_000
@@ -98,8 +98,19 @@ class Effort:
     """The same, before tables are made that take all the room there is."""
 
     # ---- Tables for single choices of arrays ------------------------------------------------------------------------
-    rows_before_own_tables: float = 2_000_000
-    """Rows that a ragged search has looked at when it begins again with tables for every choice of arrays."""
+    rows_before_own_tables: float = 1_000_000
+    """Rows that a ragged search has looked at when it is asked whether to begin again with tables for every choice of
+    arrays."""
+    choices_asked: int = 8
+    """Choices of arrays of which it is asked what such tables say."""
+    least_own_gain: float = 0.25
+    """Part of the way to the cutoff by which they have to raise bounds."""
+    rows_per_own_table: int = 20_000
+    """Rows that are looked at in about the time that takes to make all tables of one choice of arrays."""
+    rows_per_turn: int = 2_000_000
+    """Rows after which it is not the choice of arrays in work that goes on, but the one with the lowest bound."""
+    near_enough: float = 0.01
+    """Part of the best value that bounds may be below it to be raised by growing rows alone."""
     own_at_once: int = 24
     """Choices of arrays that get tables of their own together."""
 

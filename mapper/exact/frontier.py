@@ -66,6 +66,13 @@ class Frontier:
                 self._make_room()
         self.begun = True  # not before: an interrupt must not find an empty queue that was begun
 
+    def look_away(self) -> None:
+        """Have nothing in focus: whatever has the lowest bound comes next."""
+        self.focus = None
+        for entry in self._near:
+            heapq.heappush(self._queue, entry)
+        self._near = []
+
     def push_rows(self, rows: ArrayChoices | Batch) -> None:
         """Queue rows at the bound of the best one."""
         if len(rows):

@@ -24,6 +24,7 @@ The order of work decides the time that a search takes, never its result:
   anything grows from it: for any arrays, tables let each dimension grow by all instances at once, and each tensor be
   shared by all of them, of which an array does one or the other. All that grows from a row keeps its arrays, so tables
   that hold for these alone bound it. One choice is grown to the end before the next, while its tables are there.
+  Whether that pays is asked of a few choices (`Exploring.wants_own_tables`), and where memory runs out it always does.
 
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
 
@@ -178,10 +179,9 @@ class ExactSearch:
         except TilewrightError:
             return
 
-    def _prepared(self, own_tables: bool = False) -> Exploring:
-        """Bounds, arrays and placements, in which nothing is decided; `own_tables` as in `SearchContext`."""
+    def _prepared(self) -> Exploring:
+        """Bounds, arrays and placements, in which nothing is decided."""
         context = self._context(self._first_rate())
-        context.own_tables = own_tables
         finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
         exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
         if not missing_dims(self.constraints, self.original):
@@ -222,27 +222,23 @@ class ExactSearch:
             self.means.check()
             exploring.work_on(self.frontier.take())
             self.frontier.done()
-            if self._needs_own_tables(exploring.context):
-                self._explore_by_arrays()
+            if self._may_have_own_tables(exploring.context) and exploring.wants_own_tables():
+                self._explore_by_arrays(exploring)
                 return
 
-    def _needs_own_tables(self, context: SearchContext) -> bool:
-        """Whether so many rows have been looked at that tables for every choice of arrays are made in less time than is
-        left otherwise: what is known of any arrays says too little. Of many arrays inside each other there are too many
+    def _may_have_own_tables(self, context: SearchContext) -> bool:
+        """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many
         choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves empty of
         them goes into each table, and takes longer to look up than rows take to grow."""
         if self.space == "uneven" or self.visit.counted == "perfect" or context.own_tables or context.many_arrays:
             return False
-        if self._has_lines:
-            return False
-        enough = context.looked_at > self.effort.rows_before_own_tables
-        return enough and bool(context.hierarchy.fanouts) and self.frontier.is_open
+        return bool(context.hierarchy.fanouts) and not self._has_lines and self.frontier.is_open
 
-    def _explore_by_arrays(self) -> None:
+    def _explore_by_arrays(self, exploring: Exploring) -> None:
         """Search once more, with tables for every choice of arrays. What is known by now stays known."""
         self.floor = max(self.floor, self.open_bound)
         self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
-        self._explore(self._prepared(own_tables=True))
+        self._explore(exploring.by_arrays(self.frontier))
 
     def _nothing_found(self) -> TilewrightError:
         """Why there is no mapping; or that the means have run out before this was known."""

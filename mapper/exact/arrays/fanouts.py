@@ -139,17 +139,36 @@ def bounded_alone(context: SearchContext, batch: Batch, below: float) -> Iterato
     """Each row of a batch in which only arrays are decided, with bounds by tables for its arrays alone, as far as they
     stay below the cutoff. The tables are over the next finer of the lattices for groups of arrays."""
     level, count = batch.bounds.level + 1, len(batch)
-    kinds = [
-        group_of(context.hierarchy, context.tiling, [array[row : row + 1] for array in batch.rows.arrays])
-        for row in range(count)
-    ]
-    together = context.groups.of(*kinds, level=level)
-    inside = together.at(together.table(batch.state), np.ones_like(batch.rows.arrays[0]), np.arange(count))
-    bound = np.maximum(batch.bound, context.value(batch.costs + inside, batch.steps))
+    together = _tables_alone(context, batch, level)
+    bound = _bound_alone(context, batch, together)
     for row in np.flatnonzero(context.below(bound, below)).tolist():
-        own = together if count == 1 else context.groups.of(kinds[row], level=level)
+        own = together if count == 1 else context.groups.of(together.groups[row], level=level)
         one = replace(batch, bound=bound).take(slice(row, row + 1))
         yield replace(one, bounds=own, member=np.zeros(1, dtype=np.int64))
+
+
+def gained_alone(context: SearchContext, batch: Batch, below: float, level: int) -> float:
+    """By which part of the way to the cutoff tables for single choices of arrays raise the bounds of rows, on average;
+    over one of the lattices for groups of arrays."""
+    gained = 0.0
+    for row in range(len(batch)):
+        one = batch.take(slice(row, row + 1))
+        own = _tables_alone(context, one, level)
+        gained += float(((np.minimum(_bound_alone(context, one, own), below) - one.bound) / (below - one.bound))[0])
+        own.forget()
+    return gained / len(batch)
+
+
+def _tables_alone(context: SearchContext, batch: Batch, level: int) -> Bounds:
+    """Bounds for each row's arrays alone, stacked."""
+    alone = ([array[row : row + 1] for array in batch.rows.arrays] for row in range(len(batch)))
+    return context.groups.of(*(group_of(context.hierarchy, context.tiling, arrays) for arrays in alone), level=level)
+
+
+def _bound_alone(context: SearchContext, batch: Batch, own: Bounds) -> Floats:
+    """(rows,) bounds by tables of each row's arrays."""
+    inside = own.at(own.table(batch.state), np.ones_like(batch.rows.arrays[0]), np.arange(len(batch)))
+    return np.maximum(batch.bound, context.value(batch.costs + inside, batch.steps))
 
 
 def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ import pytest
 from generators import memory, random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import LATENCY, Objective
+from tilewright.cost_models import EDP, LATENCY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring
 from tilewright.mapper.exact.arrays import fanouts
@@ -25,7 +26,7 @@ from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
 from tilewright.mapper.exact.rows import Ints
-from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
@@ -122,7 +123,15 @@ def test_the_same_optimum_with_all_that_saves_work(
     assert work["settled"] > 0
 
 
-ALONE = Effort(rows_before_own_tables=-1, own_at_once=3, group_cells=(20,), first_cells=60, looked_at_per_cell=0)
+ALONE = Effort(
+    rows_before_own_tables=-1,
+    least_own_gain=0,
+    near_enough=0,
+    own_at_once=3,
+    group_cells=(20,),
+    first_cells=60,
+    looked_at_per_cell=0,
+)
 
 
 @pytest.fixture
@@ -154,7 +163,8 @@ def test_the_same_optimum_with_tables_for_every_choice_of_arrays(
         if problem.macs <= 100:
             case: Case = problem, arch, objective, "ragged", "even"
             expected = plainly(monkeypatch, case)
-            assert optimum(case, ALONE) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+            effort = replace(ALONE, rows_per_turn=1) if seed % 2 else ALONE
+            assert optimum(case, effort) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
     assert alone["together"] > 0
 
 
@@ -165,11 +175,35 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
     assert alone["finer"] > 0
 
 
+@pytest.mark.parametrize(("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near_enough": 1}, False)])
+def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
+    changes: dict[str, float], made: bool, alone: Counter[str]
+) -> None:
+    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    optimum(case, replace(ALONE, **changes))  # type: ignore[arg-type]
+    assert (alone["together"] > 0) == made
+
+
+def test_tables_for_choices_of_arrays_are_made_where_there_was_no_memory_for_all_that_is_open() -> None:
+    effort = replace(ALONE, least_own_gain=2)
+    search = ExactSearch(gemm(16, 24, 20), load_arch("simba"), EDP, "ragged", effort=effort)
+    search._start_from_smaller_space()
+    begun = search._prepared()
+    begun.dive_first()
+    while begun._some_choices is None:
+        begun.work_on(search.frontier.take())
+        search.frontier.done()
+    assert not begun.wants_own_tables()
+    search.frontier.let_go = 0.0
+    assert begun.wants_own_tables()
+
+
 def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     """Tables for any arrays let every dimension grow by all instances at once, and all tensors be shared by all."""
     asked = gemm(32, 48, 64), load_arch("eyeriss_v2_like"), "edp", "ragged"
     without, own = (
-        search_exact(*asked, effort=Effort(rows_before_own_tables=before))[2] for before in (float("inf"), 10_000)
+        search_exact(*asked, effort=Effort(rows_before_own_tables=before, least_own_gain=0))[2]
+        for before in (float("inf"), 10_000)
     )
     assert without.proven
     assert own.proven
@@ -199,6 +233,28 @@ def test_rows_in_focus_come_before_all_others_and_count_as_open() -> None:
     assert frontier.take() is far
     frontier.done()
     assert not frontier.is_open
+
+
+def test_what_was_in_focus_is_taken_by_its_bound_again() -> None:
+    frontier, nothing, bounds = Frontier(BestFound(LATENCY, load_arch("three_level"), 1)), cast(Any, None), object()
+    near, far = (Grown(nothing, nothing, cast(Any, each), *(nothing,) * 6, []) for each in (bounds, object()))
+    frontier.focus = cast(Any, bounds)
+    frontier.push(9.0, near)
+    frontier.push(5.0, far)
+    frontier.look_away()
+    assert frontier.focus is None
+    assert [frontier.take(), frontier.working_on] == [far, 5.0]
+    assert [frontier.take(), frontier.working_on] == [near, 9.0]
+
+
+def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With turns of a row each, many choices are in work at once; the optimum is the same."""
+    turns: list[Bounds] = []
+    begin = Exploring._begin_turn
+    monkeypatch.setattr(Exploring, "_begin_turn", lambda self, bounds: (turns.append(bounds), begin(self, bounds))[1])
+    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    assert optimum(case, replace(ALONE, rows_per_turn=1)) == pytest.approx(optimum(case), rel=1e-9)
+    assert len(turns) > len(set(turns)), "some choice had several turns"
 
 
 def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
