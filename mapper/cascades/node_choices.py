@@ -113,7 +113,8 @@ class NodeChoices:
 
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
+        of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
+        key = *of_part, loops
         if key not in self.known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
