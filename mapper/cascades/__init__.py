@@ -34,6 +34,7 @@ upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
 branch.py         what a branch of one operation is asked
 loop_bounds.py    what a part weighs at least, for all trips of its loops at once
+loop_orders.py    in which orders loops above a split are looked at
 loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
