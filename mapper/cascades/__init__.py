@@ -3,7 +3,8 @@
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
 answers.py        one form: the search for the machine
-search.py         objectives, fronts, the certificate
+search.py         which weighted sums are searched: for sums, products, fronts, within limits
+proofs.py         what a search proves: the certificate, or why there is nothing
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
