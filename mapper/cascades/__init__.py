@@ -3,7 +3,8 @@
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
 answers.py        one form: the search for the machine
-search.py         objectives, fronts, the certificate
+search.py         which weighted sums are searched: for sums, products, fronts, within limits
+proofs.py         what a search proves: the certificate, or why there is nothing
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
@@ -34,6 +35,7 @@ upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
 branch.py         what a branch of one operation is asked
 loop_bounds.py    what a part weighs at least, for all trips of its loops at once
+loop_orders.py    in which orders loops above a split are looked at
 loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them

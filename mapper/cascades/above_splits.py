@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from ...ir import Cascade, Loop, Node, Renews, Tree
 from .exchanges import Exchange, Exchanges, KnownExchanges
 from .generations import homes_of
+from .loop_orders import LoopOrders
 from .node_choices import KnownNodes, NodeChoice, NodeChoices
 from .part_bounds import PartBounds
 from .parts import VisitedPart, less_rooms, with_busy
@@ -32,7 +33,7 @@ class KnownAbove:
     takings  what these take at least, with intermediates
     """
 
-    nodes: KnownNodes = field(default_factory=dict)
+    nodes: KnownNodes = field(default_factory=KnownNodes)
     exchanges: KnownExchanges = field(default_factory=dict)
     below: dict[tuple[object, ...], VisitedPart] = field(default_factory=dict)
     takings: dict[tuple[object, ...], list[tuple[float, Floats]]] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class KnownAbove:
 class AboveSplits:
     """What stands above the splits of one cascade on one machine.
 
+    orders  of shared loops that are looked at
     ragged  whether shared loops may have a last step that is shorter
     pruned  counts choices that are left aside, by rule
     known   what is below loops and nodes; more is noted there
@@ -54,6 +56,7 @@ class AboveSplits:
     windows: WindowPassing
     nodes: NodeChoices
     exchanges: Exchanges
+    orders: LoopOrders
     ragged: bool
     pruned: Counter[str]
     known: KnownAbove
@@ -73,6 +76,8 @@ class AboveSplits:
             return []
         left = replace(part, room=room)
         found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, measure)
+        dims = [loop.dim for loop in loops]
+        found = [one for one in found if self.orders.are_needed(part, dims, (chain for _, chain in one.chains))]
         if not any(taken):
             return list(self._with_exchanges(part, loops, found, cutoff, measure))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]

@@ -13,9 +13,9 @@ Every tensor has some choices, of nodes or of a memory to pass in. `LoopBounds.l
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class LoopBounds:
 
     dims   outermost first
     trips  (loops, n)
+    grid   trips along the same dimensions in another order, one for all orders of them
+    any_order  whether it only matters which loops stand above a node, and not in which order
     both_pj  (operations,) what is taken for granted that each weighs more, where all its tensors come from the nearest
              memory: not so where one comes from further out
     known  choices; more are noted there
@@ -55,6 +57,8 @@ class LoopBounds:
     part: VisitedPart
     dims: tuple[SharedDim, ...]
     trips: Floats
+    grid: bytes
+    any_order: bool
     both_pj: Floats
     known: KnownChoices
 
@@ -62,16 +66,31 @@ class LoopBounds:
     def choices(self) -> Choices:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
         part, apart = self.part, self.placing.all_part_here(self.part)
-        of_part = part.names, part.sizes, part.homes, part.room, part.steps, part.over, apart
-        of_loops = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
-        return self.known.of((*of_part, *of_loops), self._choices)
+        key = part.names, part.sizes, part.steps, part.over, part.apart, apart, self.grid, self.both_pj.tobytes()
+        return self.known.of((*key, self.dims, part.homes, part.room), lambda: self._choices(key))
 
-    def _choices(self) -> Choices:
+    def _choices(self, key: tuple[object, ...]) -> Choices:
+        single = self.known.single((*key, frozenset(self.dims)))
         found = [
-            [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
+            [
+                single.of((tensor, home, self._seen_by(chain)), partial(self._chain, tensor, home, chain))
+                for chain in self._chains(tensor, home)
+            ]
             for tensor, home in self.part.homes
         ]
-        return Choices.of(self._zero(), [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())])
+        found += [
+            [
+                single.of((tensor, memory.name), partial(self._exchange, tensor, memory))
+                for memory in self.memories.upper
+            ]
+            for tensor in self._exchanged()
+        ]
+        return Choices.of(self._zero(), found, self._have_room)
+
+    def _seen_by(self, chain: Chain) -> tuple[tuple[str, object], ...]:
+        """What nodes see of the order of the loops above them."""
+        see = frozenset if self.any_order else tuple
+        return tuple((memory, see(self.dims[:depth])) for memory, depth in chain)
 
     def least(self) -> Least:
         """Each tensor at its best."""
@@ -234,20 +253,19 @@ class LoopBounds:
         outputs = [operation.output.name for operation in operations if not operation.iterates]
         return [output for output in outputs if output not in homes and len(self.placing.users(self.part, output)) > 1]
 
-    def _exchanges(self, tensor: str) -> Iterator[Least]:
+    def _exchange(self, tensor: str, memory: Memory) -> Least:
         users = self.placing.users(self.part, tensor)
         producer = users[0]
-        for memory in self.memories.upper:
-            found = self._zero()
-            for user in users:
-                self._far(found, user, tensor, memory)
-            self._come_from(found, users, memory)
-            if memory.name != self.memories.outermost:
-                words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
-                first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))
-                bits = words * self.memories.arch.width_bits(producer.output)
-                self._hold(found, tensor, memory.name, bits, self.part.names[first : last + 1])
-            yield found
+        found = self._zero()
+        for user in users:
+            self._far(found, user, tensor, memory)
+        self._come_from(found, users, memory)
+        if memory.name != self.memories.outermost:
+            words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
+            first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))
+            bits = words * self.memories.arch.width_bits(producer.output)
+            self._hold(found, tensor, memory.name, bits, self.part.names[first : last + 1])
+        return found
 
     # ---- sums ----------------------------------------------------------------------------------------------
 
@@ -255,14 +273,13 @@ class LoopBounds:
         return dict(self.part.sizes[self.part.names.index(user.name)])
 
     def _hold(self, found: Least, tensor: str, memory: str, bits: Floats, names: Sequence[str]) -> None:
-        """A tensor takes bits of a memory while some operations work; what has no room by itself is no choice."""
+        """A tensor takes bits of a memory while some operations work."""
         users = self.placing.users(self.part, tensor)
         for place, name in enumerate(self.part.names):
             held = (memory, self.memories.part_for(name, users, tensor, memory)) if name in names else None
             for i, (own, role, _) in enumerate(self.part.room[place]):
                 if (own, role) == held:
                     found.bits[place, i] += bits
-        found.energy[~self._have_room(found.bits)] = INFINITE
 
     def _zero(self) -> Least:
         return Least.nothing(len(self.part.names), self.memories.ports, len(self.part.room[0]), self.trips.shape[1])

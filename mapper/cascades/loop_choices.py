@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from ..exact.rows import Ints
+from ..exact.rows import Flags, Ints
 from .upper_memories import Floats
 
 
@@ -28,6 +29,11 @@ class Least:
     def nothing(cls, operations: int, ports: int, rooms: int, count: int) -> Least:
         """Of so many trips."""
         return cls(np.zeros((1 + operations * (ports + rooms), count)), operations, ports)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.values.nbytes
 
     @property
     def energy(self) -> Floats:
@@ -94,12 +100,18 @@ class Choices:
     open: tuple[Least, ...]
 
     @classmethod
-    def of(cls, nothing: Least, tensors: Iterable[Sequence[Least]]) -> Choices:
-        """By the choices of every tensor."""
+    def of(cls, nothing: Least, tensors: Iterable[Sequence[Least]], fits: Callable[[Floats], Flags]) -> Choices:
+        """By the choices of every tensor.
+
+        fits  of (..., operations, rooms, n) bits, whether there is room: what has none by itself is no choice
+        """
         by_count = sorted(tensors, key=len)
         alone = sum((options[0] for options in by_count if len(options) == 1), nothing)
         more = (np.array([one.values for one in options]) for options in by_count if len(options) > 1)
-        return cls(alone, tuple(Least(values, nothing.operations, nothing.ports) for values in more))
+        found = cls(alone, tuple(Least(values, nothing.operations, nothing.ports) for values in more))
+        for each in (found.alone, *found.open):
+            each.energy[~fits(each.bits)] = np.inf
+        return found
 
     def at(self, columns: Ints) -> Choices:
         """For some trips."""
@@ -129,6 +141,11 @@ class KnownChoices:
 
     left: int = MOST_KNOWN
     _known: dict[tuple[object, ...], Choices] = field(default_factory=dict)
+    _single: dict[tuple[object, ...], dict[tuple[object, ...], Least]] = field(default_factory=dict)
+
+    def single(self, key: tuple[object, ...]) -> SingleChoices:
+        """Single choices for tensors, for loops in any order."""
+        return SingleChoices(self, self._single.setdefault(key, {}))
 
     def of(self, key: tuple[object, ...], choices: Callable[[], Choices]) -> Choices:
         """What is known, or found out now."""
@@ -138,4 +155,21 @@ class KnownChoices:
             if known.size <= self.left:
                 self.left -= known.size
                 self._known[key] = known
+        return known
+
+
+class SingleChoices(NamedTuple):
+    """What is known of single choices for tensors, by what they depend on."""
+
+    every: KnownChoices
+    known: dict[tuple[object, ...], Least]
+
+    def of(self, key: tuple[object, ...], least: Callable[[], Least]) -> Least:
+        """What is known, or found out now."""
+        known = self.known.get(key)
+        if known is None:
+            known = least()
+            if known.size <= self.every.left:
+                self.every.left -= known.size
+                self.known[key] = known
         return known

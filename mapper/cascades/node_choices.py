@@ -69,8 +69,28 @@ class NodeChoice:
         )
 
 
-KnownNodes = dict[tuple[object, ...], list[list[NodeChoice]]]
-"""Choices per tensor, by part and loops: the same for all weighted sums."""
+class _AtNodes(NamedTuple):
+    """What the nodes of one tensor take by themselves, whatever is below them.
+
+    payer  the operation that words there belong to
+    """
+
+    payer: str
+    cost: UpperCost
+    taken: tuple[Room, ...]
+    brief: tuple[Brief, ...]
+
+
+@dataclass
+class KnownNodes:
+    """What is known of nodes: the same for all weighted sums.
+
+    choices   per tensor, by part and loops
+    at_nodes  by part, nodes, and the loops that matter there
+    """
+
+    choices: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
+    at_nodes: dict[tuple[object, ...], _AtNodes] = field(default_factory=dict)
 
 
 class _HeldWords(NamedTuple):
@@ -96,7 +116,7 @@ class NodeChoices:
     generations  of what is iterated
     pruned  counts choices that are left aside, by rule
     beam    how many are kept at most, those of the lowest bounds; None: all
-    known   choices of every tensor, by part and loops; more are noted there
+    known   of nodes; more is noted there
     """
 
     bounds: PartBounds
@@ -105,7 +125,7 @@ class NodeChoices:
     generations: Generations
     pruned: Counter[str]
     beam: int | None = None
-    known: KnownNodes = field(default_factory=dict)
+    known: KnownNodes = field(default_factory=KnownNodes)
 
     def __post_init__(self) -> None:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
@@ -113,8 +133,9 @@ class NodeChoices:
 
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, loops
-        if key not in self.known:
+        of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
+        key = *of_part, loops
+        if key not in self.known.choices:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
@@ -131,8 +152,8 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            self.known[key] = sorted(found, key=len)
-        return self.known[key]
+            self.known.choices[key] = sorted(found, key=len)
+        return self.known.choices[key]
 
     def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
         """Nodes of generations, with what these take directly above the loop that steps over them."""
@@ -155,44 +176,15 @@ class NodeChoices:
 
         further  readers of an intermediate that find it further in
         """
-        users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
         brief: tuple[Brief, ...] = ()
         busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
-            payer = next((user for user in users if user.output.name == tensor), users[0])
-            place = part.names.index(payer.name)
-            cost = self._cost_of(part, loops, tensor, home, chain)
-            energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
-            cycles[place] = self.memories.port_cycles(cost.busy)
-            is_exchanged = payer.output.name == tensor and tensor in self.bounds.cascade.intermediates
-            moves = [part.steps or not stays for stays in cost.stays]
-            copies = [
-                self.memories.copies(memory, moving and (self._overlaps or not is_exchanged))
-                for (memory, _), moving in zip(chain, moves, strict=True)
-            ]
-            numbers = list(cost.words)
-            if is_exchanged and len(users) > 1 and not any(user.generations for user in users):
-                numbers[-1] = self._exchanged_words(
-                    part, loops[: chain[-1][1]], payer, [user for user in users[1:] if user.name not in further]
-                )
-            words = [n * number for n, number in zip(copies, numbers, strict=True)]
-            every = range(len(part.names))
-            finding = [part.names.index(user.name) for user in users if user.name not in further]
-            lasts = range(place, place + 1), range(min(finding), max(finding) + 1)  # of those further out, the last
-            carries = self.generations.are_stepped(payer, inner[payer.name])
-            held = [
-                _HeldWords(
-                    memory,
-                    n,
-                    lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
-                    self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
-                )
-                for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
-            ]
-            taken, brief = self._taken(part, payer, tensor, held, is_exchanged)
+            own = self._at_nodes(part, loops, tensor, home, chain, further)
+            energy, busy, taken, brief = own.cost.energy_pj, ((own.payer, own.cost.busy),), own.taken, own.brief
+            cycles[part.names.index(own.payer)] = self.memories.port_cycles(own.cost.busy)
         home = chain[-1][0] if chain else home
         visits = part.visits(loops)
         least = energy
@@ -203,6 +195,55 @@ class NodeChoices:
             cycles[part.names.index(user.name)] += at_least * later
         above = frozenset((tensor, reader) for reader in further)
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief)
+
+    def _at_nodes(
+        self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]
+    ) -> _AtNodes:
+        """What nodes of a tensor take by themselves: of loops below them it matters only that there are some, but for
+        those along windows and those over generations."""
+        matter, below = loops[: chain[-1][1]], len(loops) - chain[-1][1]
+        if any(loop.dim.uneven or self.generations.is_stepped(loop.dim) for loop in loops[len(matter) :]):
+            matter, below = loops, 0
+        of_part = part.names, part.sizes, part.again, part.steps, part.over, part.apart
+        key = *of_part, matter, below > 0, tensor, home, chain, further
+        if key not in self.known.at_nodes:
+            self.known.at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
+        return self.known.at_nodes[key]
+
+    def _at_new_nodes(
+        self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]
+    ) -> _AtNodes:
+        """What `_at_nodes` says."""
+        users = self.placing.users(part, tensor)
+        payer = next((user for user in users if user.output.name == tensor), users[0])
+        place = part.names.index(payer.name)
+        cost = self._cost_of(part, loops, tensor, home, chain)
+        is_exchanged = payer.output.name == tensor and tensor in self.bounds.cascade.intermediates
+        moves = [part.steps or not stays for stays in cost.stays]
+        copies = [
+            self.memories.copies(memory, moving and (self._overlaps or not is_exchanged))
+            for (memory, _), moving in zip(chain, moves, strict=True)
+        ]
+        numbers = list(cost.words)
+        if is_exchanged and len(users) > 1 and not any(user.generations for user in users):
+            numbers[-1] = self._exchanged_words(
+                part, loops[: chain[-1][1]], payer, [user for user in users[1:] if user.name not in further]
+            )
+        words = [n * number for n, number in zip(copies, numbers, strict=True)]
+        every = range(len(part.names))
+        finding = [part.names.index(user.name) for user in users if user.name not in further]
+        lasts = range(place, place + 1), range(min(finding), max(finding) + 1)  # of those further out, the last
+        carries = self.generations.are_stepped(payer, self.windows.sizes_below(part, loops)[place])
+        held = [
+            _HeldWords(
+                memory,
+                n,
+                lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
+                self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
+            )
+            for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
+        ]
+        return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held, is_exchanged))
 
     def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
         """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;

@@ -89,6 +89,9 @@ class PartBounds:
         self._windows: dict[str, list[Windowed]] = {}
         self._closely: dict[VisitedPart, float] = {}
         self._own: dict[tuple[object, ...], OwnLeast] = {}
+        self._used: dict[str, set[str]] = {}
+        self._found_in: dict[tuple[object, ...], Homes | None] = {}
+        self._whole: dict[tuple[object, ...], list[float]] = {}
         self.leakage = self.memories.arch.total_leakage_pj_per_cycle
         self.timed = self.leakage > 0 or not self.weights.energy_only
 
@@ -104,10 +107,19 @@ class PartBounds:
         """Energy and latency of one operation of a part at least: the same in all parts of these operations in which it
         has as large a tile, finds tensors in the same memories, and ports as busy."""
         uneven, over = part.uneven[place] if part.uneven else (), part.over_of(place)
-        key = part.names, place, part.sizes[place], part.homes, part.busy[place], uneven, over
+        homes = self._own_homes(part, place)
+        key = part.names, place, part.sizes[place], homes, part.busy[place], uneven, over
         if key not in self._alone:
             self._alone[key] = self._of_new(part, place)
         return self._alone[key]
+
+    def _own_homes(self, part: VisitedPart, place: int) -> Homes:
+        """Those of the tensors that one operation of a part uses."""
+        name = part.names[place]
+        if name not in self._used:
+            self._used[name] = {tensor.name for tensor in self.cascade.operation(name).problem.tensors}
+        used = self._used[name]
+        return tuple(home for home in part.homes if home[0] in used)
 
     def _of_new(self, part: VisitedPart, place: int) -> tuple[float, float]:
         """What `_of_one` says.
@@ -241,22 +253,17 @@ class PartBounds:
 
     def _by_whole(self, part: VisitedPart, place: int, chosen: tuple[Weights, ...]) -> list[float]:
         """What one operation of a part weighs at least, by what it weighs as a whole, by each of some weights."""
-        nothing = [0.0] * len(chosen)
-        name, known = part.names[place], dict(part.homes)
-        if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
-            return nothing
-        nearest, homes = self.memories.upper[-1], {}
-        for tensor in self.cascade.operation(name).problem.tensors:
-            if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
-                homes[tensor.name] = known[tensor.name]
-            elif nearest.keeps[tensor.role] == "must":
-                homes[tensor.name] = nearest.name
-            else:
-                return nothing
-        own = tuple(sorted(homes.items()))
+        name, own = part.names[place], self._asked_homes(part, place)
+        if own is None:
+            return [0.0] * len(chosen)
+        if self.solver.knows_all:
+            key = name, part.sizes[place], own, part.room[place], part.busy[place], part.again[place], chosen
+            if key not in self._whole:
+                question = part.question_of(place, own)
+                self._whole[key] = [self.solver.bound(question, weights) for weights in chosen]
+            return self._whole[key]
         every = frozenset(self.cascade.operation(name).problem.dim_names)
-        if not self.solver.knows_all:
-            self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
+        self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         if len(part.names) > 1:
             share, asked = self._even_part(name), part.question_of(place, own)
             return [share * self.solver.bound(asked, weights) for weights in chosen]
@@ -265,6 +272,28 @@ class PartBounds:
             max(sum(share * self.solver.bound(asked, weights) for share, asked in way) for way in ways)
             for weights in chosen
         ]
+
+    def _asked_homes(self, part: VisitedPart, place: int) -> Homes | None:
+        """Where one operation of a part finds its tensors for sure; None where that is not known of all of them."""
+        key = part.names, place, part.homes
+        if key not in self._found_in:
+            self._found_in[key] = self._new_asked_homes(part, place)
+        return self._found_in[key]
+
+    def _new_asked_homes(self, part: VisitedPart, place: int) -> Homes | None:
+        """What `_asked_homes` says."""
+        name, known = part.names[place], dict(part.homes)
+        if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
+            return None
+        nearest, homes = self.memories.upper[-1], {}
+        for tensor in self.cascade.operation(name).problem.tensors:
+            if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
+                homes[tensor.name] = known[tensor.name]
+            elif nearest.keeps[tensor.role] == "must":
+                homes[tensor.name] = nearest.name
+            else:
+                return None
+        return tuple(sorted(homes.items()))
 
     def _even_part(self, name: str) -> float:
         """What uneven visits of an operation may cost at least, should there be any, as a part of what it costs as a

@@ -214,6 +214,10 @@ def less_room(room: Room, taken: Room) -> Room | None:
     """What is left when some bits are taken; None if that is too many."""
     if not taken:
         return room
+    if len(room) == 1:  # one memory that is not split into parts, as most often
+        ((own, part, size),) = room
+        size -= sum(more for memory, role, more in taken if memory == own and role == part)
+        return ((own, part, size),) if size >= 0 else None
     bits = {(memory, role): 0 for memory, role, _ in room}
     for memory, role, more in taken:
         if (memory, role) in bits:

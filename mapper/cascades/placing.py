@@ -93,7 +93,7 @@ class Placing:
 
         first  loops that stand outside the home: of generations, with the loop that steps over them
         """
-        key = part.names, part.sizes, part.over, loops, tensor, home, first
+        key = part.names, part.sizes, part.over, part.apart, loops, tensor, home, first
         if key not in self._known:
             self._known[key] = self._chains(part, loops, tensor, home, first)
         return self._known[key]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..tilings import factors
 from .generations import Generations
 from .loop_bounds import LoopBounds
 from .loop_choices import KnownChoices, Least
+from .loop_orders import LoopOrders
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
@@ -31,6 +33,25 @@ AT_ONCE = 1 << 15
 """Combinations of steps that are bounded at once."""
 
 
+class Grid(NamedTuple):
+    """Steps along some dimensions, whatever their order.
+
+    steps  of each dimension, n times
+    trips  (dims, n)
+    key    the same as bytes
+    """
+
+    steps: list[tuple[SharedTrips, ...]]
+    trips: Floats
+    key: bytes
+
+    @classmethod
+    def of(cls, steps: list[tuple[SharedTrips, ...]]) -> Grid:
+        """With these steps."""
+        trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
+        return cls(steps, trips, trips.tobytes())
+
+
 @dataclass
 class SharedLoops:
     """Loops above the splits of one cascade.
@@ -40,6 +61,7 @@ class SharedLoops:
     constraints  that say which dimensions they may step over
     passing  of intermediates that are read through windows
     ragged   loops of which the last step is shorter
+    orders   that are looked at
     known    of choices for tensors, by part and loops; more is noted there
     """
 
@@ -50,6 +72,7 @@ class SharedLoops:
     passing: WindowPassing
     generations: Generations
     ragged: RaggedLoops
+    orders: LoopOrders
     known: KnownChoices = field(default_factory=KnownChoices)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
@@ -77,13 +100,16 @@ class SharedLoops:
             own = replace(own, both_pj=0.0 * own.both_pj)
         weight = partial(self._weight, own, measure or self.bounds.weights)
         for count in range(1, len(shared) + 1):
-            for dims in itertools.permutations(shared, count):
+            for dims in itertools.combinations(shared, count):
                 if must_step and not any(map(self.generations.is_stepped, dims)):
                     continue
-                if _apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims):
-                    for chosen in _grids([steps[dim] for dim in dims]):
+                if not (_apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims)):
+                    continue
+                for grid in map(Grid.of, _grids([steps[dim] for dim in dims])):
+                    for order in itertools.permutations(range(count)):
                         self.means.check()
-                        yield from self._of_dims(part, dims, chosen, own, weight, cutoff)
+                        if self.orders.may_be_needed(part, [dims[i] for i in order]):
+                            yield from self._in_order(part, dims, order, grid, own, weight, cutoff)
 
     def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
         """Trips of a shared loop, with tiles; none where operations disagree. From one generation to the next it takes
@@ -106,28 +132,40 @@ class SharedLoops:
             found += self.ragged.steps(dim, elements)
         return [step for step in found if self.constraints.allow_trips(dim, step.trips)]
 
-    def _of_dims(
+    def _in_order(
         self,
         part: VisitedPart,
         dims: tuple[SharedDim, ...],
-        steps: list[tuple[SharedTrips, ...]],
+        order: tuple[int, ...],
+        grid: Grid,
         own: OwnLeast,
         weight: Callable[[Least], Floats],
         cutoff: float,
     ) -> Iterator[tuple[float, Loops]]:
-        """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
-        bounds = self.bounds
-        trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
+        """All steps of loops in one order whose bound lies below the cutoff, with their bounds.
+
+        order  of the dimensions, outermost first
+        """
+        bounds, trips, ordered = self.bounds, grid.trips[list(order)], tuple(dims[i] for i in order)
         bounds_of = LoopBounds(
-            bounds.cascade, bounds.memories, bounds.placing, part, dims, trips, own.both_pj, self.known
+            bounds.cascade,
+            bounds.memories,
+            bounds.placing,
+            part,
+            ordered,
+            trips,
+            grid.key,
+            self.orders.filled_anew(part),
+            own.both_pj,
+            self.known,
         )
         open_ones = np.flatnonzero(weight(bounds_of.least()) < cutoff)
         weights = bounds_of.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
         for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
-            chosen = zip(dims, steps[i], strict=True)
-            loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in chosen)
+            steps = (grid.steps[i][place] for place in order)
+            loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in zip(ordered, steps, strict=True))
             for passed in self.passing.ways(part.names, loops):
                 yield from ((least, placed) for placed in self.generations.ways(part, passed))
 

@@ -43,6 +43,7 @@ from .exchanges import Exchange, Exchanges
 from .generations import Generations
 from .leaves import Leaves
 from .loop_choices import KnownChoices
+from .loop_orders import LoopOrders
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
 from .part_bounds import Nearest, PartBounds
@@ -122,9 +123,18 @@ class TreeSearch:
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
         steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
+        in_order = LoopOrders(self.cascade, self.memories, placing, self.ragged)
         ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
         self.loops = SharedLoops(
-            self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged, self.loop_choices
+            self.bounds,
+            self.means,
+            self.pruned,
+            self.constraints,
+            self.windows,
+            steps,
+            ragged,
+            in_order,
+            self.loop_choices,
         )
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam, known.nodes)
         self.exchanges = Exchanges(
@@ -145,6 +155,7 @@ class TreeSearch:
             self.windows,
             self.nodes,
             self.exchanges,
+            in_order,
             self.ragged,
             self.pruned,
             known,
@@ -249,6 +260,10 @@ class TreeSearch:
         least = self.bounds.of(part)
         if least >= cutoff:
             return Outcome(least)
+        if not is_root and self.solver.knows_all:  # others would ask for searches
+            least = self.bounds.close(part)
+            if least >= cutoff:
+                return Outcome(least)
         must_step = self.flat and not is_root  # there are branches in branches for that alone
         every = self.loops.choices(part, cutoff, must_step) if self.shares_loops else ()
         if not is_root:

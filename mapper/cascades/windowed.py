@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
 from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
+from ..tilings import factors
 from .sharing import Passage, SharedDim, is_window
 
 KEPT: tuple[Kept, ...] = ("all", "last", "none")
@@ -238,6 +239,6 @@ def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
                 window, size = _window(operation, made, reader, dim), reader.problem.sizes[dim]
                 for windowed in (one for one in own if one.dim == dim):
                     yield window.windowed(made, windowed.steps, windowed.extra)
-                even = [n for n in range(1, size) if size % n == 0]
+                even = factors(size, "perfect", True)[:-1]
                 if is_window(operation, made, reader, dim) and not window.has_gaps(max(even, default=1)):
                     yield window.windowed(made, even)

@@ -230,3 +230,14 @@ def test_loops_further_out_keep_readers_apart() -> None:
     answer = search_cascade(asked)
     assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)
     assert answer.cost.energy_pj == pytest.approx(9_668.8)
+
+
+def test_parts_of_one_size_may_be_kept_apart_by_different_loops() -> None:
+    """P and R see X alike and Y transposed. Loops further out over rows of both cut X alike, and those over rows of one
+    and columns of the other cut Y alike; below, all sizes are equal: what may stand there was taken from one for the
+    other, and a tree was found that there is not."""
+    lines = ["P[a,b] = X[a,b] * Y[a,b]", "R[c,d] = X[c,d] * Y[d,c]", "Z[e,f] = exp(P[e,f])"]
+    text = SLIDING.replace("40 B", "10 B").replace("clock", "reuse: at_node\nclock")
+    sizes = dict.fromkeys("abcdef", 4)
+    answer = search_cascade(CascadeQuestion(cascade(lines, sizes), parse_arch(text), ENERGY, "perfect", "uneven"))
+    assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)

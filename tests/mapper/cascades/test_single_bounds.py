@@ -87,7 +87,8 @@ def test_a_softmax_that_cannot_stay_on_chip_is_bounded_by_what_it_costs() -> Non
 
 
 def test_operations_too_long_for_a_search_are_bounded_by_tables() -> None:
-    """Where tables answer for the trees, they answer for single operations: an exact search takes no such dimension."""
+    """Where tables answer for the trees, they answer for single operations: an exact search takes no such dimension.
+    Nothing counts its elements one by one."""
     whole = cascade(["T[m] = exp(A[m])", "O[m] = exp(T[m])"], m=134_217_728)
     arch = one_buffer(1024)
     asked = CascadeQuestion(whole, arch, ENERGY, "perfect", "uneven")
