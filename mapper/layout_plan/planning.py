@@ -33,8 +33,10 @@ from .elimination import CostTerm, least_sum
 from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer
 from .stored import StoredTensor, Use, stored_tensors
 
+FULL_LINES_SHARE = 0.4
+"""Part of the time that is left, for what all layers cost with full lines, which bounds all else."""
 AS_WRITTEN_SHARE = 0.5
-"""Part of the time that is left, for all layers with their tensors as they are written."""
+"""The same for all layers with their tensors as they are written."""
 
 
 @dataclass(frozen=True)
@@ -205,9 +207,9 @@ class _Planning:
         value, bound, *_ = self.known(layer, layouts).of(self.weights)
         return value, max(bound, min(value, self.least(layer)))
 
-    def least(self, layer: Occurrence) -> float:
+    def least(self, layer: Occurrence, means: Means | None = None) -> float:
         """What no layouts make a layer cheaper than: full lines."""
-        return self.costs.full_lines(_unnamed(layer), self.objective, self.weights, self.means)
+        return self.costs.full_lines(_unnamed(layer), self.objective, self.weights, means or self.means)
 
     def known(self, layer: Occurrence, layouts: Texts) -> SumsOfLayer:
         """What searches have told of a layer with such layouts."""
@@ -243,6 +245,7 @@ class _Planning:
     # ---- the choice ----------------------------------------------------------------------------------------
 
     def plan(self) -> LayoutPlan:
+        self.bound_by_full_lines()
         as_written = self.as_written()
         bound = self.settle(convert=True)
         self.settle(convert=False)
@@ -276,6 +279,12 @@ class _Planning:
         found = self.known(layer, layouts).of(self.weights)
         *reads, writes = zip(names, layouts, strict=True)
         return LayerLayouts(layer.name, tuple(reads), writes, *found)
+
+    def bound_by_full_lines(self) -> None:
+        """Each layer in an equal part of the time."""
+        layers = list({_unnamed(layer): layer for layer in self.layers}.values())
+        for left, layer in zip(range(len(layers), 0, -1), layers, strict=True):
+            self.least(layer, self.means.share(FULL_LINES_SHARE / left))
 
     def as_written(self) -> float:
         """With the first layout that every tensor may have, which is the one that it is written in: the first of all,
