@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +14,7 @@ from .inputs import checks
 from .ir import Problem, ProblemError
 from .mapper import layout_plan
 from .mapper.layout_plan import LayerFound, LayoutPlan
-from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.means import DEFAULT_MEMORY_LIMIT, Means
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .workloads import Network, load_network
@@ -34,6 +35,7 @@ def plan_layouts(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = LAYER_SECONDS,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
 ) -> LayoutPlan:
     """The best layout in the outermost memory for each tensor of a network, and the conversions where layers disagree;
@@ -46,6 +48,8 @@ def plan_layouts(
     layouts    that tensors may have, such as ["NCHW", "NHWC", "NCHW32c"]; none: all that are known for them
     dims, widths  of an ONNX file, as of `load_network`
     time_limit seconds for each search of a layer with some layouts; None: no limit
+    total_limit  seconds for all searches together, then the best plan of what is known is taken, with the bound that is
+               proven by then; None: no limit
     memory_limit  bytes that each search may take, or a text such as "2 GiB"
 
     Raises TilewrightError where the outermost memory has no lines, for other objectives, and for a network whose edges
@@ -56,6 +60,7 @@ def plan_layouts(
         hint = "add a graph to its table, as workloads/networks/README.md says"
         raise ProblemError("which layer reads which is not known", where=f"network {found.name}", hint=hint)
     limits = limits_of(time_limit, memory_limit)
+    total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
     asked, machine = parse_objective(objective), as_architecture(arch)
     kind = tiling_or_default(tiling)
     check_choice("space", space, SPACES)
@@ -63,14 +68,16 @@ def plan_layouts(
         checks.text(text, "a layout", "a text such as NHWC") for text in checks.items(layouts, "layouts", "a list")
     ]
 
-    def search(problem: Problem, machine: Architecture, minimized: Objective) -> LayerFound:
+    def search(problem: Problem, machine: Architecture, minimized: Objective, seconds: float) -> LayerFound:
         from .mapper.exact.search import search_exact
 
+        left = min(seconds, math.inf if limits.time_s is None else limits.time_s)
+        time_s = left if left < math.inf else None
         _, cost, certificate = search_exact(
-            problem, machine, minimized, kind, space, time_limit=limits.time_s, memory_limit=limits.memory_bytes
+            problem, machine, minimized, kind, space, time_limit=time_s, memory_limit=limits.memory_bytes
         )
         if certificate.interrupted:
             raise KeyboardInterrupt
         return LayerFound(certificate.value, certificate.lower_bound, cost.energy_pj, cost.latency_cycles)
 
-    return layout_plan.plan_layouts(found.wiring, machine, asked, search, allowed)
+    return layout_plan.plan_layouts(found.wiring, machine, asked, search, allowed, Means.from_now(total_s))

@@ -19,6 +19,7 @@ from .options import (
     SetOption,
     SpaceOption,
     TilingOption,
+    TotalLimitOption,
     WidthsOption,
     tiling_and_space,
     widths_named,
@@ -55,6 +56,7 @@ def layouts(
         float,
         typer.Option(metavar="SECONDS", help="For each search of a layer with some layouts; then its bound counts."),
     ] = 10.0,
+    total_limit: TotalLimitOption = None,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
@@ -75,7 +77,7 @@ def layouts(
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     machine = architecture_named(arch, set_fields)
     kinds = tiling_and_space(tiling, space)
-    limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+    limits = {"time_limit": time_limit, "total_limit": total_limit, "memory_limit": memory_limit}
     with status("searching layers with layouts"):
         plan = plan_layouts(found, machine, objective, *kinds, layouts=layout or (), **limits)  # type: ignore[arg-type]
     if json:

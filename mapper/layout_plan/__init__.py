@@ -2,11 +2,13 @@
 
 stored.py       which tensors are one, and which layouts each may have
 elimination.py  the least sum of terms that have a few variables each
-planning.py     what each layer costs with which layouts, and the best choice for all
+layer_searches.py  what each layer costs with which layouts, as far as searches have told
+planning.py     the best choice for all layers
 products.py     the same for products of energy and latency, by weighted sums
 """
 
-from .planning import Conversion, LayerFound, LayerLayouts, LayoutPlan, PlanProduct
+from .layer_searches import LayerFound
+from .planning import Conversion, LayerLayouts, LayoutPlan, PlanProduct
 from .products import plan_layouts
 
 __all__ = ["Conversion", "LayerFound", "LayerLayouts", "LayoutPlan", "PlanProduct", "plan_layouts"]

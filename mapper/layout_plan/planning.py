@@ -7,48 +7,36 @@ reads every line once and writes every line of the other layout once.
 What a layer costs depends on the layouts of what it reads and writes; its weights, and what inner memories hold, have
 the best ones (`any`). Those costs take a search each, so they are asked for only where it matters: no layout makes a
 layer cheaper than full lines do, so the best choice by what is known, and else by full lines, is looked at, and its
-unknown costs are searched, until all of the best choice are known. Then no other choice costs less.
+unknown costs are searched, until all of the best choice are known. Then no other choice costs less. Where the time is
+up before, what the best choice costs at least is still a bound.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cost import held_width_bits
-from ...cost_models.layouts import line_box, packed, parse_layout, tensor_extents
-from ...cost_models.layouts.choices import with_layouts
+from ...cost_models.layouts import line_box, parse_layout, tensor_extents
 from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
 from ..cascades.weights import Weights, weights_of
 from ..certificate import RELATIVE_TOLERANCE
+from ..means import Means
 from .elimination import CostTerm, least_sum
+from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer
 from .stored import StoredTensor, Use, stored_tensors
 
-
-class LayerFound(NamedTuple):
-    """A layer's best mapping.
-
-    value, bound  of the objective, and what no mapping has less of
-    energy_pj, latency_cycles  of the mapping
-    """
-
-    value: float
-    bound: float
-    energy_pj: float
-    latency_cycles: float
-
-
-Search = Callable[[Problem, Architecture, Objective], LayerFound]
-"""Finds the best mapping of a layer."""
+FULL_LINES_SHARE = 0.4
+"""Part of the time that is left, for what all layers cost with full lines, which bounds all else."""
+AS_WRITTEN_SHARE = 0.5
+"""The same for all layers with their tensors as they are written."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +152,12 @@ State = tuple[str, frozenset[str]]
 
 
 def plan_sum(
-    graph: NetworkGraph, arch: Architecture, objective: Objective, search: Search, only: Sequence[str] = ()
+    graph: NetworkGraph, costs: LayerSearches, objective: Objective, only: Sequence[str], means: Means
 ) -> LayoutPlan:
     """The plan that is best for a weighted sum of energy and latency, which adds up over layers.
+
+    costs  what is known of layers, and what searches them
+    means  where their time is up, the best plan of what is known is taken, and its bound says how far off it may be
 
     Raises TilewrightError for other objectives.
     """
@@ -177,7 +168,7 @@ def plan_sum(
             where="layouts of a network",
             hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
         )
-    return _Planning(graph, arch, objective, weights, search, only).plan()
+    return _Planning(graph, costs, objective, weights, only, means).plan()
 
 
 Texts = tuple[str, ...]
@@ -188,18 +179,18 @@ class _Planning:
     def __init__(
         self,
         graph: NetworkGraph,
-        arch: Architecture,
+        costs: LayerSearches,
         objective: Objective,
         weights: Weights,
-        search: Search,
         only: Sequence[str],
+        means: Means,
     ) -> None:
-        self.arch, self.objective, self.weights, self.search = arch, objective, weights, search
-        self.outer = arch.memories[0]
+        self.costs, self.arch, self.objective, self.weights, self.means = costs, costs.arch, objective, weights, means
+        self.outer = self.arch.memories[0]
         assert self.outer.line_bits is not None
         line_bits = self.outer.line_bits
 
-        self.tensors = stored_tensors(graph, lambda t: line_bits // held_width_bits(arch, self.outer, t), only)
+        self.tensors = stored_tensors(graph, lambda t: line_bits // held_width_bits(self.arch, self.outer, t), only)
         self.layers = [occurrence for occurrence in graph if occurrence.multiplies and occurrence.problem is not None]
         self.uses: dict[str, list[tuple[Use, StoredTensor]]] = {layer.name: [] for layer in self.layers}
         for tensor in self.tensors:
@@ -207,32 +198,30 @@ class _Planning:
                 self.uses[use.occurrence.name].append((use, tensor))
         for pairs in self.uses.values():
             pairs.sort(key=lambda pair: pair[0].tensor.is_output)
-        self.known: dict[tuple[Problem, Texts], LayerFound] = {}
-        self.least: dict[Problem, float] = {}
+        self.searched_before = costs.searched
 
     # ---- what things cost ----------------------------------------------------------------------------------
 
-    def cost(self, layer: Occurrence, layouts: Texts) -> tuple[float, float, bool]:
-        """The value and bound of a layer with such layouts; and whether a search has told them."""
-        problem = _unnamed(layer)
-        found = self.known.get((problem, self.texts(layer, layouts)))
-        if found is not None:
-            return found.value, found.bound, True
-        if problem not in self.least:
-            self.least[problem] = self.search(problem, packed(self.arch), self.objective).bound
-        return math.inf, self.least[problem], False
+    def cost(self, layer: Occurrence, layouts: Texts) -> tuple[float, float]:
+        """The value of a layer with such layouts, as far as it is known, and what no mapping has less of."""
+        value, bound, *_ = self.known(layer, layouts).of(self.weights)
+        return value, max(bound, min(value, self.least(layer)))
 
-    def texts(self, layer: Occurrence, layouts: Texts) -> Texts:
-        return tuple(use.text(text) for (use, _), text in zip(self.uses[layer.name], layouts, strict=True))
+    def least(self, layer: Occurrence, means: Means | None = None) -> float:
+        """What no layouts make a layer cheaper than: full lines."""
+        return self.costs.full_lines(_unnamed(layer), self.objective, self.weights, means or self.means)
 
-    def find_out(self, layer: Occurrence, layouts: Texts) -> None:
+    def known(self, layer: Occurrence, layouts: Texts) -> SumsOfLayer:
+        """What searches have told of a layer with such layouts."""
+        return self.costs.of(_unnamed(layer), self.stated(layer, layouts))
+
+    def stated(self, layer: Occurrence, layouts: Texts) -> StatedLayouts:
+        pairs = zip(self.uses[layer.name], layouts, strict=True)
+        return tuple((use.tensor.name, use.text(text)) for (use, _), text in pairs)
+
+    def find_out(self, layer: Occurrence, layouts: Texts, means: Means) -> None:
         """Search a layer with such layouts."""
-        problem, texts = _unnamed(layer), self.texts(layer, layouts)
-        stated = {
-            f"{self.outer.name}.{use.tensor.name}": t for (use, _), t in zip(self.uses[layer.name], texts, strict=True)
-        }
-        machine = with_layouts(self.arch, problem, {"all": "any", **stated})
-        self.known[problem, texts] = self.search(problem, machine, self.objective)
+        self.costs.find_out(_unnamed(layer), self.stated(layer, layouts), self.objective, self.weights, means)
 
     def conversion(self, tensor: StoredTensor, old: str, new: str, before: str = "") -> Conversion:
         """Of one layout into another."""
@@ -256,9 +245,10 @@ class _Planning:
     # ---- the choice ----------------------------------------------------------------------------------------
 
     def plan(self) -> LayoutPlan:
-        bound, _ = self.settle(convert=True)
-        agreed, _ = self.settle(convert=False)
+        self.bound_by_full_lines()
         as_written = self.as_written()
+        bound = self.settle(convert=True)
+        self.settle(convert=False)
         value, chosen = self.best(convert=True, known=True)
         layers, conversions = [], []
         for layer in self.layers:
@@ -277,42 +267,53 @@ class _Planning:
             choices={tensor.name: tensor.layouts for tensor in self.tensors},
             value=value,
             bound=min(bound, value),
-            agreed=self.best(convert=False, known=True)[0] if agreed else math.inf,
+            agreed=self.best(convert=False, known=True)[0],
             as_written=as_written,
-            full_lines=sum(self.least[_unnamed(layer)] for layer in self.layers),
-            searched=len(self.known),
+            full_lines=sum(map(self.least, self.layers)),
+            searched=self.costs.searched - self.searched_before,
             objective=self.objective.name,
         )
 
     def _layer(self, layer: Occurrence, layouts: Texts) -> LayerLayouts:
         names = [tensor.name for _, tensor in self.uses[layer.name]]
-        found = self.known[_unnamed(layer), self.texts(layer, layouts)]
+        found = self.known(layer, layouts).of(self.weights)
         *reads, writes = zip(names, layouts, strict=True)
         return LayerLayouts(layer.name, tuple(reads), writes, *found)
 
+    def bound_by_full_lines(self) -> None:
+        """Each layer in an equal part of the time."""
+        layers = list({_unnamed(layer): layer for layer in self.layers}.values())
+        for left, layer in zip(range(len(layers), 0, -1), layers, strict=True):
+            self.least(layer, self.means.share(FULL_LINES_SHARE / left))
+
     def as_written(self) -> float:
-        """With the first layout that every tensor may have, which is the one that it is written in."""
-        total = 0.0
+        """With the first layout that every tensor may have, which is the one that it is written in: the first of all,
+        so that there is a plan when the time is up, whatever else is known by then."""
+        unknown = {}
         for layer in self.layers:
             layouts = tuple(tensor.layouts[0] for _, tensor in self.uses[layer.name])
-            if not self.cost(layer, layouts)[2]:
-                self.find_out(layer, layouts)
-            total += self.cost(layer, layouts)[0]
-        return total
+            if not self.known(layer, layouts).tells(self.weights):
+                unknown[_unnamed(layer), self.stated(layer, layouts)] = layer, layouts
+        for left, (layer, layouts) in zip(range(len(unknown), 0, -1), unknown.values(), strict=True):
+            if not (self.means.expired and self.known(layer, layouts).found):
+                self.find_out(layer, layouts, self.means.share(AS_WRITTEN_SHARE / left))
+        texts = [tuple(tensor.layouts[0] for _, tensor in self.uses[layer.name]) for layer in self.layers]
+        return sum(self.cost(layer, layouts)[0] for layer, layouts in zip(self.layers, texts, strict=True))
 
-    def settle(self, convert: bool) -> tuple[float, dict[str, State]]:
-        """The best choice, of which all costs are known; and what no other one costs less than."""
+    def settle(self, convert: bool) -> float:
+        """Find out all costs of the best choice; what no choice costs less than."""
         while True:
             bound, chosen = self.best(convert, known=False)
             unknown = {}
             for layer in self.layers:
                 layouts = self.choice(layer, chosen, convert, known=False)[1]
-                if not self.cost(layer, layouts)[2]:
-                    unknown[_unnamed(layer), self.texts(layer, layouts)] = layer, layouts
-            if not unknown:
-                return bound, chosen
+                if not self.known(layer, layouts).tells(self.weights):
+                    unknown[_unnamed(layer), self.stated(layer, layouts)] = layer, layouts
+            if not unknown or self.means.expired:
+                return bound
             for layer, layouts in unknown.values():
-                self.find_out(layer, layouts)
+                if not self.means.expired:
+                    self.find_out(layer, layouts, self.means)
 
     def best(self, convert: bool, known: bool) -> tuple[float, dict[str, State]]:
         """The least sum of all layers and conversions, and the state of every tensor.
@@ -345,7 +346,7 @@ class _Planning:
         stored = chosen[written.name][0]
         best: tuple[float, Texts] | None = None
         for layouts in itertools.product(*readable, written.layouts if convert else [stored]):
-            value, bound, _ = self.cost(layer, layouts)
+            value, bound = self.cost(layer, layouts)
             total = value if known else bound
             if layouts[-1] != stored:
                 total += self.conversion(written, layouts[-1], stored).value

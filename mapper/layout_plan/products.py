@@ -17,24 +17,37 @@ from ...ir import TilewrightError
 from ...workloads.graph import NetworkGraph
 from ..cascades.regions import Line, Opening, least_value, line_across, opening
 from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
-from .planning import LayoutPlan, PlanProduct, Search, plan_sum
+from ..means import UNLIMITED, Means
+from .layer_searches import LayerSearches, Search
+from .planning import LayoutPlan, PlanProduct, plan_sum
 
 PRODUCTS = ("edp", "ed2p")
 
 MOST_SUMS = 24
 """Weighted sums that are planned for one product, at most."""
 
+ALONE_SHARE = 0.3
+"""Part of the time that is left, for the plans of least energy and of least latency."""
+SUM_SHARE = 0.5
+"""The same for each weighted sum after these."""
+
 ALIKE = 1e-4
 """Weighted sums this close to each other would tell the same."""
 
 
 def plan_layouts(
-    graph: NetworkGraph, arch: Architecture, objective: Objective, search: Search, only: Sequence[str] = ()
+    graph: NetworkGraph,
+    arch: Architecture,
+    objective: Objective,
+    search: Search,
+    only: Sequence[str] = (),
+    means: Means = UNLIMITED,
 ) -> LayoutPlan:
     """The best layouts in the outermost memory of all tensors of a network.
 
     search  finds the best mapping of a layer on a machine with stated layouts, or open ones
     only    layouts that tensors may have, such as NCHW and NHWC; none: all that are known for them
+    means   of all searches together: where their time is up, the best plan of what is known is taken
 
     Raises TilewrightError where the outermost memory has no lines, and for objectives that are neither weighted sums of
     energy and latency nor products of the two.
@@ -45,35 +58,44 @@ def plan_layouts(
             where=arch.name,
             hint=f'give it lines: line: 64 B in its file, or --set "{arch.memories[0].name}.line=64 B"',
         )
+    costs = LayerSearches(arch, search)
     if objective.name not in PRODUCTS:
-        return plan_sum(graph, arch, objective, search, only)
-    return _plan_product(objective, lambda one: plan_sum(graph, arch, one, search, only))
+        return plan_sum(graph, costs, objective, only, means)
+
+    def plan_of(weights: Weights, share: float) -> LayoutPlan:
+        return plan_sum(graph, costs, _objective_of(weights), only, means.share(share))
+
+    return _plan_product(objective, plan_of, costs, means)
 
 
-def _plan_product(objective: Objective, plan_of: Callable[[Objective], LayoutPlan]) -> LayoutPlan:
-    """The plan of the least product, and what no plan has less of."""
+def _plan_product(
+    objective: Objective, plan_of: Callable[[Weights, float], LayoutPlan], costs: LayerSearches, means: Means
+) -> LayoutPlan:
+    """The plan of the least product, and what no plan has less of.
+
+    plan_of  the plan of a weighted sum, made in a part of the time that is left
+    """
     plans: list[LayoutPlan] = []
     lines: list[Line] = []
 
     def value(plan: LayoutPlan) -> float:
         return objective.value(plan.energy_pj, plan.latency_cycles)
 
-    def solve(weights: Weights) -> None:
-        plans.append(plan_of(_objective_of(weights)))
+    def solve(weights: Weights, share: float) -> None:
+        plans.append(plan_of(weights, share))
         lines.append((weights, plans[-1].bound))
 
     for alone in (ENERGY_ALONE, LATENCY_ALONE):
-        solve(alone)
-    while len(lines) < MOST_SUMS:
+        solve(alone, ALONE_SHARE)
+    while len(lines) < MOST_SUMS and not means.expired:
         found = opening(lines, objective.value, min(map(value, plans)))
         weights = None if found is None else _next(found, plans, lines)
         if weights is None:
             break
-        solve(weights)
+        solve(weights, SUM_SHARE)
     best = min(plans, key=value)
     least = min(value(best), least_value(lines, objective.value, math.inf, math.inf))
-    searched = sum(plan.searched for plan in plans)
-    return replace(best, product=PlanProduct(objective.name, value(best), least, searched))
+    return replace(best, product=PlanProduct(objective.name, value(best), least, costs.searched))
 
 
 def _next(found: Opening, plans: Sequence[LayoutPlan], lines: Sequence[Line]) -> Weights | None:

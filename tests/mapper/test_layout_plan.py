@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import Objective, parse_objective
 from tilewright.cost_models.ports import port_cycles
 from tilewright.ir import Problem, TilewrightError
-from tilewright.mapper.cascades.weights import weights_of
+from tilewright.mapper.cascades.weights import Weights, weights_of
 from tilewright.mapper.layout_plan import LayerFound, plan_layouts
 from tilewright.mapper.layout_plan.elimination import CostTerm, least_sum
+from tilewright.mapper.layout_plan.layer_searches import least_weight
+from tilewright.mapper.means import Means
 from tilewright.workloads import conv2d
 from tilewright.workloads.graph import NetworkGraph, Occurrence, Source
 
@@ -65,7 +68,7 @@ class Costs:
         energy, latency = self.scale * (1 + rng.random()), self.scale * (1 + rng.random())
         return [(energy, latency), (energy * (1 + rng.random()), latency * (1 - rng.random() / 2))]
 
-    def __call__(self, problem: Problem, arch: Architecture, objective: Objective) -> LayerFound:
+    def __call__(self, problem: Problem, arch: Architecture, objective: Objective, seconds: float) -> LayerFound:
         weights = weights_of(objective)
         assert weights is not None
         found = [(self.scale, self.scale / 2)]
@@ -212,3 +215,67 @@ def test_what_is_no_plan_is_refused() -> None:
         plan_layouts(graph, ARCH, parse_objective("energy"), costs, ["NHCW"])
     with pytest.raises(TilewrightError, match="does not add up"):
         plan_layouts(graph, ARCH, parse_objective("energy * latency ** 0.5"), costs)
+
+
+def test_bounds_of_some_sums_bound_others() -> None:
+    """Of any points of energy and latency: what all of them weigh in some sums bounds what they weigh in another."""
+    rng = random.Random(5)
+    sums = [Weights(1.0, 0.0), Weights(0.0, 1.0), Weights(1.0, 0.5), Weights(1.0, 3.0)]
+    tight = 0
+    for _ in range(200):
+        points = [(rng.uniform(1, 10), rng.uniform(1, 10)) for _ in range(rng.randint(1, 4))]
+        known = [(one, min(one.of(*point) for point in points)) for one in rng.sample(sums, rng.randint(1, 3))]
+        asked = Weights(1.0, rng.choice([0.0, 0.25, 1.0, 2.0, 8.0]))
+        bound, least = least_weight(known, asked), min(asked.of(*point) for point in points)
+        assert bound <= least * (1 + 1e-9)
+        tight += bound > least * (1 - 1e-9)
+    assert tight > 20
+
+
+def test_a_product_is_searched_again_only_where_another_mapping_may_be_best() -> None:
+    graph, costs = network(random.Random(3)), OneMapping(3, 1e5)
+    plan = plan_layouts(graph, ARCH, parse_objective("edp"), costs, LAYOUTS)
+    assert plan.product is not None
+    assert plan.proven
+    layers = {o.problem for o in graph if o.problem is not None}
+    # Each layer and pair of layouts once for its energy, and once for its latency.
+    assert costs.asked <= 2 * len(layers) * len(LAYOUTS) ** 2
+
+
+class OneMapping(Costs):
+    """A mapping of each layer has the least energy and the least latency."""
+
+    def mappings(self, problem: Problem, read: str, written: str) -> list[Point]:
+        return super().mappings(problem, read, written)[:1]
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("searches", [0, 5, 12])
+def test_a_plan_whose_time_is_up_is_one_with_a_bound(objective: str, searches: int) -> None:
+    for seed in range(4 * TIMES):
+        graph, costs = network(random.Random(seed)), Costs(seed, 1e5)
+        asked, means = parse_objective(objective), Ticking(costs=costs, searches=searches)
+        plan = plan_layouts(graph, ARCH, asked, costs, LAYOUTS, means)
+        best = plan_layouts(graph, ARCH, asked, Costs(seed, 1e5), LAYOUTS)
+        found, least = plan.product or plan, best.product or best
+        assert found.bound <= least.value * (1 + 1e-9)
+        assert least.value * (1 - 1e-9) <= found.value < math.inf
+        assert plan.as_written < math.inf
+        assert plan.agreed < math.inf
+
+
+@dataclass(frozen=True)
+class Ticking(Means):
+    """Means that are used up after so many searches."""
+
+    costs: Costs | None = None
+    searches: float = 0.0
+
+    @property
+    def expired(self) -> bool:
+        assert self.costs is not None
+        return self.costs.asked >= self.searches
+
+    def share(self, part: float) -> Ticking:
+        assert self.costs is not None
+        return replace(self, searches=self.costs.asked + part * max(0.0, self.searches - self.costs.asked))
