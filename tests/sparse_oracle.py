@@ -266,14 +266,14 @@ class Oracle:
 
     def _halved(self, operand: Tensor) -> float:
         """The part of all operations that units skip which take N of every M neighbours of an operand, if no M of them
-        are more than N, however long its lines are."""
+        are more than N, however long its lines are; no more than its zeros, of which a padded block has fewer."""
         takes, of = self.arch.mac.structure
         if operand.name not in self.blocks:
             return 0.0
         kept, block, _ = self.blocks[operand.name]
         lines = block_masks((math.lcm(of, block),), kept, block, 0)
         fits = lines.reshape(len(lines), -1, of).sum(axis=-1).max() <= takes
-        return 1.0 - takes / of if fits else 0.0
+        return min(1.0 - takes / of, 1.0 - float(self.masks[operand.name].mean())) if fits else 0.0
 
     # ---- what is held ----------------------------------------------------------------------------------------
 

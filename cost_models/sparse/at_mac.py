@@ -20,7 +20,7 @@ def zeros_at_mac(mac: Mac, operand: Tensor, density: Density, nonzero: float) ->
     if skipped and mac.structure is not None:
         kept, block = mac.structure
         fits = isinstance(density, Structured) and _fits(density, kept, block)
-        skipped = 1.0 - kept / block if fits else 0.0
+        skipped = min(skipped, 1.0 - kept / block) if fits else 0.0  # of a padded block, no word that is nonzero
     return gated, skipped
 
 

@@ -142,6 +142,17 @@ def test_instances_that_share_few_accesses_take_more_of_their_words() -> None:
     assert crossing.filled / crossing.given.total() > crossing.moved / crossing.served.total()
 
 
+def test_units_skip_no_nonzero_word_of_a_padded_block() -> None:
+    tensors = (tensor("I", "input", "M", "K"), tensor("W", "weight", "K", "N"), tensor("O", "output", "M", "N"))
+    problem = with_densities(Problem("gemm", (("M", 1), ("N", 1), ("K", 3)), tensors), {"W": "2:4@K"})
+    mac = Mac(energy_pj=1.0, skips=("weight",), structure=(2, 4))
+    arch = Architecture(name="one", clock_hz=1e9, word_bits=8, levels=(memory("L0"),), mac=mac)
+    nest = LoopNest((*(Node("L0", each.name) for each in tensors), Loop("K", 3)))
+    oracle = Oracle(Mapping(problem, nest), arch, {"W": block_masks((3, 1), 2, 4, 0)}, {"W": (2, 4, 0)})
+    assert oracle.operations() == pytest.approx((2.0, 0.0, 1.0))
+    check(0, oracle.mapping, arch, oracle)
+
+
 def check(seed: int, mapping: Mapping, arch: Architecture, oracle: Oracle) -> None:
     cost = evaluate_sparse(mapping, arch, densities_of(mapping.problem))
     assert cost.zeros is not None
