@@ -18,6 +18,7 @@ splits.py         branches of a split: which there may be, and what they find
 leaves.py         branches of one operation
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+operation_bounds.py  what single operations take at least, with endless room
 single_bounds.py  what a cascade weighs at least, by its operations one by one
 ragged_loops.py   shared loops of which the last step is shorter
 equal.py          cascades that differ in names alone
@@ -56,7 +57,7 @@ from .forms import (
     search_cascade_below,
     search_cascade_front,
 )
-from .part_bounds import Nearest
+from .operation_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
 from .single_bounds import SingleLeast
 from .tree_search import Fuse

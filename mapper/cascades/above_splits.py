@@ -116,7 +116,7 @@ class AboveSplits:
         for passed in exchange:
             for user in self.placing.users(inside, passed.tensor):
                 place = inside.names.index(user.name)
-                more, later = self.bounds.far(user, passed.tensor, inside.sizes[place], passed.memory)
+                more, later = self.bounds.alone.far(user, passed.tensor, inside.sizes[place], passed.memory)
                 times = visits * inside.full_share(place)
                 energy, cycles[place] = energy + times * more, cycles[place] + times * later
         return energy, cycles

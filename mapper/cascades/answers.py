@@ -9,8 +9,8 @@ from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..means import Means
 from .filled import FilledSearch
+from .operation_bounds import Nearest
 from .overlapped import OverlappedSearch
-from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
 from .search import CascadeSearch
 from .single_bounds import SingleLeast

@@ -23,7 +23,7 @@ from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
-from .part_bounds import Nearest
+from .operation_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
 from .search import CascadeSearch, front_of
 from .tree_constraints import read_tree_constraints

@@ -189,7 +189,7 @@ class NodeChoices:
         visits = part.visits(loops)
         least = energy
         for user in self.placing.payers(part, tensor):
-            more, later = self.bounds.far(user, tensor, inner[user.name], home)
+            more, later = self.bounds.alone.far(user, tensor, inner[user.name], home)
             at_least = visits * self._even_part(part, loops, user)
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later

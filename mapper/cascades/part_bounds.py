@@ -13,23 +13,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
-from ..certificate import RELATIVE_TOLERANCE
+from ...ir import Cascade, Operation, Tensor
 from ..space import Space
-from .branch import BranchQuestion, BranchSolver, Homes, Sizes
-from .equal import form_of
+from .branch import BranchSolver, Homes, Sizes
+from .operation_bounds import Nearest, OperationBounds
 from .parts import VisitedPart
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights, Yardstick
-from .windowed import Windowed, windowed_dims
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +45,6 @@ class OwnLeast:
     cycles: Floats
     busy: Floats
     both_pj: Floats
-
-
-Nearest = dict[object, tuple[float, float]]
-"""By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy, without
-what leaks, and the least latency with all tensors near and endless room."""
 
 
 class Origin(NamedTuple):
@@ -77,23 +70,22 @@ class PartBounds:
     placing: Placing
     may_be_uneven: bool = False
     nearest: Nearest = field(default_factory=dict)
-    _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _alone: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
-    _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _passing: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
     _both: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
-    _from_homes: dict[tuple[str, Homes], float] = field(default_factory=dict)
     _weighed: dict[tuple[str, tuple[tuple[Origin, ...], ...]], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._windows: dict[str, list[Windowed]] = {}
+        self.alone = OperationBounds(
+            self.cascade, self.memories, self.weights, self.solver, self.may_be_uneven, self.nearest
+        )
         self._closely: dict[VisitedPart, float] = {}
         self._own: dict[tuple[object, ...], OwnLeast] = {}
         self._used: dict[str, set[str]] = {}
         self._found_in: dict[tuple[object, ...], Homes | None] = {}
         self._whole: dict[tuple[object, ...], list[float]] = {}
-        self.leakage = self.memories.arch.total_leakage_pj_per_cycle
-        self.timed = self.leakage > 0 or not self.weights.energy_only
+        self.leakage, self.timed = self.alone.leakage, self.alone.timed
 
     def of(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
@@ -136,26 +128,17 @@ class PartBounds:
         for tiles in part.tiles(place, self.timed):
             energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place]) if self.timed else None
             for share, sizes in tiles:
-                own, soonest = self._least_of(name, sizes)
+                own, soonest = self.alone.least_of(name, sizes)
                 energy, latency = energy + share * own, latency + share * soonest
-                each = [self.far(operation, tensor, sizes, homes[tensor]) for tensor in far]
+                each = [self.alone.far(operation, tensor, sizes, homes[tensor]) for tensor in far]
                 each += [self._passed(operation, tensor, sizes) for tensor in passing]
                 for more, later in each:
                     energy += share * more
                     if cycles is not None:
                         cycles += share * later
             slowest = 0.0 if cycles is None else max(latency, cycles.max(initial=0.0))
-            least = max(least[0], self.with_leakage(energy, slowest)), max(least[1], slowest)
+            least = max(least[0], self.alone.with_leakage(energy, slowest)), max(least[1], slowest)
         return least
-
-    def with_leakage(self, energy_pj: float, cycles: float) -> float:
-        """Energy with what leaks meanwhile."""
-        return energy_pj + self.leakage * cycles if self.leakage else energy_pj
-
-    def _of_nearest(self, name: str) -> float:
-        """What a whole operation weighs at least, by `_nearest`."""
-        energy, latency = self._nearest(name)
-        return self.weights.of(self.with_leakage(energy, latency), latency)
 
     def _of_one_mapping(self, part: VisitedPart, place: int) -> float:
         """What an operation weighs at least, as a part of what all of it weighs with endless room where no mapping is
@@ -163,7 +146,7 @@ class PartBounds:
         if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
             return 0.0
         name = part.names[place]
-        key = name, tuple(tuple(self._homes_below(part, name, t)) for t in self._tensors(name))
+        key = name, tuple(tuple(self._homes_below(part, name, t)) for t in self.alone.tensors(name))
         if key not in self._weighed:
             self._weighed[key] = self._least_weight(*key)
         return self._share(part, place) * self._weighed[key]
@@ -184,14 +167,14 @@ class PartBounds:
 
     def _least_weight(self, name: str, homes: tuple[tuple[Origin, ...], ...]) -> float:
         """What a whole operation weighs at least, its tensors from any of some memories."""
-        tensors, operation = self._tensors(name), self.cascade.operation(name)
-        near = self._of_nearest(name)
+        tensors, operation = self.alone.tensors(name), self.cascade.operation(name)
+        near = self.alone.of_nearest(name)
 
         def apart(chosen: tuple[Origin, ...]) -> float:
             """By energy and latency apart."""
             more = 0.0
             for tensor, home in zip(tensors, chosen, strict=True):
-                far, _ = self.far(operation, tensor.name, operation.problem.dims, home.memory)
+                far, _ = self.alone.far(operation, tensor.name, operation.problem.dims, home.memory)
                 more += far + home.energy_pj
             return near + self.weights.energy * more
 
@@ -201,31 +184,18 @@ class PartBounds:
                 break
             passing = self.weights.energy * sum(home.energy_pj for home in chosen)
             of_all = tuple((t.name, home.memory) for t, home in zip(tensors, chosen, strict=True))
-            least = min(least, passing + self._weight_from(name, of_all))
+            least = min(least, passing + self.alone.weight_from(name, of_all))
         return least
-
-    def _weight_from(self, name: str, homes: Homes) -> float:
-        """What a whole operation weighs at least with endless room; where its visits may be uneven, of the even ones
-        that they are parts of."""
-        key = name, homes
-        if key not in self._from_homes:
-            self._from_homes[key] = self._least_of_coverings(
-                name, lambda operation, dims, most: self._with_homes(operation, dims, homes, self.weights, most)
-            )
-        return self._from_homes[key]
-
-    def _tensors(self, name: str) -> list[Tensor]:
-        return sorted(self.cascade.operation(name).problem.tensors, key=lambda tensor: tensor.name)
 
     def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
         """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""
         key = operation.name, tensor, sizes, ""
-        if key not in self._further:
+        if key not in self._passing:
             options = self.memories.exchanging(self.cascade, tensor)
-            found = [self.far(operation, tensor, sizes, memory) for memory in options]
+            found = [self.alone.far(operation, tensor, sizes, memory) for memory in options]
             least = np.minimum.reduce([cycles for _, cycles in found])
-            self._further[key] = min(energy for energy, _ in found), least
-        return self._further[key]
+            self._passing[key] = min(energy for energy, _ in found), least
+        return self._passing[key]
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
@@ -300,16 +270,10 @@ class PartBounds:
         whole; nothing, where even visits are no part of it."""
         sizes = self.cascade.operation(name).problem.sizes
         least = 1.0
-        for one in self._windowed(name):
+        for one in self.alone.windowed(name):
             divide = all(sizes[one.dim] % step == 0 for step in one.steps)
             least = min(least, (sizes[one.dim] - one.extra) / sizes[one.dim] if divide else 0.0)
         return max(least, 0.0)
-
-    def _windowed(self, name: str) -> list[Windowed]:
-        if name not in self._windows:
-            found = windowed_dims(self.cascade, self.cascade.operation(name)) if self.may_be_uneven else ()
-            self._windows[name] = list(found)
-        return self._windows[name]
 
     def _as_a_whole(self, name: str, homes: Homes, cut: frozenset[str]) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits.
@@ -321,125 +285,6 @@ class PartBounds:
             whole = self.cascade.operation(name).problem.dims
             part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
             self.solver.lower(part.question(), self.weights)
-
-    def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
-        """Energy, without what leaks, and latency of one operation's tile at least, with all tensors near and endless
-        room."""
-        energy, latency = self._nearest(name)
-        part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
-        return part * energy, part * latency
-
-    def nearest_pj(self, name: str) -> float:
-        """The least energy, without what leaks, of a whole operation with endless room, and with all tensors near."""
-        return self._nearest(name)[0]
-
-    def _nearest(self, name: str) -> tuple[float, float]:
-        """The least energy, without what leaks, and the least latency of a whole operation with endless room, and with
-        all tensors near; those that may pass the nearest memory by also further out, where ports may be wider. Where
-        its visits may be uneven, of the even ones that they are parts of."""
-        if name not in self._least:
-            key = self._form(name)
-            if key not in self.nearest:
-                self.nearest[key] = self._nearest_of_new(name)
-            self._least[name] = self.nearest[key]
-        return self._least[name]
-
-    def _form(self, name: str) -> object:
-        """What operations have in common that cost the same here."""
-        operation = self.cascade.operation(name)
-        names = operation.problem.dim_names
-        uneven = tuple((names.index(one.dim), one.extra, tuple(one.steps)) for one in self._windowed(name))
-        form = operation if operation.generations else form_of(Cascade(name, (operation,)), self.memories.arch)
-        return self.weights, form, uneven
-
-    def _nearest_of_new(self, name: str) -> tuple[float, float]:
-        """What `_nearest` says, by searches."""
-        operation, energy, latency = self.cascade.operation(name), math.inf, math.inf
-        for times, dims in self._covering_tiles(name):
-            try:
-                found = self._near(operation, dims, (energy / times, latency / times))
-            except ProblemError:  # more positions than a search counts
-                return 0.0, 0.0
-            energy, latency = min(energy, times * found[0]), min(latency, times * found[1])
-        return energy, latency
-
-    def _least_of_coverings(self, name: str, least_of: Callable[[Operation, Sizes, float], float]) -> float:
-        """What a whole operation takes at least; where its visits may be uneven, of the even ones that they are parts
-        of.
-
-        least_of  of some sizes, if it is less than so much
-        """
-        operation, least = self.cascade.operation(name), math.inf
-        for times, dims in self._covering_tiles(name):
-            try:
-                least = min(least, times * least_of(operation, dims, least / times))
-            except ProblemError:  # more positions than a search counts
-                return 0.0
-        return least
-
-    def _covering_tiles(self, name: str) -> Iterator[tuple[float, Sizes]]:
-        """The whole operation; and where its visits may be uneven, even ones that they are parts of, with how many of
-        them the whole is."""
-        problem = self.cascade.operation(name).problem
-        yield 1.0, problem.dims
-        for one in self._windowed(name):
-            for covered in coverings(one, problem.sizes[one.dim]):
-                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in problem.dims)
-                yield problem.sizes[one.dim] / covered, dims
-
-    def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
-        """The least energy, without what leaks, and the least latency of a tile of an operation with endless room,
-        tensors near; or what is of interest at most."""
-        energy, latency = 0.0, 0.0
-        if self.weights.energy:
-            energy = most[0]
-            for homes in self._homes(operation, self.memories.nearer_is_cheaper):
-                energy = self.solver.lower_accesses(self._roomy(operation, dims, homes), energy)
-        if self.timed:
-            latency, soonest = most[1], self.solver.fastest(operation.name, dims)
-            for homes in self._homes(operation):
-                if latency <= soonest * (1 + RELATIVE_TOLERANCE):
-                    break
-                latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
-        return energy, latency
-
-    def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[Homes]:
-        """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest
-        memory is best, that alone."""
-        tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
-        for chosen in itertools.product(*(self._possible_homes(tensor.role, nearest) for tensor in tensors)):
-            yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
-
-    def _possible_homes(self, role: Role, nearest: bool) -> list[str]:
-        """Memories that may be the home of a tensor, from the nearest one out. For latency that may not be best: ports
-        further out may be wider, or have less to do. Also nearer ones than there may be: what homes further out cost is
-        added."""
-        upper = self.memories.upper
-        if upper[-1].keeps[role] == "must" or nearest:
-            return [upper[-1].name]
-        return [memory.name for memory in reversed(upper)]
-
-    def _with_homes(
-        self, operation: Operation, dims: Sizes, homes: Homes, weights: Weights, cutoff: float = math.inf
-    ) -> float:
-        """What a tile of an operation weighs at least with endless room, tensors from homes; or the cutoff if that is
-        less."""
-        return self.solver.lower(self._roomy(operation, dims, homes), weights, cutoff)
-
-    def _roomy(self, operation: Operation, dims: Sizes, homes: Homes) -> BranchQuestion:
-        """What a tile of an operation is asked that has endless room."""
-        room = self.memories.endless_room
-        return VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False).question()
-
-    def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
-        """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
-        key = operation.name, tensor, sizes, home
-        if key not in self._further:
-            one = operation.problem.tensor(tensor)
-            words = tensor_tile_words(one, dict(sizes))
-            cycles = self.memories.port_cycles(self.memories.further_bits(one, words, home))
-            self._further[key] = words * self.memories.further_pj(one, home), cycles
-        return self._further[key]
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
@@ -454,7 +299,7 @@ class PartBounds:
         shares = [part.full_share(place) for place in range(len(part.names))]
         least = [
             (share * energy, share * latency)
-            for share, (energy, latency) in zip(shares, map(self._least_of, part.names, part.sizes), strict=True)
+            for share, (energy, latency) in zip(shares, map(self.alone.least_of, part.names, part.sizes), strict=True)
         ]
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         both = np.array([self._both_pj(part, place) for place in range(len(part.names))])
@@ -466,13 +311,13 @@ class PartBounds:
         if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
             return 0.0
         name, known = part.names[place], dict(part.homes)
-        key = name, tuple(tensor.name for tensor in self._tensors(name) if tensor.name not in known)
+        key = name, tuple(tensor.name for tensor in self.alone.tensors(name) if tensor.name not in known)
         if key not in self._both:
             operation, nearest = self.cascade.operation(name), self.memories.nearest
-            near = tuple((tensor.name, nearest) for tensor in self._tensors(name))
-            more = self._weight_from(name, near) - self._of_nearest(name)
+            near = tuple((tensor.name, nearest) for tensor in self.alone.tensors(name))
+            more = self.alone.weight_from(name, near) - self.alone.of_nearest(name)
             passing = [(t, m) for t in key[1] for m in self.memories.exchanging(self.cascade, t) if m != nearest]
-            further = (self.far(operation, t, operation.problem.dims, memory)[0] for t, memory in passing)
+            further = (self.alone.far(operation, t, operation.problem.dims, memory)[0] for t, memory in passing)
             self._both[key] = max(0.0, min(more / self.weights.energy, *further, math.inf))
         return self._share(part, place) * self._both[key]
 
@@ -490,14 +335,4 @@ class PartBounds:
         if not self.timed:
             return (measure or self.weights).of(own.energy_pj + energy_pj, 0.0)
         slowest = float(np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0)).sum())
-        return (measure or self.weights).of(self.with_leakage(own.energy_pj + energy_pj, slowest), slowest)
-
-
-def coverings(one: Windowed, size: int) -> list[int]:
-    """Positions of tiles, of one of which, or of the whole, each tile is a part that may stand for visits. A part of a
-    tile costs no less than its part, so those that divide others are not needed."""
-    most = {step: ceil_div(step + one.extra, step) for step in one.steps}
-    found = {times * (step if size % step else size) for step, times in most.items()}
-    between = {step * times for step, last in most.items() for times in range(1, last)}
-    found |= {tile for tile in between if all(n % tile for n in (size, *found))}
-    return sorted(n for n in found if not any(m != n and m % n == 0 for m in found))
+        return (measure or self.weights).of(self.alone.with_leakage(own.energy_pj + energy_pj, slowest), slowest)

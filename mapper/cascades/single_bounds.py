@@ -238,10 +238,10 @@ class SingleBounds:
         its home once."""
         tensors, sizes = (tensor.name for tensor in operation.problem.tensors), operation.problem.dims
         further = (
-            min(self.near.far(operation, tensor, sizes, home)[0] for home in homes)
+            min(self.near.alone.far(operation, tensor, sizes, home)[0] for home in homes)
             for tensor, homes in zip(tensors, options, strict=True)
         )
-        return self.weights.energy * (self.near.nearest_pj(operation.name) + sum(further))
+        return self.weights.energy * (self.near.alone.nearest_pj(operation.name) + sum(further))
 
     def _least_of_new(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
         least, again, visits = math.inf, 1, 1

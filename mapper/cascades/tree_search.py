@@ -45,8 +45,9 @@ from .leaves import Leaves
 from .loop_choices import KnownChoices
 from .loop_orders import LoopOrders
 from .node_choices import NodeChoice, NodeChoices
+from .operation_bounds import Nearest
 from .oracle import ExactBranches
-from .part_bounds import Nearest, PartBounds
+from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_room, some_of
 from .placing import Placing
 from .ragged_loops import RaggedLoops

@@ -19,9 +19,9 @@ from ..space import Space
 from .above_splits import KnownAbove
 from .equal import order_form_of
 from .loop_choices import KnownChoices
+from .operation_bounds import Nearest
 from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
-from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
 from .sums import NARROW, Sums
@@ -73,7 +73,7 @@ class TreeSearches:
     """Searches over trees for one question.
 
     corners  mappings that are found
-    nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
+    nearest  what single operations cost at least, by their form: the same for all cascades on a machine
     """
 
     question: CascadeQuestion

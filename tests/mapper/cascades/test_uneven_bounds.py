@@ -12,8 +12,9 @@ import tilewright as tw
 from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.ir import Cascade
+from tilewright.mapper.cascades.operation_bounds import coverings
 from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.part_bounds import PartBounds, coverings
+from tilewright.mapper.cascades.part_bounds import PartBounds
 from tilewright.mapper.cascades.parts import VisitedPart
 from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.sharing import Passage, SharedDim, shared_dims
