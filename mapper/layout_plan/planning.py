@@ -199,13 +199,17 @@ class _Planning:
         for pairs in self.uses.values():
             pairs.sort(key=lambda pair: pair[0].tensor.is_output)
         self.searched_before = costs.searched
+        self._costs: dict[tuple[str, Texts], tuple[float, float]] = {}
+        self._converting: dict[tuple[str, str, str], float] = {}
 
     # ---- what things cost ----------------------------------------------------------------------------------
 
     def cost(self, layer: Occurrence, layouts: Texts) -> tuple[float, float]:
         """The value of a layer with such layouts, as far as it is known, and what no mapping has less of."""
-        value, bound, *_ = self.known(layer, layouts).of(self.weights)
-        return value, max(bound, min(value, self.least(layer)))
+        if (layer.name, layouts) not in self._costs:
+            value, bound, *_ = self.known(layer, layouts).of(self.weights)
+            self._costs[layer.name, layouts] = value, max(bound, min(value, self.least(layer)))
+        return self._costs[layer.name, layouts]
 
     def least(self, layer: Occurrence, means: Means | None = None) -> float:
         """What no layouts make a layer cheaper than: full lines."""
@@ -222,6 +226,7 @@ class _Planning:
     def find_out(self, layer: Occurrence, layouts: Texts, means: Means) -> None:
         """Search a layer with such layouts."""
         self.costs.find_out(_unnamed(layer), self.stated(layer, layouts), self.objective, self.weights, means)
+        self._costs.clear()
 
     def conversion(self, tensor: StoredTensor, old: str, new: str, before: str = "") -> Conversion:
         """Of one layout into another."""
@@ -234,6 +239,12 @@ class _Planning:
         energy += cycles * arch.total_leakage_pj_per_cycle
         value = self.weights.of(energy, cycles)
         return Conversion(tensor.name, old, new, before, read, written, value, energy, cycles)
+
+    def converting(self, tensor: StoredTensor, old: str, new: str) -> float:
+        """The value of a conversion."""
+        if (tensor.name, old, new) not in self._converting:
+            self._converting[tensor.name, old, new] = self.conversion(tensor, old, new).value
+        return self._converting[tensor.name, old, new]
 
     def lines(self, tensor: StoredTensor, layout: str) -> int:
         """Of the whole tensor."""
@@ -324,7 +335,7 @@ class _Planning:
         terms = []
         for tensor in self.tensors:
             costs = [
-                sum(self.conversion(tensor, stored, other).value for other in copies if other != stored)
+                sum(self.converting(tensor, stored, other) for other in copies if other != stored)
                 for stored, copies in states[tensor.name]
             ]
             terms.append(CostTerm((tensor.name,), np.array(costs)))
@@ -349,7 +360,7 @@ class _Planning:
             value, bound = self.cost(layer, layouts)
             total = value if known else bound
             if layouts[-1] != stored:
-                total += self.conversion(written, layouts[-1], stored).value
+                total += self.converting(written, layouts[-1], stored)
             if best is None or total < best[0]:
                 best = total, layouts
         assert best is not None
