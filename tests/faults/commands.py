@@ -102,6 +102,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
     "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
     "LAYOUT": ("x", "ZZ", "NHCW", "any", "O=NHWC", ""),
+    "MEMORY[=OPERATION,...]": ("x", "=", "GLB=", "=conv1", "GLB=,", "GLB=nonsense", "RF", "DRAM"),
     "TENSOR=LAYOUT": ("x", "=NHWC", "O=", "O=NHWC", "X=NHWC", "O=ZZ", "O=K0", "O=any", "GLB.O=any", "O=NHWC=NCHW"),
     "TENSOR=DENSITY": (
         *(

@@ -16,6 +16,7 @@ from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.counting.line_ranks import lined_rank
 from tilewright.mapper.exact.effort import Effort
+from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.workloads import conv2d, gemm
@@ -96,11 +97,12 @@ def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch
     made: set[bool] = set()
     explore_by_arrays = ExactSearch._explore_by_arrays
 
-    def explore_and_tell(self: ExactSearch) -> None:
+    def explore_and_tell(self: ExactSearch, exploring: Exploring) -> None:
         made.add(self._has_lines)
-        explore_by_arrays(self)
+        explore_by_arrays(self, exploring)
 
     monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)
     arch = load_arch("three_level", {"DRAM.line": "64 B"})
-    search_exact(gemm(30, 25, 32), arch, "edp", "ragged", effort=Effort(rows_before_own_tables=0))
+    always = Effort(rows_before_own_tables=-1, least_own_gain=-1.0, near_enough=0.0)
+    search_exact(gemm(30, 25, 32), arch, "edp", "ragged", effort=always)
     assert made == {False}
