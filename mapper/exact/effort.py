@@ -85,7 +85,7 @@ class Effort:
     """How many times as much as the best row a dive's next rows may cost at first; the next, where there are none."""
 
     # ---- Tables -----------------------------------------------------------------------------------------------------
-    busy: float = 0.8
+    busy: float = 0.25
     """A port gets columns in tables if it is busy, in the best mapping so far, for longer than this part of the
     shortest time that all operations may take."""
     most_cells: int = 400_000
@@ -98,7 +98,7 @@ class Effort:
     """The same, before tables are made that take all the room there is."""
 
     # ---- Tables for single choices of arrays ------------------------------------------------------------------------
-    rows_before_own_tables: float = 1_000_000
+    rows_before_own_tables: float = 3_000_000
     """Rows that a ragged search has looked at when it is asked whether to begin again with tables for every choice of
     arrays."""
     choices_asked: int = 8
