@@ -138,7 +138,7 @@ class KnownBranches:
                 times = (weights.energy * other.latency - other.energy * weights.latency) / determinant
                 more = (one.energy * weights.latency - weights.energy * one.latency) / determinant
                 if times >= 0 and more >= 0:
-                    yield times * first + more * second
+                    yield (times * first if times else 0.0) + (more * second if more else 0.0)  # each may be infinite
 
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:

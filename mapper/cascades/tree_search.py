@@ -362,7 +362,7 @@ class TreeSearch:
     ) -> Split | None:
         """A branch, and the best of those after it: one does not depend on the other, once it is known what they
         exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
-        if rest_bound >= limit:  # both may be infinite
+        if rest_bound >= limit:  # also where nothing fits, and there is no limit: their difference would be no number
             return None
         after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from cascade_cases import Case, random_case
-from tilewright.arch import load_arch
+from generators import memory
+from tilewright.arch import Architecture, Mac, load_arch
+from tilewright.cost_models import ENERGY
+from tilewright.ir import InfeasibleError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.branch import BranchQuestion
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.upper_memories import UpperMemories
@@ -90,3 +94,17 @@ def test_what_another_search_has_left_is_no_bound_of_this_one(monkeypatch: pytes
     with pytest.raises(OutOfMeans):
         solver.least(question_of(solver), ENERGY_ALONE)
     assert solver.unfinished is None
+
+
+def test_what_has_no_room_is_infeasible_and_not_undecided() -> None:
+    """Two operations read what stays; with what one of them leaves there, the other has no room. How much less than
+    the bound of the other a branch may weigh was no number."""
+    pair = cascade(["P[m,n] += X[m,k] * V[k,n]", "Q[m,l] += X[m,k] * W[k,l]"], m=4, n=4, k=3, l=3)
+    levels = (
+        memory("DRAM", read_energy_pj=200.0, write_energy_pj=300.0, shared_bits_per_cycle=4.0),
+        memory("GLB", read_energy_pj=6.0, write_energy_pj=9.0, size_bits=224, shared_bits_per_cycle=1024.0),
+    )
+    arch = Architecture(name="full", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.5))
+    stays = (("P", "GLB"), ("X", "GLB"))
+    with pytest.raises(InfeasibleError):
+        search_cascade(CascadeQuestion(pair, arch, ENERGY, "perfect", stays=stays))
