@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..ir import Cascade
+from ..ir import Cascade, ProblemError
 from .cascades import cascade_named, is_cascade
 from .machines import architecture_named
 from .options import (
@@ -75,11 +75,17 @@ def space_size(
     problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
     machine = architecture_named(arch, set_fields)
     kind = tiling_or_default(asked) if asked else tiling_or_default(None, tilings_of(problem))
+    from ..mapper.means import OutOfMeans
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
     from ..report.space import space_data, space_page
 
-    size, estimate = size_of(problem, machine, kind, place), textbook_estimate(problem, machine, kind)
+    try:
+        size = size_of(problem, machine, kind, place)
+    except OutOfMeans:
+        message, hint = "its space is too large to be counted", "give a part of the layer, or --tiling perfect"
+        raise ProblemError(message, where=problem.name, hint=hint) from None
+    estimate = textbook_estimate(problem, machine, kind)
     what = (problem, machine, f"{place}, {kind} tilings", size, estimate)
     if json:
         show_document(space_data(*what))

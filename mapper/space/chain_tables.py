@@ -227,6 +227,8 @@ def _chain_counts(
         in_time.append(len(places))
         places.append(region.slots)
     innermost = max(i for i, place in enumerate(places) if place != 0)
+    if tiling == "ragged":
+        means.check_numbers(4 * size)  # as many loops as there are pairs of numbers of tiles
     chains = _Chains(size, sum(place if isinstance(place, int) else 1 for place in places), tiling)
     ways = chains.done()[:, None]
     shape: list[int] = []

@@ -493,6 +493,14 @@ def test_fields_that_are_set_are_in_the_result_and_stay_there(tmp_path: Path) ->
     assert run("space", *SMALL, *options).exit_code == 0
 
 
+def test_a_space_that_memory_cannot_hold_the_counts_of_is_refused() -> None:
+    asked = ("space", "--gemm", "M=99999999999,N=4,K=4", "--arch", "three_level")
+    done = run(*asked)
+    assert done.exit_code == 2
+    assert "its space is too large to be counted" in done.output
+    assert run(*asked, "--tiling", "perfect").exit_code == 0
+
+
 def test_show_draws_a_picture(tmp_path: Path) -> None:
     from tilewright.report.arch_picture import architecture_svg
 

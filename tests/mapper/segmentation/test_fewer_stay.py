@@ -46,15 +46,6 @@ def test_no_group_costs_less_than_passing_saves(tmp_path: Path, text: str, size:
     assert met > compared / 3
 
 
-def test_a_group_whose_tensors_leave_no_room_is_infeasible(tmp_path: Path) -> None:
-    """Not undecided: what cannot come after a branch weighs infinitely much, and so does what it may weigh."""
-    arch = machine("64 B")
-    steps = NetworkSteps(NetworkQuestion(graph_of(tmp_path, RESIDUAL), arch, ENERGY, "perfect", most=2))
-    full = next(kind for kind in steps.kinds if kind.cascade.name.endswith("down+add") and len(kind.stays) == 3)
-    with pytest.raises(InfeasibleError):
-        search_cascade(CascadeQuestion(full.cascade, arch, ENERGY, "perfect", stays=full.stays))
-
-
 def test_what_is_proven_of_a_group_bounds_those_of_which_more_stay(tmp_path: Path) -> None:
     arch = machine("200 B")
     steps = NetworkSteps(NetworkQuestion(graph_of(tmp_path, RESIDUAL), arch, ENERGY, "perfect", most=2))
