@@ -26,7 +26,7 @@ from .cost_models import ObjectiveLike, parse_objective
 from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import MappingError, ProblemError
-from .ir.display import Shown
+from .ir.display import Shown, ShownCost
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_below
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -72,6 +72,32 @@ NetworkForm = Literal["c", "numpy"]
 _FILES = ("plan.json", "network.html")
 
 
+@dataclass(frozen=True)
+class NetworkCost(ShownCost):
+    """What one run of a network costs: the sums over its groups.
+
+    energy_pj       of the whole run
+    latency_cycles  of the whole run; `latency_s` in seconds
+    outer_words     words that the outermost memory reads and writes
+    clock_hz        of the architecture
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    outer_words: int
+    clock_hz: float
+
+    @property
+    def edp(self) -> float:
+        """Energy-delay product, in pJ x cycles."""
+        return self.energy_pj * self.latency_cycles
+
+    @property
+    def latency_s(self) -> float:
+        """The whole run, in seconds."""
+        return self.latency_cycles / self.clock_hz
+
+
 @dataclass(frozen=True, repr=False)
 class CompiledNetwork(Shown):
     """The best segmentation of a network: groups of operations, each mapped as one tree.
@@ -94,6 +120,19 @@ class CompiledNetwork(Shown):
     def certificate(self) -> Certificate:
         """What is proven of the whole."""
         return self.answer.certificate
+
+    @property
+    def cost(self) -> NetworkCost:
+        """What one run costs."""
+        found = self.answer
+        return NetworkCost(found.energy_pj, found.latency_cycles, found.outer_words, self.arch.clock_hz)
+
+    @property
+    def plan(self) -> NetworkPlanDocument:
+        """Groups, figures, trees and addresses, by the keys of plan.json."""
+        from .report.network_plan_document import network_plan_of
+
+        return network_plan_of(self.answer)
 
     @property
     def energy_pj(self) -> float:

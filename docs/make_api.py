@@ -105,6 +105,7 @@ SECTIONS = (
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
     Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan", "plan_layouts")),
+    Section("", "", "compiled", ("NetworkCost",)),
     Section(
         "",
         "",

@@ -208,6 +208,11 @@ def test_in_python(table: str) -> None:
     assert list(result.to_frame()["energy_pJ"]) == [answer.cost.energy_pj for answer in answers]
     assert sum(answer.cost.energy_pj for answer in answers) == pytest.approx(result.energy_pj)
     assert "<table" in result._repr_html_()
+    assert (result.cost.energy_pj, result.cost.latency_cycles) == (result.energy_pj, result.latency_cycles)
+    assert result.cost.edp == result.energy_pj * result.latency_cycles
+    assert result.cost.latency_s == result.latency_cycles / result.arch.clock_hz
+    assert result.cost.outer_words == result.plan.summary.outer_words
+    result.plan.check()
 
 
 def test_an_onnx_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
