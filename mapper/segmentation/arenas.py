@@ -7,7 +7,7 @@ work from the one that makes them to the last that reads them, and the tiles of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
@@ -176,21 +176,21 @@ def planned_places(cost: FusedCost, arch: Architecture, arena: Arena) -> dict[Pl
     return {moments[0][1].place: name for name, moments in _tiles(cost, part).items()}
 
 
-def over_the_run(arenas: Iterable[tuple[int, str, Arena]]) -> MemoryPlan:
+def over_the_run(arenas: Iterable[tuple[int, Callable[[str], str], Arena]]) -> MemoryPlan:
     """The plans of one memory while one group after the other works, as one plan.
 
-    arenas  when each group begins, what names of its tiles begin with, and its arena
+    arenas  when each group begins, what its tiles are called over the run, and its arena; one name in several groups is
+            one tile, which lies at its place from the first of them to the last
     """
-    buffers: list[LiveBuffer] = []
+    buffers: dict[str, LiveBuffer] = {}
     offsets: dict[str, tuple[int, ...]] = {}
     lower, capacity = 0, None
-    for start, name, arena in arenas:
+    for start, name_of, arena in arenas:
         plan = arena.plan
         lower, capacity = max(lower, plan.lower_bound), plan.capacity
         for buffer in plan.buffers.buffers:
-            shifted = replace(
-                buffer, name=f"{name}{buffer.name}", lower=start + buffer.lower, upper=start + buffer.upper
-            )
-            buffers.append(shifted)
-            offsets[shifted.name] = plan.offsets[buffer.name]
-    return MemoryPlan(BufferSet(tuple(buffers)), offsets, (), lower, capacity)
+            name = name_of(buffer.name)
+            here = replace(buffer, name=name, lower=start + buffer.lower, upper=start + buffer.upper)
+            buffers[name] = replace(here, lower=buffers.get(name, here).lower)
+            offsets[name] = plan.offsets[buffer.name]
+    return MemoryPlan(BufferSet(tuple(buffers.values())), offsets, (), lower, capacity)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from ...arch import Architecture
 from ...cost_models import Objective
@@ -165,14 +166,28 @@ class NetworkAnswer:
     @cached_property
     def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:
         """By memory and the roles that its part is for, the addresses of all tiles over the run; a moment is the place
-        of an operation among all that are done, and of what is no operation where something stays meanwhile."""
-        found: dict[tuple[str, tuple[str, ...]], list[tuple[int, str, Arena]]] = {}
+        of an operation among all that are done, and of what is no operation where something stays meanwhile. What stays
+        is one tile."""
+        found: dict[tuple[str, tuple[str, ...]], list[tuple[int, Callable[[str], str], Arena]]] = {}
         moment = 0
-        for number, one in enumerate(self.segments, 1):
+        for number, one in enumerate(self.segments):
             for arena in one.arenas:
-                found.setdefault((arena.memory, arena.roles), []).append((moment, f"{number}.", arena))
+                name_of = partial(self._name_over_the_run, number, arena.memory)
+                found.setdefault((arena.memory, arena.roles), []).append((moment, name_of, arena))
             moment += bool(one.arenas) if one.answer is None else len(one.answer.cost.occupancy)
         return {part: over_the_run(arenas) for part, arenas in found.items()}
+
+    @cached_property
+    def _names_of_stays(self) -> dict[tuple[int, str, str], str]:
+        """What stays, by the segment, the memory, and what it is called among the addresses there."""
+        return {
+            (number, one.memory, buffer): f"{one.name} (stays)"
+            for one in self.staying
+            for number, buffer in enumerate(one.buffers, one.first)
+        }
+
+    def _name_over_the_run(self, segment: int, memory: str, buffer: str) -> str:
+        return self._names_of_stays.get((segment, memory, buffer), f"{segment + 1}.{buffer}")
 
     @property
     def staying_saves(self) -> float | None:

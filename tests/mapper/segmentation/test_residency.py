@@ -154,6 +154,11 @@ def test_what_stays_lies_at_one_place_and_nothing_else_there(tmp_path: Path) -> 
             assert arena.plan.fits
     for plan in answer.arenas.values():
         plan.check()
+    lasting = answer.arenas["GLB", tuple(sorted({role for part in answer.segments[0].arenas for role in part.roles}))]
+    moments = [0, *itertools.accumulate(len(group.answer.cost.occupancy) for group in answer.segments if group.answer)]
+    for one in answer.staying:  # one tile, from the first group to the last
+        buffer = lasting.buffers.by_name[f"{one.name} (stays)"]
+        assert (buffer.lower, buffer.upper) == (moments[one.first], moments[one.last + 1])
 
 
 def test_what_stays_has_room_for_the_sums_of_who_makes_it(tmp_path: Path) -> None:
