@@ -264,8 +264,13 @@ class ExactSearch:
         return conflict_error(self.original, self.constraints, conflict)
 
     def _least(self, objective: Objective) -> Cost:
+        """What the best mapping by another objective costs. Raises OutOfMeans where that is not proven in time."""
         problem, machine, means = self.original, self.machine, self.means
-        return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, means).run()[1]
+        search = ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, means)
+        cost = search.run()[1]
+        if not search.is_finished:
+            raise OutOfMeans
+        return cost
 
     def _has_mapping(self, constraints: Constraints) -> bool:
         problem, machine = self.original, self.machine

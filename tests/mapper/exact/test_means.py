@@ -38,6 +38,23 @@ class Clock:
         return self.ticks * self.step
 
 
+def test_how_low_it_gets_is_said_only_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why a limit is not kept takes a search of its own, which may run out of time as well."""
+    problem, arch = gemm(M=6, N=4, K=5), load_arch("eyeriss")
+    asked = parse_objective("energy where latency <= 2")
+    least = search_exact(problem, arch, "latency")[2].value
+    told = 0
+    for ticks in range(5, 400, 5):
+        with monkeypatch.context() as patch:
+            patch.setattr(means, "time", Clock(1.0))
+            with pytest.raises((InfeasibleError, UndecidedError)) as caught:
+                search_exact(problem, arch, asked, time_limit=float(ticks))
+        if isinstance(caught.value, InfeasibleError):
+            assert f"the least latency is {least:.10g} cycles" in caught.value.message
+            told += 1
+    assert 0 < told < 79
+
+
 @pytest.mark.parametrize("seeds", blocks(60, 20))
 def test_whenever_the_time_is_up_the_certificate_is_true(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = 0
