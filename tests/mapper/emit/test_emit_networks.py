@@ -67,6 +67,17 @@ def in_numpy(name: str, folder: Path, program: NetworkProgram, inputs: list[np.n
     return reference["direct"]({key: operands[key].reshape(shape) for key, shape in shapes.items()})
 
 
+def run_agrees(name: str, folder: Path, program: NetworkProgram, seed: int) -> None:
+    """`run` beside the whole network as one cascade in numpy, on random words."""
+    values = np.random.default_rng(seed)
+    inputs = [values.standard_normal(program.words[key]) for key in program.inputs]
+    weights = values.standard_normal(sum(weight.words for weight in program.weights))
+    found = as_library(folder, program, inputs, weights)
+    expected = in_numpy(name, folder, program, inputs, weights)
+    last = next(reversed(program.calls)).cascade.operations[-1].output.name
+    np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
+
+
 @needs_gcc
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
@@ -83,13 +94,7 @@ def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
         done = self_checked(folder, program, text, seed)
         assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
         assert "OK: all outputs agree" in done.stdout
-        values = np.random.default_rng(seed)
-        inputs = [values.standard_normal(program.words[key]) for key in program.inputs]
-        weights = values.standard_normal(sum(weight.words for weight in program.weights))
-        found = as_library(folder, program, inputs, weights)
-        expected = in_numpy(name, folder, program, inputs, weights)
-        last = next(reversed(program.calls)).cascade.operations[-1].output.name
-        np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
+        run_agrees(name, folder, program, seed)
         planned += sum(one.is_planned for group in program.programs for one in group.addresses.values())
     assert planned
 
@@ -139,13 +144,7 @@ def test_weights_that_lie_on_chip_are_loaded_once(name: str, tmp_path: Path) -> 
         run = text.split("\nvoid run(")[1].split("\n}")[0]
         offsets = {weight.name: weight.offset for weight in program.weights}
         assert not any(f"weights + {offsets[key]}," in run for key in program.loaded)
-        values = np.random.default_rng(seed)
-        inputs = [values.standard_normal(program.words[key]) for key in program.inputs]
-        weights = values.standard_normal(sum(weight.words for weight in program.weights))
-        found = as_library(folder, program, inputs, weights)
-        expected = in_numpy(name, folder, program, inputs, weights)
-        last = next(reversed(program.calls)).cascade.operations[-1].output.name
-        np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
+        run_agrees(name, folder, program, seed)
         loaded += len(program.loaded)
     assert loaded
 
