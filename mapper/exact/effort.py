@@ -109,7 +109,7 @@ class Effort:
     """Rows that are looked at in about the time that takes to make all tables of one choice of arrays."""
     rows_per_turn: int = 2_000_000
     """Rows after which it is not the choice of arrays in work that goes on, but the one with the lowest bound."""
-    near_enough: float = 0.01
+    near_enough: float = 0.05
     """Part of the best value that bounds may be below it to be raised by growing rows alone."""
     own_at_once: int = 24
     """Choices of arrays that get tables of their own together."""
