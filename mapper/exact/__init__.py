@@ -5,6 +5,7 @@
 search.py        best first over batches of partial mappings; the proof
 effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
+own_tables.py    tables for single choices of arrays: whether they pay, and which choice is in work
 frontier.py      what is still open, by its bound
 finishing.py     complete rows, evaluated
 found.py         the best mappings so far, and the cutoff

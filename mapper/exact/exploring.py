@@ -11,16 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .arrays.array_choices import ArrayChoices, ArrayPlans
-from .arrays.fanouts import (
-    bounded_alone,
-    bounded_by_groups,
-    finer,
-    gained_alone,
-    groups_of,
-    pass_fanout,
-    rebounded,
-    settled,
-)
+from .arrays.fanouts import bounded_alone, bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .batch import Batch
 from .bounds.bounds import Bounds
 from .context import SearchContext
@@ -28,6 +19,7 @@ from .effort import Effort
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .loop_bands.loops import expand_loops
+from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
 
 
@@ -48,12 +40,10 @@ class Exploring:
     _grouped: int = 0
     _gain: float = 0.0
     _made: dict[int, float] = field(default_factory=dict)
-    _focused_at: int = 0
-    _turn_ends: int = 0
-    _asked_at: int = 0
-    _choices: int = 0
-    _some_choices: Batch | None = None
-    _finer: dict[Bounds, Bounds] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.own_tables = OwnTablesAsked(self.context, self.frontier)
+        self.turns = ArrayTurns(self.context, self.frontier)
 
     @property
     def _effort(self) -> Effort:
@@ -70,29 +60,6 @@ class Exploring:
         begun = Exploring(self.context, self.placements, self.plans, frontier, self.finishing)
         begun.start()
         return begun
-
-    def wants_own_tables(self) -> bool:
-        """Whether so many rows have been looked at that it is time to begin again with tables for every choice of
-        arrays: because there was no memory for all that is open without them, or because they say much.
-
-        Asked for some choices, the coarsest ones do, which cost least; or, where choices are so few that all their
-        tables are made in less time than has been spent, those that rows grow with. That is asked again when twice as
-        many rows have been looked at; not where bounds are near the cutoff already.
-        """
-        effort, looked_at, some = self._effort, self.context.looked_at, self._some_choices
-        if looked_at <= effort.rows_before_own_tables or some is None or self._cutoff == np.inf:
-            return False
-        if self.frontier.let_go < self._cutoff:
-            return True
-        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - effort.near_enough) * self._cutoff:
-            return False
-        self._asked_at = looked_at
-        some = some.take(slice(int(np.searchsorted(some.bound, self._cutoff))))
-        few = self._choices * effort.rows_per_own_table <= looked_at
-        levels = (0, self.context.own_level) if few else (0,)
-        return bool(len(some)) and any(
-            gained_alone(self.context, some, self._cutoff, level) >= effort.least_own_gain for level in levels
-        )
 
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
@@ -163,22 +130,19 @@ class Exploring:
             self._push_started(further)
 
     def _push_started(self, started: ArrayChoices | Batch) -> None:
-        if isinstance(started, Batch) and len(started):
-            self._choices += len(started)
-            if self._some_choices is None:
-                self._some_choices = started.take(np.arange(min(len(started), self._effort.choices_asked)))
+        self.own_tables.note(started)
         if isinstance(started, Batch) and started.state.blocks:
             self.frontier.put_off(started)
         else:
             self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
-        if self.frontier.focus is not None and self.context.looked_at > self._turn_ends:
+        if self.turns.is_over:
             self.frontier.look_away()
             self.frontier.push_rows(item)
             return
         if self.context.own_tables and self.frontier.focus is None and not _undecided(item):
-            self._begin_turn(item.bounds)
+            self.turns.begin(item.bounds)
         latest = self._latest_bounds(item)
         if latest is not item.bounds and not item.complete:
             self.frontier.push_rows(rebounded(self.context, item, latest, self._cutoff))
@@ -207,25 +171,7 @@ class Exploring:
         if not self.context.own_tables:
             self.context.refine()
             return item.bounds if item.bounds.level >= 0 else self.context.bounds
-        if item.bounds is self.frontier.focus and self.context.wants_finer(item.bounds, self._focused_at):
-            finer = item.bounds.finer(item.bounds.affordable_alone)
-            if finer is not None:
-                self._finer[item.bounds] = finer
-                self._focus_on(finer)
-        latest = item.bounds
-        while latest in self._finer:
-            latest = self._finer[latest]
-        return latest
-
-    def _focus_on(self, bounds: Bounds) -> None:
-        """Take rows with some bounds before all others."""
-        self.frontier.focus, self._focused_at = bounds, self.context.looked_at
-
-    def _begin_turn(self, bounds: Bounds) -> None:
-        """Work on one choice of arrays, whose tables are there; but after many rows go on with the lowest bound of all,
-        which may belong to another one."""
-        self._focus_on(bounds)
-        self._turn_ends = self.context.looked_at + self._effort.rows_per_turn
+        return self.turns.latest(item.bounds)
 
     # ---- steps ---------------------------------------------------------------------------------------------
 
@@ -391,7 +337,7 @@ class Exploring:
         """Give the best rows of arrays tables of their own, and finer ones after that; and grow a row that has them,
         with all that grows from it, before any other: its tables are there now."""
         if batch.bounds.level == self.context.own_level:
-            self._begin_turn(batch.bounds)
+            self.turns.begin(batch.bounds)
             self._dive_from([batch])
             self._grow_below_cutoff(batch)
             return

@@ -24,7 +24,7 @@ The order of work decides the time that a search takes, never its result:
   anything grows from it: for any arrays, tables let each dimension grow by all instances at once, and each tensor be
   shared by all of them, of which an array does one or the other. All that grows from a row keeps its arrays, so tables
   that hold for these alone bound it. One choice is grown to the end before the next, while its tables are there.
-  Whether that pays is asked of a few choices (`Exploring.wants_own_tables`), and where memory runs out it always does.
+  Whether that pays is asked of a few choices (`own_tables.py`), and where memory runs out it always does.
 
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
 
@@ -120,6 +120,7 @@ class ExactSearch:
     out_of_time: bool = False
     floor: float = 0.0
     _witnesses: list[Mapping] = field(default_factory=list)
+    _by_arrays: bool = False
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -222,20 +223,22 @@ class ExactSearch:
             self.means.check()
             exploring.work_on(self.frontier.take())
             self.frontier.done()
-            if self._may_have_own_tables(exploring.context) and exploring.wants_own_tables():
+            if self._may_have_own_tables(exploring.context) and exploring.own_tables.pay():
                 self._explore_by_arrays(exploring)
                 return
 
     def _may_have_own_tables(self, context: SearchContext) -> bool:
         """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many
         choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves empty of
-        them goes into each table, and takes longer to look up than rows take to grow."""
-        if self.space == "uneven" or self.visit.counted == "perfect" or context.own_tables or context.many_arrays:
+        them goes into each table, and takes longer to look up than rows take to grow. A search that has begun again so,
+        and for lack of memory once more, goes another way then."""
+        if self.space == "uneven" or self.visit.counted == "perfect" or self._by_arrays or context.many_arrays:
             return False
         return bool(context.hierarchy.fanouts) and not self._has_lines and self.frontier.is_open
 
     def _explore_by_arrays(self, exploring: Exploring) -> None:
         """Search once more, with tables for every choice of arrays. What is known by now stays known."""
+        self._by_arrays = True
         self.floor = max(self.floor, self.open_bound)
         self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
         self._explore(exploring.by_arrays(self.frontier))

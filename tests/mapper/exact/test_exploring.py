@@ -25,6 +25,7 @@ from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
+from tilewright.mapper.exact.own_tables import ArrayTurns
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
@@ -190,19 +191,36 @@ def test_tables_for_choices_of_arrays_are_made_where_there_was_no_memory_for_all
     search._start_from_smaller_space()
     begun = search._prepared()
     begun.dive_first()
-    while begun._some_choices is None:
+    while begun.own_tables._some is None:
         begun.work_on(search.frontier.take())
         search.frontier.done()
-    assert not begun.wants_own_tables()
+    assert not begun.own_tables.pay()
     search.frontier.let_go = 0.0
-    assert begun.wants_own_tables()
+    assert begun.own_tables.pay()
+
+
+def test_a_search_begins_again_with_tables_for_choices_of_arrays_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is no memory for what is open with them either."""
+    begun = []
+    by_arrays = ExactSearch._explore_by_arrays
+
+    def counted(search: ExactSearch, exploring: exploring.Exploring) -> None:
+        begun.append(search)
+        by_arrays(search, exploring)
+        search.frontier.let_go = search.found.cutoff / 2
+
+    monkeypatch.setattr(ExactSearch, "_explore_by_arrays", counted)
+    search = ExactSearch(gemm(16, 24, 20), load_arch("simba"), EDP, "ragged", effort=ALONE)
+    search.solve()
+    assert begun == [search]
+    assert search.is_finished  # the last one let go of nothing
 
 
 def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     """Tables for any arrays let every dimension grow by all instances at once, and all tensors be shared by all."""
     asked = gemm(32, 48, 64), load_arch("eyeriss_v2_like"), "edp", "ragged"
     without, own = (
-        search_exact(*asked, effort=Effort(rows_before_own_tables=before, least_own_gain=0))[2]
+        search_exact(*asked, effort=Effort(rows_before_own_tables=before, least_own_gain=0, near_enough=0))[2]
         for before in (float("inf"), 10_000)
     )
     assert without.proven
@@ -250,8 +268,8 @@ def test_what_was_in_focus_is_taken_by_its_bound_again() -> None:
 def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """With turns of a row each, many choices are in work at once; the optimum is the same."""
     turns: list[Bounds] = []
-    begin = Exploring._begin_turn
-    monkeypatch.setattr(Exploring, "_begin_turn", lambda self, bounds: (turns.append(bounds), begin(self, bounds))[1])
+    begin = ArrayTurns.begin
+    monkeypatch.setattr(ArrayTurns, "begin", lambda self, bounds: (turns.append(bounds), begin(self, bounds))[1])
     case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
     assert optimum(case, replace(ALONE, rows_per_turn=1)) == pytest.approx(optimum(case), rel=1e-9)
     assert len(turns) > len(set(turns)), "some choice had several turns"

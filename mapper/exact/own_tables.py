@@ -1,0 +1,93 @@
+"""Tables for single choices of arrays: whether a search should begin again with them, and which choice is in work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .arrays.array_choices import ArrayChoices
+from .arrays.fanouts import gained_alone
+from .batch import Batch
+from .bounds.bounds import Bounds
+from .context import SearchContext
+from .frontier import Frontier
+
+
+@dataclass
+class OwnTablesAsked:
+    """Whether it is time to begin again with tables for every choice of arrays."""
+
+    context: SearchContext
+    frontier: Frontier
+    _asked_at: int = 0
+    _choices: int = 0
+    _some: Batch | None = None
+
+    def note(self, started: ArrayChoices | Batch) -> None:
+        """Note choices of arrays that are open."""
+        if isinstance(started, Batch) and len(started):
+            self._choices += len(started)
+            if self._some is None:
+                self._some = started.take(np.arange(min(len(started), self.context.effort.choices_asked)))
+
+    def pay(self) -> bool:
+        """Whether so many rows have been looked at that it is time: because there was no memory for all that is open
+        without such tables, or because they say much.
+
+        Asked for some choices, the coarsest ones do, which cost least; or, where choices are so few that all their
+        tables are made in less time than has been spent, those that rows grow with. That is asked again when twice as
+        many rows have been looked at; not where bounds are near the cutoff already.
+        """
+        effort, looked_at, some = self.context.effort, self.context.looked_at, self._some
+        cutoff = self.frontier.best.cutoff
+        if looked_at <= effort.rows_before_own_tables or some is None or cutoff == np.inf:
+            return False
+        if self.frontier.let_go < cutoff:
+            return True
+        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - effort.near_enough) * cutoff:
+            return False
+        self._asked_at = looked_at
+        some = some.take(slice(int(np.searchsorted(some.bound, cutoff))))
+        few = self._choices * effort.rows_per_own_table <= looked_at
+        levels = (0, self.context.own_level) if few else (0,)
+        return bool(len(some)) and any(
+            gained_alone(self.context, some, cutoff, level) >= effort.least_own_gain for level in levels
+        )
+
+
+@dataclass
+class ArrayTurns:
+    """Of choices of arrays with tables of their own one is in work, whose tables are there: its rows come before all
+    others. But after many rows the lowest bound of all goes on, which may belong to another choice."""
+
+    context: SearchContext
+    frontier: Frontier
+    _begun_at: int = 0
+    _end_at: int = 0
+    _finer: dict[Bounds, Bounds] = field(default_factory=dict)
+
+    def begin(self, bounds: Bounds) -> None:
+        """Work on the choice that has some bounds."""
+        self._focus_on(bounds)
+        self._end_at = self.context.looked_at + self.context.effort.rows_per_turn
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the choice in work has had its rows."""
+        return self.frontier.focus is not None and self.context.looked_at > self._end_at
+
+    def latest(self, bounds: Bounds) -> Bounds:
+        """The bounds that have taken the place of some: finer ones are made, while there is room, for the choice in
+        work when many of its rows have been looked at."""
+        if bounds is self.frontier.focus and self.context.wants_finer(bounds, self._begun_at):
+            finer = bounds.finer(bounds.affordable_alone)
+            if finer is not None:
+                self._finer[bounds] = finer
+                self._focus_on(finer)
+        while bounds in self._finer:
+            bounds = self._finer[bounds]
+        return bounds
+
+    def _focus_on(self, bounds: Bounds) -> None:
+        self.frontier.focus, self._begun_at = bounds, self.context.looked_at
