@@ -7,15 +7,15 @@ weighs at least is a concave function of the weights, so what is known for some 
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ...arch import Architecture
 from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
+from .regions import Line, least_weight
 from .weights import Weights
 
 Answers = list[tuple[Room, BranchAnswer]]
@@ -119,26 +119,19 @@ class KnownBranches:
     def _between_weights(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer | None:
         """What follows from answers for other weights: a mapping that weighs no more than all must, or a bound at the
         cutoff or above."""
-        bound = max(self._combined(question, weights), default=0.0)
+        bound = least_weight(self._lines(question), weights)
         known = self.mapping(question, weights)
         if known is not None and known.bound * (1 - RELATIVE_TOLERANCE) <= bound:
             return known
         return BranchAnswer(bound) if bound >= cutoff else None
 
-    def _combined(self, question: BranchQuestion, weights: Weights) -> Iterator[float]:
-        """Bounds by answers for two other weights: a sum of both, each so and so many times, is what is asked for."""
-        known = [
+    def _lines(self, question: BranchQuestion) -> list[Line]:
+        """What is known for other weights."""
+        return [
             (other, max((answer.bound for room, answer in answers if _holds(room, question.room)), default=0.0))
             for key in {question.roomless(), question.idle().roomless()}  # what has no one else at its ports costs less
             for other, answers in self._answers.get(key, {}).items()
         ]
-        for (one, first), (other, second) in itertools.combinations(known, 2):
-            determinant = one.energy * other.latency - other.energy * one.latency
-            if determinant:
-                times = (weights.energy * other.latency - other.energy * weights.latency) / determinant
-                more = (one.energy * weights.latency - weights.energy * one.latency) / determinant
-                if times >= 0 and more >= 0:
-                    yield (times * first if times else 0.0) + (more * second if more else 0.0)  # each may be infinite
 
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:

@@ -57,6 +57,28 @@ class Box(NamedTuple):
             yield Box(low, high, latency, self.most_latency)
 
 
+def least_weight(lines: Sequence[Line], weights: Weights) -> float:
+    """What no point weighs less than that lies below none of some lines: a sum of one or two of them, each so and so
+    many times, counts nothing more than is asked for."""
+    least = 0.0
+    for known, bound in lines:
+        pairs = (weights.energy, known.energy), (weights.latency, known.latency)
+        least = max(least, _times(min((asked / own for asked, own in pairs if own), default=0.0), bound))
+    for (one, bound), (other, further) in itertools.combinations(lines, 2):
+        determinant = one.energy * other.latency - other.energy * one.latency
+        if determinant:
+            x = (weights.energy * other.latency - other.energy * weights.latency) / determinant
+            y = (one.energy * weights.latency - weights.energy * one.latency) / determinant
+            if x >= 0 and y >= 0:
+                least = max(least, _times(x, bound) + _times(y, further))
+    return least
+
+
+def _times(times: float, bound: float) -> float:
+    """So many times a bound, which may be infinite; no times of that are nothing."""
+    return times * bound if times else 0.0
+
+
 def heaviest(box: Box, weights: Weights, line: float, matters: Callable[[float, float], bool]) -> float:
     """A weight that everything in a box, on or above a line, that matters stays below or at; -inf if nothing does.
 

@@ -8,9 +8,8 @@ is not searched again.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from ...cost_models import Objective
 from ...cost_models.layouts import packed
 from ...cost_models.layouts.choices import with_layouts
 from ...ir import Problem
+from ..cascades.regions import least_weight
 from ..cascades.weights import Weights
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
@@ -114,23 +114,3 @@ class LayerSearches:
         found = self.search(problem, machine, objective, means.seconds_left)
         self.of(problem, layouts).add(weights, found)
         self.searched += 1
-
-
-def least_weight(bounds: Sequence[tuple[Weights, float]], weights: Weights) -> float:
-    """What no point of energy and latency weighs less than that weighs no less than its bound in each of some sums."""
-    least = 0.0
-    for known, bound in bounds:
-        parts = [
-            asked / own
-            for asked, own in ((weights.energy, known.energy), (weights.latency, known.latency))
-            if own  # what does not count in it costs nothing
-        ]
-        least = max(least, min(parts) * bound)
-    for (one, bound), (other, further) in itertools.combinations(bounds, 2):
-        determinant = one.energy * other.latency - other.energy * one.latency
-        if determinant:
-            x = (weights.energy * other.latency - other.energy * weights.latency) / determinant
-            y = (one.energy * weights.latency - weights.energy * one.latency) / determinant
-            if x >= 0 and y >= 0:
-                least = max(least, x * bound + y * further)
-    return least

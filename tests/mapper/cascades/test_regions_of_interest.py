@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.mapper.cascades.regions import line_across, opening
+from tilewright.mapper.cascades.regions import least_weight, line_across, opening
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
@@ -89,3 +89,25 @@ def test_lines_across_openings_find_the_least_product(seed: int) -> None:
         lines.append((weights, weights.of(*known[-1])))
     assert found is None
     assert min(value(*point) for point in known) == min(value(*point) for point in points)
+
+
+def test_bounds_of_some_sums_bound_others() -> None:
+    """Of any points of energy and latency: what all of them weigh in some sums bounds what they weigh in another."""
+    rng = random.Random(5)
+    sums = [Weights(1.0, 0.0), Weights(0.0, 1.0), Weights(1.0, 0.5), Weights(1.0, 3.0)]
+    tight = 0
+    for _ in range(200):
+        points = [(rng.uniform(1, 10), rng.uniform(1, 10)) for _ in range(rng.randint(1, 4))]
+        known = [(one, min(one.of(*point) for point in points)) for one in rng.sample(sums, rng.randint(1, 3))]
+        asked = Weights(1.0, rng.choice([0.0, 0.25, 1.0, 2.0, 8.0]))
+        bound, least = least_weight(known, asked), min(asked.of(*point) for point in points)
+        assert bound <= least * (1 + 1e-9)
+        tight += bound > least * (1 - 1e-9)
+    assert tight > 20
+
+
+def test_what_is_impossible_in_one_sum_is_in_others() -> None:
+    """Infinite bounds; but a sum of latency alone says nothing of what takes no time."""
+    impossible = [(Weights(1.0, 2.0), math.inf), (Weights(0.0, 1.0), 3.0)]
+    assert least_weight(impossible, Weights(1.0, 4.0)) == math.inf
+    assert least_weight([(Weights(0.0, 1.0), math.inf)], Weights(1.0, 0.0)) == 0.0
