@@ -87,16 +87,6 @@ class NetworkCost(ShownCost):
     outer_words: int
     clock_hz: float
 
-    @property
-    def edp(self) -> float:
-        """Energy-delay product, in pJ x cycles."""
-        return self.energy_pj * self.latency_cycles
-
-    @property
-    def latency_s(self) -> float:
-        """The whole run, in seconds."""
-        return self.latency_cycles / self.clock_hz
-
 
 @dataclass(frozen=True, repr=False)
 class CompiledNetwork(Shown):

@@ -131,16 +131,6 @@ class Cost(ShownCost):
     fill_cycles: float = 0.0
     zeros: Zeros | None = None
 
-    @property
-    def edp(self) -> float:
-        """Energy-delay product, in pJ x cycles."""
-        return self.energy_pj * self.latency_cycles
-
-    @property
-    def latency_s(self) -> float:
-        """The whole run, in seconds."""
-        return self.latency_cycles / self.clock_hz
-
     def objective(self, objective: ObjectiveLike) -> float:
         """The figure that a search minimizes: pJ, cycles, pJ x cycles, or what a formula makes of pJ and cycles.
 

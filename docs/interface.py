@@ -21,6 +21,8 @@ from typing import Any
 from pydantic import BaseModel
 
 _SPECIAL = ("__bool__", "__getitem__", "__iter__", "__len__")
+_BASES = "tilewright.ir.display"
+"""Where bases are that a page does not describe apart: what they add is listed with each class."""
 _ENTRY = re.compile(r"([\w*]+(?:, [\w*]+)*)\s+(\S.*)")
 
 
@@ -140,9 +142,11 @@ def members(kind: type) -> list[Member]:
 
 
 def _own(kind: type) -> Iterator[tuple[str, Any]]:
-    """What a class itself defines: public names, and of the special ones those with a docstring."""
+    """What a class defines, itself or through bases for display: public names, special ones only with a docstring."""
     known = {name for name, _ in attributes(kind)}
-    for name, value in kind.__dict__.items():
+    shown = (base for base in kind.__bases__ if base.__module__ == _BASES)
+    defined = {name: value for base in (kind, *shown) for name, value in base.__dict__.items()}
+    for name, value in defined.items():
         special = name in _SPECIAL and bool(value.__doc__)
         if name not in known and (special or not name.startswith("_")):
             yield name, value

@@ -20,12 +20,23 @@ class Shown:
 
 
 class ShownCost(Shown):
-    """What a mapping costs, whose text is one line of it: the fields have many."""
+    """What a run costs, whose text is one line of it: the fields have many."""
 
     __slots__ = ()
 
     energy_pj: float
     latency_cycles: float
+    clock_hz: float
+
+    @property
+    def edp(self) -> float:
+        """Energy-delay product, in pJ x cycles."""
+        return self.energy_pj * self.latency_cycles
+
+    @property
+    def latency_s(self) -> float:
+        """The whole run, in seconds."""
+        return self.latency_cycles / self.clock_hz
 
     def __str__(self) -> str:
         return f"{self.energy_pj:,.0f} pJ, {self.latency_cycles:,.0f} cycles"

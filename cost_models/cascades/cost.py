@@ -48,16 +48,6 @@ class FusedCost(ShownCost):
     occupancy: Occupancy
     leakage_pj: float = 0.0
 
-    @property
-    def edp(self) -> float:
-        """Energy-delay product, in pJ x cycles."""
-        return self.energy_pj * self.latency_cycles
-
-    @property
-    def latency_s(self) -> float:
-        """The whole run, in seconds."""
-        return self.latency_cycles / self.clock_hz
-
     def objective(self, objective: ObjectiveLike) -> float:
         """The figure that a search minimizes; TilewrightError for an unknown objective, and a lexicographic one."""
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
