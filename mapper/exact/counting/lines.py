@@ -385,9 +385,10 @@ def least_gaps(problem: Problem, machine: Architecture, memory: Memory, tensor: 
 def _lies_in(problem: Problem, machine: Architecture, names: Sequence[str], memory: Memory, tensor: Tensor) -> _LiesIn:
     width = held_width_bits(machine, memory, tensor)
     possible = possible_layouts(machine, memory, problem, tensor, width)
-    # The outermost memory lays sums out in their own width until they are finished.
+    # The outermost memory lays sums out in their own width until they are finished, though a line may hold as many.
+    sums_width = machine.partial_width_bits(tensor) if tensor.is_output else width
     of_words = {(way.words, width) for way in possible}
-    of_sums = {(way.sums, width if way.sums == way.words else machine.partial_width_bits(tensor)) for way in possible}
+    of_sums = {(way.sums, sums_width) for way in possible}
     ways = tuple(sorted(of_words | of_sums))
     assert memory.line_bits is not None
     return _LiesIn(

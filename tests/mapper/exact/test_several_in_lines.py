@@ -10,13 +10,15 @@ from lined_cases import banked, case_of, different_layouts, orders, stated
 
 import brute_force
 from brute_force import Point, distinct, front
+from generators import memory
 from longer import blocks
-from tilewright.arch import Architecture
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, Objective, evaluate
 from tilewright.ir import MappingError, Problem
 from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front
 from tilewright.mapper.tilings import Tiling
+from tilewright.workloads import gemm
 
 SEEDS = 6
 COUNT = 4
@@ -80,3 +82,21 @@ def test_open_layouts(seeds: range) -> None:
         machines = tuple(stated(arch, {(memory.name, tensor): text}) for text in texts)
         if len(texts) < MOST_MACHINES:
             check(problem, stated(arch, {(memory.name, tensor): "any"}), machines, "ragged" if ragged else "perfect")
+
+
+def test_sums_are_as_wide_where_a_line_holds_as_many() -> None:
+    """Of an output of one word, a line holds it whole, finished or not."""
+    axes = (ArrayAxis(size=2), ArrayAxis(size=2))
+    arch = Architecture(
+        name="sums",
+        clock_hz=1e9,
+        word_bits=8,
+        partial_sum_bits=16,
+        levels=(
+            memory("DRAM", read_energy_pj=7.0, write_energy_pj=8.0, line_bits=32),
+            Fanout(name="apart", axes=axes[:1], spatial_reduction=False),
+            Fanout(name="together", axes=axes, spatial_reduction=True),
+        ),
+        mac=Mac(energy_pj=0.0),
+    )
+    check(gemm(M=1, N=1, K=3), arch, (arch,), "ragged")
