@@ -281,22 +281,22 @@ class Blocks:
         return found
 
     def _by_lines(self, lines: LineBounds, fanout: int, placement: Placement, spread: Ints) -> Flags:
-        """(rows, dims) where a loop may pay since it counts which tiles each instance has, or which lines are touched
-        together."""
+        """(rows, dims) where a loop may pay, or where every loop is wanted cost something else, since it counts which
+        tiles each instance has, or which lines are touched together."""
         found = np.zeros(spread.shape, dtype=bool)
         for (memory, t), lies in lines.lies.items():
             if memory not in placement[t]:
                 continue
             is_inside = memory < self.hierarchy.inside[fanout]
-            for r, rank in enumerate(self.tensors[t].ranks):
-                indices = self._indices(rank)
+            for r, rank in enumerate(lies.ranks):
+                indices = list(rank.dims)
                 if (lies.spread[:, r] == 1).all():
                     continue
-                if is_inside or lies.has_banks:
+                if is_inside or lies.has_banks or self.every:
                     found[:, indices] = True
                     continue
                 for d in indices:
-                    others = [(c, self.dims.index(dim)) for dim, c in rank if self.dims.index(dim) != d]
+                    others = [(c, other) for other, c in zip(indices, rank.steps, strict=True) if other != d]
                     found[:, d] |= any(c > 1 for c, _ in others) | _any_dim(spread[:, [o for _, o in others]] > 1)
         return found
 

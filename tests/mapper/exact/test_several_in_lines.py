@@ -17,7 +17,7 @@ from tilewright.cost_models import EDP, ENERGY, Objective, evaluate
 from tilewright.ir import MappingError, Problem
 from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front
-from tilewright.mapper.tilings import Tiling
+from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
 SEEDS = 6
@@ -84,19 +84,30 @@ def test_open_layouts(seeds: range) -> None:
             check(problem, stated(arch, {(memory.name, tensor): "any"}), machines, "ragged" if ragged else "perfect")
 
 
+def machine(*fanouts: Fanout, **changes: object) -> Architecture:
+    """A memory with lines around arrays."""
+    memories = memory("DRAM", read_energy_pj=7.0, write_energy_pj=8.0, line_bits=32)
+    levels = (memories, *fanouts)
+    return Architecture(
+        name="lined",
+        clock_hz=1e9,
+        word_bits=8,
+        levels=levels,
+        mac=Mac(energy_pj=0.0),
+        **changes,  # type: ignore[arg-type]
+    )
+
+
 def test_sums_are_as_wide_where_a_line_holds_as_many() -> None:
     """Of an output of one word, a line holds it whole, finished or not."""
     axes = (ArrayAxis(size=2), ArrayAxis(size=2))
-    arch = Architecture(
-        name="sums",
-        clock_hz=1e9,
-        word_bits=8,
-        partial_sum_bits=16,
-        levels=(
-            memory("DRAM", read_energy_pj=7.0, write_energy_pj=8.0, line_bits=32),
-            Fanout(name="apart", axes=axes[:1], spatial_reduction=False),
-            Fanout(name="together", axes=axes, spatial_reduction=True),
-        ),
-        mac=Mac(energy_pj=0.0),
-    )
+    apart = Fanout(name="apart", axes=axes[:1], spatial_reduction=False)
+    arch = machine(apart, Fanout(name="together", axes=axes, spatial_reduction=True), partial_sum_bits=16)
     check(gemm(M=1, N=1, K=3), arch, (arch,), "ragged")
+
+
+@pytest.mark.parametrize("tiling", TILINGS)
+def test_instances_with_neighbours_and_without_are_two_mappings(tiling: Tiling) -> None:
+    """A loop directly inside an array only costs more here, by lines that instances touch together, or each alone."""
+    arch = machine(Fanout(name="array", axes=(ArrayAxis(size=2),)))
+    check(gemm(M=1, N=8, K=1), arch, (arch,), tiling)
