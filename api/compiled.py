@@ -273,8 +273,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 
     network    a network, its name, or the path of a table or an ONNX file
     arch       an architecture, one of the library by name, or the path of an architecture file
-    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp" or
-               "ed2p", which take several searches of weighted sums
+    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp", "ed2p",
+               another formula, or any of these with limits, "energy where latency <= 1e6", which take several searches
     tiling, space  of the mappings to choose from, as of `search`
     fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
@@ -296,7 +296,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     progress   whether a bar shows it, in a notebook or on a terminal
 
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
-    fits in no group, UndecidedError where that is not known in time.
+    fits in no group, or no segmentation keeps the limits, UndecidedError where that is not known in time.
     """
     if watch is not None:
         checks.function(watch, "watch")

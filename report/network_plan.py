@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import parse_objective
+from ..cost_models import Capped, parse_objective
 from ..mapper.certificate import RELATIVE_TOLERANCE
 from ..mapper.fusing import on_chip, outer_words
 from ..mapper.segmentation import NetworkAnswer
@@ -130,6 +130,8 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
 
 
 def _verdict(answer: NetworkAnswer) -> str:
+    if answer.saves is None and isinstance(answer.question.objective, Capped):
+        return "With nothing fused no way was found that keeps the limit: there is nothing to compare with."
     if answer.saves is None:
         return "Some operation was found no mapping for on its own: there is nothing to compare with."
     objective = answer.certificate.objective

@@ -56,8 +56,8 @@ def compile_network(
         typer.Option(
             metavar="WHAT",
             autocompletion=completions.words("energy", "latency", "edp", "ed2p"),
-            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a weighted sum such as "
-            "'energy + 100 * latency'.",
+            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a formula such as "
+            "'energy + 100 * latency'. With limits: 'energy where latency <= 20000'.",
         ),
     ] = "energy",
     tiling: TilingOption = None,
@@ -133,6 +133,7 @@ def compile_network(
     tilewright compile mobilenet_v2 --arch eyeriss --out build/mobilenet
     tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
+    tilewright compile mlp.yaml --arch three_level --objective "energy where latency <= 700"
     tilewright compile mlp.yaml --arch three_level --weights-in GLB
     """
     from ..arguments import check_choice, limits_of

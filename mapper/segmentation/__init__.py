@@ -4,7 +4,13 @@ question.py   what is asked, and what is answered
 search.py     the way in, by objective
 group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
-products.py   the least of a product: EDP, ED2P
+corners.py    the least of several weighted sums: corners of all energies and latencies
+products.py   the least of a product, at a corner: EDP, ED2P
+limits.py     the best within limits, or by a formula: at corners, or between them
+front_ways.py what lies between corners, found and proven
+front_path.py ways of which no other one costs as little energy and latency
+group_fronts.py trees of a group of which none costs as little energy and latency
+front_searches.py these searched, within limits on latency
 residency.py  which tensors may stay on chip between groups
 resident_weights.py  weights that lie on chip before the run
 states.py     what has been done, and what stays: all orders of all groups

@@ -44,16 +44,18 @@ class GroupSearch:
 
     solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
+    known     the steps, by this objective, where these have been looked at before
     """
 
     question: NetworkQuestion
     solvers: GroupSolvers
     progress: Progress | None
+    known: NetworkSteps | None = None
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
-        self.steps = NetworkSteps(self.question, self.means)
+        self.steps = self.known or NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
         self.costs = GroupCosts(self.question, self.solvers, self.progress, self.steps, self.means)
         self._until = 0.0

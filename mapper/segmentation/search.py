@@ -6,13 +6,13 @@ from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..cascades.weights import weights_of
 from ..fusing import answer_below
+from .corners import PRODUCTS
 from .group_costs import Progress
 from .group_search import GroupSearch
+from .limits import LimitedSearch
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther
-
-_PRODUCTS = ("edp", "ed2p")
 
 
 def segment(
@@ -25,18 +25,26 @@ def segment(
 
     Ctrl-C ends it with the best segmentation of what is known by then.
 
-    Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time, and
-    TilewrightError for objectives that neither add up over groups nor are products of energy and latency.
+    Raises InfeasibleError where an operation fits in no group, or no segmentation keeps the limits of the objective;
+    UndecidedError where that is not known in time, and TilewrightError for objectives of several parts.
     """
     check_objective(question.objective)
-    search = GroupSearch if weights_of(question.objective) is not None else ProductSearch
-    return search(question, solvers or OneAfterTheOther(answer_below), progress).run()
+    solvers = solvers or OneAfterTheOther(answer_below)
+    return _kind(question.objective)(question, solvers, progress).run()
+
+
+def _kind(objective: Objective) -> type[GroupSearch] | type[ProductSearch] | type[LimitedSearch]:
+    """What searches for an objective."""
+    if weights_of(objective) is not None:
+        return GroupSearch
+    return ProductSearch if objective.name in PRODUCTS else LimitedSearch
 
 
 def check_objective(objective: Objective) -> None:
-    """TilewrightError for an objective that neither adds up over groups nor is a product of energy and latency."""
-    if weights_of(objective) is None and objective.name not in _PRODUCTS:
+    """TilewrightError for an objective of several parts."""
+    if objective.is_lexicographic:
+        first, second = (part.name for part in objective.parts)
         raise TilewrightError(
-            f"objective {objective.name} is not known for networks",
-            hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
+            f"objective {objective.name} is not known for networks, which have one value",
+            hint=f"search for {first} first, then for '{second} where {first} <= ' and what it found",
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
+from ...cost_models import Objective
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
@@ -71,11 +73,23 @@ class NetworkSteps:
         self.residency: Residency = NOTHING_STAYS
         self.weights: ResidentWeights
         self.in_order = self.is_wild = self.all_pass = False
-        graph = self._state_graph()
-        self.states = graph.count
+        self._graph = self._state_graph()
+        self.states = self._graph.count
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
+        self.make_edges()
+
+    def by(self, objective: Objective) -> NetworkSteps:
+        """The same steps, of whose costs nothing is known yet, by another objective: edge by edge in the same order."""
+        found = copy(self)
+        found.question = replace(self.question, objective=objective)
+        found.__dict__.pop("cover", None)
+        found.make_edges()
+        return found
+
+    def make_edges(self) -> None:
+        """Edges of which nothing is known yet."""
         kinds: dict[KindKey, GroupKind] = {}
-        self.edges = [self._edge(step, kinds) for step in graph.steps]
+        self.edges = [self._edge(step, kinds) for step in self._graph.steps]
         self.kinds = list(kinds.values())
         self._relate(kinds)
         self._starts = [edge.start for edge in self.edges]

@@ -263,6 +263,17 @@ def test_nothing_stays_where_that_is_asked_for(tmp_path: Path) -> None:
     assert answer.certificate.value < without.certificate.value
 
 
+def test_what_stays_saves_of_a_product_what_it_costs_less(tmp_path: Path) -> None:
+    """It was compared with a weighted sum, and said to save nothing."""
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("90 B"), EDP, "perfect", most=1)
+    answer, without = segment(asked), segment(replace(asked, stays=False))
+    assert answer.passing is not None
+    assert answer.passing.value == pytest.approx(answer.passing.energy_pj * answer.passing.latency_cycles)
+    assert answer.passing.lower_bound <= without.certificate.value <= answer.passing.value * (1 + 1e-9)
+    assert answer.staying_saves == pytest.approx(1 - answer.certificate.value / answer.passing.value)
+    assert answer.staying_saves > 0
+
+
 def page_of(answer: NetworkAnswer) -> str:
     console = Console(file=io.StringIO(), width=200)
     console.print(network_plan_page(answer))
