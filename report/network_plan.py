@@ -31,10 +31,11 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
         ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
         *architecture_rows(question.arch),
     ]
+    has_on_chip = answer.staying or answer.left_out
     parts: list[RenderableType] = [
         pairs(rows),
         section("Groups, one after the other", _groups_shown(answer)),
-        *([section("On chip between groups", _staying_shown(answer))] if answer.staying else []),
+        *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
         section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
@@ -122,6 +123,8 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
     for one in answer.staying:
         groups = ("weight", "all the time") if one.is_weight else (str(one.first + 1), str(one.last + 1))
         table.add_row(one.name, one.memory, *groups, size(one.bits))
+    for left in answer.left_out:
+        table.add_row(left.name, "", "not kept", left.why, size(left.bits))
     bits = sum(one.bits for one in answer.staying if one.is_weight)
     if not bits:
         return table

@@ -83,8 +83,9 @@ def compile_network(
         list[str] | None,
         typer.Option(
             metavar="MEMORY[=OPERATION,...]",
-            help="Weights that lie in this memory before a run, and after it: all of them, or those of some "
-            "operations. They are read in once, for many runs. May be repeated.",
+            help="Weights that lie in this memory before a run, and after it: all of them, or, where not all have "
+            "room, those that are best to keep; or those of some operations. They are read in once, for many runs. "
+            "May be repeated.",
         ),
     ] = None,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,

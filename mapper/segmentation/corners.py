@@ -19,10 +19,10 @@ from ..cascades.weights import Weights, weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .group_costs import Progress
-from .group_search import GroupSearch
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .steps import NetworkSteps
+from .weight_choice import least_of_sum
 
 PRODUCTS = ("edp", "ed2p")
 """Objectives that are least at a corner, where there are no limits."""
@@ -41,6 +41,7 @@ class Corners:
     found     what searches came to
     lines     what no segmentation weighs less than, by weights: one for each
     searched  the steps of each, with what is known of groups by these weights
+    steps     of the network; None where each corner has weights of its own on chip
     """
 
     question: NetworkQuestion
@@ -53,7 +54,8 @@ class Corners:
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
-        self.steps = NetworkSteps(self.question, self.means)
+        chosen = any(one.are_chosen for one in self.question.weights_in)
+        self.steps = None if chosen else NetworkSteps(self.question, self.means)
 
     def explore(self) -> None:
         """Find all corners that may be better than those known: first the ends of the hull."""
@@ -131,11 +133,12 @@ class Corners:
         assert weights is not None
         share = self.means.share(CORNER_SHARE)
         asked = replace(self.question, objective=objective, total_s=share.seconds_left if share.limits_time else None)
-        steps = self.steps.by(objective)
-        corner = GroupSearch(asked, self.solvers, self.progress, steps).run()
+        steps = None if self.steps is None else self.steps.by(objective)
+        corner = least_of_sum(asked, self.solvers, self.progress, steps)
         self.found.append(corner)
         self.lines.append((weights, corner.certificate.lower_bound))
-        self.searched.append(steps)
+        if steps is not None:
+            self.searched.append(steps)
         return corner
 
     def _between(self, left: NetworkAnswer, right: NetworkAnswer) -> None:

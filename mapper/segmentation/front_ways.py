@@ -233,7 +233,9 @@ class FrontWays:
             finding = Finding(edge.taken, math.inf, answer.certificate.lower_bound, value, answer, tree.used)
             self._told[key] = GroupKind(edge.kind.cascade, edge.kind.stays, findings=[finding])
         kind = self._told[key]
-        found = GroupEdge(edge.start, edge.end, value, value, True, edge.stays, edge.step, kind, edge.taken)
+        found = GroupEdge(
+            edge.start, edge.end, value, value, True, edge.stays, edge.step, kind, edge.taken, edge.weights
+        )
         self._known[number, id(tree.answer)] = found
         return found
 

@@ -103,7 +103,7 @@ class Segments:
 
     def _weights(self, edge: GroupEdge) -> Iterator[Resident]:
         memories = self.steps.residency.memories
-        own = {weight.name: tensor for tensor, weight in self.steps.weights.of(edge.step.group).items()}
+        own = {weight.name: tensor for tensor, weight in edge.weights.items()}
         for weight in self.steps.weights.every:
             yield Resident(weight.name, memories[weight.memory], weight.bits, own.get(weight.name))
 
@@ -154,7 +154,7 @@ class Segments:
             assert edge.kind is not None
             best = edge.kind.best(edge.taken, self.steps.residency)
             alike = first.setdefault((id(edge.kind), id(best)), number)
-            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge.step)))
+            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge)))
         return tuple(found)
 
     def _staying(self) -> tuple[StayingTensor, ...]:

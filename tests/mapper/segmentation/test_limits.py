@@ -10,14 +10,13 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
-from test_residency import AllWays, graph_of
+from test_residency import AllWays, graph_of, solve_once
 
 import longer
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade_front
-from tilewright.mapper.fusing import FusedAnswer, answer_below, cascade_key
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade_front
 from tilewright.mapper.segmentation import NetworkQuestion, OneAfterTheOther, segment
 
 MAY = Keeps(input="may", weight="may", output="may")
@@ -130,17 +129,6 @@ def case_of(seed: int, folder: Path) -> Case:
     return Case(seed, folder)
 
 
-found: dict[str, FusedAnswer | NothingBelow] = {}
-
-
-def solve(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
-    """Each group once, for all objectives."""
-    key = cascade_key(question)
-    if key not in found:
-        found[key] = answer_below(question)
-    return found[key]
-
-
 def limits_between(front: list[Point], rng: random.Random) -> list[Objective]:
     """Limits that bind, on points and between them, and a formula that is least above the hull."""
     slow, fast = rng.choice(list(itertools.pairwise(front)))
@@ -162,7 +150,7 @@ def limits_between(front: list[Point], rng: random.Random) -> list[Objective]:
 def test_no_way_is_better(seed: int, number: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     case = case_of(seed, tmp_path_factory.getbasetemp())
     objective = limits_between(case.front, random.Random(seed))[number]
-    answer = segment(replace(case.asked, objective=objective), OneAfterTheOther(solve))
+    answer = segment(replace(case.asked, objective=objective), OneAfterTheOther(solve_once))
     proof, least = answer.certificate, min(objective.value(*point) for point in case.front)
     assert proof.objective == objective.name
     assert proof.value == pytest.approx(objective.value(answer.energy_pj, answer.latency_cycles))
