@@ -11,6 +11,7 @@ from test_residency import DIAMOND, RESIDUAL, graph_of, machine, page_of, solve_
 
 import longer
 import tilewright as tw
+from tilewright.arch import Keeps
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
@@ -28,6 +29,7 @@ layers:
 graph: [a, b, c]
 """
 ALL = (WeightsIn("GLB"),)
+MAY_KEEP = machine("64 B").levels[1].model_copy(update={"keeps": Keeps(input="may", weight="may", output="may")})
 NAMES = ("first", "up", "down", "last")
 
 
@@ -102,6 +104,18 @@ def test_the_rest_has_so_much_less_room(tmp_path: Path) -> None:
     assert found.value.hint == "weights take 88 bytes of GLB all the time: name fewer operations, or none"
     with pytest.raises(InfeasibleError, match="weights take 88 bytes, and GLB has 87"):
         answer_of(tmp_path, RESIDUAL, "87 B", named, 1)
+
+
+def test_what_is_found_beside_a_full_memory_is_read_back(tmp_path: Path) -> None:
+    """A machine without room was kept in the store, which refused it from then on."""
+    path = tmp_path / "network.yaml"
+    path.write_text(RESIDUAL, encoding="utf-8")
+    arch = machine("64 B").model_copy(update={"levels": (machine("64 B").levels[0], MAY_KEEP)})
+    weights, store = {"GLB": ["up", "down"]}, tmp_path / "store.db"
+    asked = {"tiling": "perfect", "most": 1, "weights_in": weights, "store": store, "workers": 1}
+    found, again = (tw.compile(path, arch, **asked) for _ in range(2))  # type: ignore[arg-type]
+    assert again.energy_pj == found.energy_pj
+    assert max(plan.height for plan in found.answer.arenas.values()) == 64
 
 
 # ---- the best of them --------------------------------------------------------------------------------------------
