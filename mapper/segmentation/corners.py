@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...cost_models import ENERGY, LATENCY, Capped, Objective
@@ -19,6 +19,7 @@ from ..cascades.weights import Weights, weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .group_costs import Progress
+from .kinds import GroupKind
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .steps import NetworkSteps
@@ -40,7 +41,7 @@ class Corners:
 
     found     what searches came to
     lines     what no segmentation weighs less than, by weights: one for each
-    searched  the steps of each, with what is known of groups by these weights
+    searched  the kinds of groups of each, with what is known of them by these weights: in the order of those of `steps`
     steps     of the network; None where each corner has weights of its own on chip
     """
 
@@ -49,7 +50,7 @@ class Corners:
     progress: Progress | None
     found: list[NetworkAnswer] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
-    searched: list[NetworkSteps] = field(default_factory=list)
+    searched: list[Sequence[GroupKind]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -138,7 +139,7 @@ class Corners:
         self.found.append(corner)
         self.lines.append((weights, corner.certificate.lower_bound))
         if steps is not None:
-            self.searched.append(steps)
+            self.searched.append(steps.kinds)
         return corner
 
     def _between(self, left: NetworkAnswer, right: NetworkAnswer) -> None:

@@ -24,7 +24,7 @@ class TooManyLabels(Exception):
     """There are more ways of interest than can be looked at. Never leaves the mapper."""
 
 
-class Choice(NamedTuple):
+class StepChoice(NamedTuple):
     """What a step may be done by.
 
     least  it costs no less
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class StepWithChoices:
     """From one state to a later one.
 
     stays    tensors that it finds on chip, or leaves there: of equal ways the one with fewer is taken
@@ -46,7 +46,7 @@ class Step:
     start: int
     end: int
     stays: int
-    choices: tuple[Choice, ...]
+    choices: tuple[StepChoice, ...]
 
 
 class FrontWay(NamedTuple):
@@ -70,7 +70,7 @@ class _Label(NamedTuple):
 
 
 def front_of_ways(
-    states: int, steps: Sequence[Step], most: AtLeast, forbidden: Collection[tuple[Edge, ...]] = ()
+    states: int, steps: Sequence[StepWithChoices], most: AtLeast, forbidden: Collection[tuple[Edge, ...]] = ()
 ) -> list[FrontWay]:
     """The ways from state 0 to the last one that cost no more than so much of each, and that no other one equals or
     beats in all.
@@ -108,7 +108,7 @@ def front_of_ways(
     return [FrontWay(label.least, _whats(label)) for label in ends]
 
 
-def _rest(states: int, steps: Sequence[Step]) -> list[AtLeast]:
+def _rest(states: int, steps: Sequence[StepWithChoices]) -> list[AtLeast]:
     """What the way from each state to the last one costs at least."""
     found = [AtLeast(math.inf, math.inf, math.inf)] * states
     found[-1] = NOTHING

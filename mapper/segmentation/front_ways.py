@@ -18,7 +18,7 @@ from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, We
 from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
 from .corners import Corners
-from .front_path import Choice, FrontWay, Step, TooManyLabels, front_of_ways, is_within, least_of_both
+from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
 from .front_searches import FrontSearches, Open
 from .group_fronts import GroupFront, KnownTree
 from .kinds import Finding, GroupKind
@@ -68,19 +68,16 @@ class FrontWays:
 
     def __post_init__(self) -> None:
         corners = self.corners
-        self.steps = corners.searched[0]
+        assert corners.steps is not None, "each corner has weights of its own on chip"
+        self.steps = corners.steps
         self.residency = self.steps.residency
         self.searches = FrontSearches(
             corners.question, corners.solvers, corners.progress, self.residency, corners.means
         )
         by = [weights for weights, _ in corners.lines]
-        fronts: dict[int, GroupFront] = {}
-        self._fronts: list[GroupFront | None] = []
-        for number, edge in enumerate(self.steps.edges):
-            if edge.kind is not None and id(edge.kind) not in fronts:
-                kinds = [one.edges[number].kind for one in corners.searched]
-                fronts[id(edge.kind)] = GroupFront([kind for kind in kinds if kind is not None], by)
-            self._fronts.append(fronts.get(id(edge.kind)))
+        every = [GroupFront(kinds, by) for kinds in zip(*corners.searched, strict=True)]
+        front_of = {id(kind): front for kind, front in zip(self.steps.kinds, every, strict=True)}
+        self._fronts = [front_of.get(id(edge.kind)) for edge in self.steps.edges]
         least: dict[tuple[int, Taken], AtLeast] = {}
         for front, edge in zip(self._fronts, self.steps.edges, strict=True):
             if front is not None and (id(front), edge.taken) not in least:
@@ -162,7 +159,7 @@ class FrontWays:
 
     # ---- choices -------------------------------------------------------------------------------------------
 
-    def _steps(self, most: AtLeast, is_open: bool, usable: Usable) -> list[Step]:
+    def _steps(self, most: AtLeast, is_open: bool, usable: Usable) -> list[StepWithChoices]:
         """The steps that a way of interest may have, with all their choices.
 
         is_open  whether trees are among these that are not known
@@ -172,22 +169,22 @@ class FrontWays:
         for number, own in left.items():
             key = id(self._fronts[number]), self.steps.edges[number].taken
             of_all[key] = AtLeast(*map(max, of_all.get(key, own), own))
-        boxes: dict[tuple[int, Taken], list[Choice]] = {}
+        boxes: dict[tuple[int, Taken], list[StepChoice]] = {}
         trees: dict[tuple[int, Taken], list[KnownTree]] = {}
         found = []
         for number, own in left.items():
             edge, front = self.steps.edges[number], self._fronts[number]
             if front is None:
-                found.append(Step(edge.start, edge.end, edge.stays, (Choice(NOTHING, edge),)))
+                found.append(StepWithChoices(edge.start, edge.end, edge.stays, (StepChoice(NOTHING, edge),)))
                 continue
             key = id(front), edge.taken
             if key not in trees:
                 trees[key] = front.best(edge.taken, self.residency)
                 boxes[key] = list(self._open(front, edge.taken, of_all[key])) if is_open else []
-            known = [Choice(self._cost(tree), self._edge(number, tree)) for tree in trees[key]]
+            known = [StepChoice(self._cost(tree), self._edge(number, tree)) for tree in trees[key]]
             choices = tuple(choice for choice in (*known, *boxes[key]) if is_within(choice.least, own))
             if choices:
-                found.append(Step(edge.start, edge.end, edge.stays, choices))
+                found.append(StepWithChoices(edge.start, edge.end, edge.stays, choices))
         return found
 
     def _left(self, most: AtLeast, usable: Usable) -> dict[int, AtLeast]:
@@ -210,10 +207,10 @@ class FrontWays:
                 found[number] = own
         return found
 
-    def _open(self, front: GroupFront, taken: Taken, most: AtLeast) -> Iterator[Choice]:
+    def _open(self, front: GroupFront, taken: Taken, most: AtLeast) -> Iterator[StepChoice]:
         box = front.open_box(taken, self.residency, self.weights, most)
         if box is not None:
-            yield Choice(box.least, Open(front, taken, box.latency))
+            yield StepChoice(box.least, Open(front, taken, box.latency))
 
     def _cost(self, tree: KnownTree) -> AtLeast:
         return AtLeast(tree.energy, tree.latency, self.weights.of(tree.energy, tree.latency))

@@ -104,7 +104,8 @@ class LimitedSearch:
     def _apart(self, corners: Corners, ways: FrontWays) -> Apart | None:
         """The best known way with nothing fused. An occurrence of several operations, as a softmax is, is one group,
         and what it costs without fusing is known at corners alone."""
-        if any(one.answer is not None and one.answer.unfused for kind in ways.steps.kinds for one in kind.findings):
+        findings = [one for kinds in corners.searched for kind in kinds for one in kind.findings]
+        if any(one.answer is not None and one.answer.unfused for one in findings):
             return corners.best_of(corners.apart)
         alone = {edge.step.group for edge in ways.steps.alone()}
         found = _whole(ways, lambda edge: edge.keeps_nothing and edge.step.group in alone)

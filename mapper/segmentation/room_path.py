@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..cascades.weights import AtLeast
 from ..certificate import RELATIVE_TOLERANCE
-from .front_path import Choice, Step, TooManyLabels, front_of_ways
+from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from .lazy_path import ChosenWay, Edge, cheapest
 from .steps import GroupEdge
 
@@ -67,8 +67,8 @@ class RoomPath:
         for edge in self.edges:
             own, bits = cost(edge), self._bits[id(edge)]
             if own < math.inf:
-                choice = Choice(AtLeast(own, bits, own + price * bits), edge)
-                steps.append(Step(edge.start, edge.end, edge.stays, (choice,)))
+                choice = StepChoice(AtLeast(own, bits, own + price * bits), edge)
+                steps.append(StepWithChoices(edge.start, edge.end, edge.stays, (choice,)))
         most = AtLeast(known.cost, self.room, known.cost + price * self.room)
         try:
             ways = front_of_ways(self.states, steps, most)

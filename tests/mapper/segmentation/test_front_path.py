@@ -9,7 +9,7 @@ import pytest
 
 import longer
 from tilewright.mapper.cascades.weights import AtLeast
-from tilewright.mapper.segmentation.front_path import Choice, Step, TooManyLabels, front_of_ways
+from tilewright.mapper.segmentation.front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from tilewright.mapper.segmentation.lazy_path import Edge
 from tilewright.mapper.segmentation.resident_weights import ResidentWeight
 from tilewright.mapper.segmentation.room_path import RoomPath
@@ -19,7 +19,7 @@ from tilewright.mapper.segmentation.steps import GroupEdge
 STATES = 5
 
 
-def all_ways(steps: list[Step], state: int = 0) -> Iterator[tuple[Choice, ...]]:
+def all_ways(steps: list[StepWithChoices], state: int = 0) -> Iterator[tuple[StepChoice, ...]]:
     if state == STATES - 1:
         yield ()
         return
@@ -29,18 +29,18 @@ def all_ways(steps: list[Step], state: int = 0) -> Iterator[tuple[Choice, ...]]:
                 yield from ((choice, *rest) for choice in step.choices)
 
 
-def total(way: tuple[Choice, ...]) -> tuple[float, ...]:
+def total(way: tuple[StepChoice, ...]) -> tuple[float, ...]:
     return tuple(sum(one.least[i] for one in way) for i in range(3))
 
 
-def random_steps(rng: random.Random) -> list[Step]:
+def random_steps(rng: random.Random) -> list[StepWithChoices]:
     steps = []
     for start in range(STATES - 1):
         for _ in range(rng.randint(1, 3)):
             end = rng.randint(start + 1, STATES - 1)
             costs = [AtLeast(*(float(rng.randint(0, 6)) for _ in range(3))) for _ in range(rng.randint(1, 3))]
             edges = [Edge(start, end, 0.0, 0.0, True, 0) for _ in costs]
-            steps.append(Step(start, end, 0, tuple(map(Choice, costs, edges))))
+            steps.append(StepWithChoices(start, end, 0, tuple(map(StepChoice, costs, edges))))
     return steps
 
 
@@ -69,9 +69,9 @@ def test_the_front_is_that_of_all_ways(seeds: range) -> None:
 
 def test_too_many_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.mapper.segmentation.front_path.MOST_LABELS", 3)
-    choices = tuple(Choice(AtLeast(float(i), 3.0 - i, 3.0), i) for i in range(4))
+    choices = tuple(StepChoice(AtLeast(float(i), 3.0 - i, 3.0), i) for i in range(4))
     with pytest.raises(TooManyLabels):
-        front_of_ways(2, [Step(0, 1, 0, choices)], AtLeast(9.0, 9.0, 9.0))
+        front_of_ways(2, [StepWithChoices(0, 1, 0, choices)], AtLeast(9.0, 9.0, 9.0))
 
 
 @pytest.mark.parametrize("few", [False, True])
@@ -92,7 +92,10 @@ def test_no_way_that_has_room_is_cheaper(seeds: range, few: bool, monkeypatch: p
                 edges.append(GroupEdge(start, end, 0.0, 0.0, True, 0, step, None, (0,), weights))
                 costs[id(edges[-1])] = float(rng.randint(0, 9))
         room = 8 * rng.randint(2, 12)
-        steps = [Step(e.start, e.end, 0, (Choice(AtLeast(costs[id(e)], e.weights["W"].bits, 0.0), e),)) for e in edges]
+        steps = [
+            StepWithChoices(e.start, e.end, 0, (StepChoice(AtLeast(costs[id(e)], e.weights["W"].bits, 0.0), e),))
+            for e in edges
+        ]
         fitting = [total(way)[0] for way in all_ways(steps) if total(way)[1] <= room]
         found = RoomPath(STATES, edges, room).cheapest(lambda edge, costs=costs: costs[id(edge)])
         best = min(fitting, default=float("inf"))
