@@ -273,8 +273,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 
     network    a network, its name, or the path of a table or an ONNX file
     arch       an architecture, one of the library by name, or the path of an architecture file
-    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp" or
-               "ed2p", which take several searches of weighted sums
+    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp",
+               "ed2p", another formula, or any with limits, "energy where latency <= 1e6", which take several searches
     tiling, space  of the mappings to choose from, as of `search`
     fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
@@ -282,8 +282,9 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     dims, widths  of an ONNX file, as of `load_network`
     stays      whether tensors may stay on chip between groups, whole, from the group that makes them to the last one
                that reads them; else all pass through the outermost memory
-    weights_in the name of a memory in which all weights lie before a run, and after it: they are read in once, for many
-               runs. By memory, the operations whose weights do; None: all. It has to be outside all arrays
+    weights_in the name of a memory in which weights lie before a run, and after it: they are read in once, for many
+               runs. All do, or, where not all have room, those that are best to keep. By memory, the operations whose
+               weights do; None: all. It has to be outside all arrays
     time_limit seconds for the search of each group, then its best mapping so far is taken, with the bound proven by
                then; None: no limit. Ctrl-C ends the whole with the best that is known
     total_limit  seconds for all searches together, then the best segmentation of what is known is taken, with the
@@ -296,7 +297,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     progress   whether a bar shows it, in a notebook or on a terminal
 
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
-    fits in no group, UndecidedError where that is not known in time.
+    fits in no group, or no segmentation keeps the limits, UndecidedError where that is not known in time.
     """
     if watch is not None:
         checks.function(watch, "watch")

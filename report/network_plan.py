@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import parse_objective
+from ..cost_models import Capped, parse_objective
 from ..mapper.certificate import RELATIVE_TOLERANCE
 from ..mapper.fusing import on_chip, outer_words
 from ..mapper.segmentation import NetworkAnswer
@@ -31,10 +31,11 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
         ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
         *architecture_rows(question.arch),
     ]
+    has_on_chip = answer.staying or answer.left_out
     parts: list[RenderableType] = [
         pairs(rows),
         section("Groups, one after the other", _groups_shown(answer)),
-        *([section("On chip between groups", _staying_shown(answer))] if answer.staying else []),
+        *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
         section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
@@ -122,6 +123,8 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
     for one in answer.staying:
         groups = ("weight", "all the time") if one.is_weight else (str(one.first + 1), str(one.last + 1))
         table.add_row(one.name, one.memory, *groups, size(one.bits))
+    for left in answer.left_out:
+        table.add_row(left.name, "", "not kept", left.why, size(left.bits))
     bits = sum(one.bits for one in answer.staying if one.is_weight)
     if not bits:
         return table
@@ -130,6 +133,8 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
 
 
 def _verdict(answer: NetworkAnswer) -> str:
+    if answer.saves is None and isinstance(answer.question.objective, Capped):
+        return "With nothing fused no way was found that keeps the limit: there is nothing to compare with."
     if answer.saves is None:
         return "Some operation was found no mapping for on its own: there is nothing to compare with."
     objective = answer.certificate.objective

@@ -56,8 +56,8 @@ def compile_network(
         typer.Option(
             metavar="WHAT",
             autocompletion=completions.words("energy", "latency", "edp", "ed2p"),
-            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a weighted sum such as "
-            "'energy + 100 * latency'.",
+            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a formula such as "
+            "'energy + 100 * latency'. With limits: 'energy where latency <= 20000'.",
         ),
     ] = "energy",
     tiling: TilingOption = None,
@@ -83,8 +83,9 @@ def compile_network(
         list[str] | None,
         typer.Option(
             metavar="MEMORY[=OPERATION,...]",
-            help="Weights that lie in this memory before a run, and after it: all of them, or those of some "
-            "operations. They are read in once, for many runs. May be repeated.",
+            help="Weights that lie in this memory before a run, and after it: all of them, or, where not all have "
+            "room, those that are best to keep; or those of some operations. They are read in once, for many runs. "
+            "May be repeated.",
         ),
     ] = None,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
@@ -133,6 +134,7 @@ def compile_network(
     tilewright compile mobilenet_v2 --arch eyeriss --out build/mobilenet
     tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
+    tilewright compile mlp.yaml --arch three_level --objective "energy where latency <= 700"
     tilewright compile mlp.yaml --arch three_level --weights-in GLB
     """
     from ..arguments import check_choice, limits_of

@@ -4,9 +4,17 @@ question.py   what is asked, and what is answered
 search.py     the way in, by objective
 group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
-products.py   the least of a product: EDP, ED2P
+corners.py    the least of several weighted sums: corners of all energies and latencies
+products.py   the least of a product, at a corner: EDP, ED2P
+limits.py     the best within limits, or by a formula: at corners, or between them
+front_ways.py what lies between corners, found and proven
+front_path.py ways of which no other one costs as little energy and latency
+group_fronts.py trees of a group of which none costs as little energy and latency
+front_searches.py these searched, within limits on latency
 residency.py  which tensors may stay on chip between groups
 resident_weights.py  weights that lie on chip before the run
+weight_choice.py which of these are best to keep, where not all have room
+room_path.py  the cheapest way whose steps take no more room than there is
 states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
@@ -21,7 +29,7 @@ arenas.py     what a network's mapping holds in every memory, over the run
 from __future__ import annotations
 
 from .arenas import Arena, over_the_run, planned_places
-from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
+from .question import MOST, Apart, LeftOutWeight, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .resident_weights import WeightsIn
 from .search import check_objective, segment
 from .searching import GroupOutcome, GroupSolvers, OneAfterTheOther, Solve, outcome_of
@@ -33,6 +41,7 @@ __all__ = [
     "Arena",
     "GroupOutcome",
     "GroupSolvers",
+    "LeftOutWeight",
     "NetworkAnswer",
     "NetworkQuestion",
     "OneAfterTheOther",

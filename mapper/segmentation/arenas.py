@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, Held, tiles_in
 from ...cost_models.cost import Part, capacity_parts
-from ...ir import Place, UndecidedError
+from ...ir import NoPlanError, Place, UndecidedError
 from ..means import UNLIMITED, Means
 from ..memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 
@@ -47,6 +47,13 @@ def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> 
                 plan = plan_memory(BufferSet(buffers), part.bits // 8, False, means)
                 found.append(Arena(memory.name, tuple(sorted(part.roles)), plan))
     return tuple(found)
+
+
+def check_addresses(cost: FusedCost, arch: Architecture, means: Means) -> None:
+    """NoPlanError where tiles of a fused mapping have no addresses, or none were found."""
+    for arena in arenas_of(cost, arch, means):
+        if not arena.plan.fits:
+            raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}")
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,21 @@ class CheapestCover:
     """Choices of groups for one network.
 
     places  by edge, of the operations that its group does
+    bits    by edge, that weights of its group take on chip
+    room    bits that they may take together; None: any
     alone   edges of single operations, in the network's order: a cover that there is always
     """
 
     def __init__(
-        self, reading: GraphReading, edges: Sequence[Edge], places: Sequence[tuple[int, ...]], alone: Sequence[Edge]
+        self,
+        reading: GraphReading,
+        edges: Sequence[Edge],
+        places: Sequence[tuple[int, ...]],
+        alone: Sequence[Edge],
+        bits: Sequence[int] = (),
+        room: int | None = None,
     ) -> None:
+        self.bits, self.room = bits, room
         self.reading, self.edges, self.places = reading, edges, places
         numbers = {id(edge): i for i, edge in enumerate(edges)}
         self._last = [numbers[id(edge)] for edge in alone]
@@ -56,6 +65,8 @@ class CheapestCover:
             for made in bits_of(before):
                 together = sum(chosen[i] for i in usable if place in self.places[i] and made in self.places[i])
                 model.add(rank[place] + together >= rank[made] + 1)
+        if self.room is not None:
+            model.add(sum(self.bits[i] * chosen[i] for i in usable) <= self.room)
         total = sum(costs[i] for i in usable) or 1.0
         model.minimize(sum(math.floor(SCALE * costs[i] / total) * chosen[i] for i in usable))
         for i in usable:

@@ -15,7 +15,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
 from ..means import Means
 from ..question import Limits
-from .arenas import arenas_of
+from .arenas import check_addresses
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
 from .question import NetworkQuestion
@@ -225,16 +225,11 @@ class GroupCosts:
         proof = answer.certificate
         self.interrupted = self.interrupted or proof.interrupted
         try:
-            for arena in arenas_of(answer.cost, self.question.arch, self._means_of_plans()):
-                if not arena.plan.fits:
-                    raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}")
+            check_addresses(answer.cost, self.question.arch, self.means.at_most(PLAN_SECONDS))
         except NoPlanError as error:
             kind.refused = NoPlanError(error.message, where=kind.cascade.name, hint=error.hint)
             return Finding(taken, below, proof.lower_bound)
         return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.steps.residency))
-
-    def _means_of_plans(self) -> Means:
-        return self.means.at_most(PLAN_SECONDS)
 
     def bound_all(self) -> None:
         """A bound for every kind that has not been searched to its end."""

@@ -23,6 +23,7 @@ from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
 from .lazy_path import CheapestWay, Choose, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
+from .room_path import RoomPath
 from .searching import GroupSolvers
 from .segments import Segments
 from .steps import GroupEdge, NetworkSteps
@@ -44,16 +45,18 @@ class GroupSearch:
 
     solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
+    known     the steps, by this objective, where these have been looked at before
     """
 
     question: NetworkQuestion
     solvers: GroupSolvers
     progress: Progress | None
+    known: NetworkSteps | None = None
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
-        self.steps = NetworkSteps(self.question, self.means)
+        self.steps = self.known or NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
         self.costs = GroupCosts(self.question, self.solvers, self.progress, self.steps, self.means)
         self._until = 0.0
@@ -65,15 +68,26 @@ class GroupSearch:
         finally:
             self.costs.drop()
 
-    def _run(self) -> NetworkAnswer:
-        steps = self.steps
+    def find(self) -> CheapestWay:
+        """The best way alone, whose tiles may have no addresses; without edges where none is known."""
         try:
-            self.costs.search_all(steps.alone())
+            return self._find()[0]
+        finally:
+            self.costs.drop()
+
+    def _find(self) -> tuple[CheapestWay, CheapestWay]:
+        """The best way, and the best one where nothing stays between groups."""
+        try:
+            self.costs.search_all(self.steps.alone())
             self.costs.bound_all()
         except KeyboardInterrupt:
             self.costs.interrupted = True
-        steps.tell()
-        way, passing = self._in_rounds()
+        self.steps.tell()
+        return self._in_rounds()
+
+    def _run(self) -> NetworkAnswer:
+        steps = self.steps
+        way, passing = self._find()
         if not way.edges:
             raise self._nothing_found()
         found = Segments(steps, way, self.means)
@@ -91,13 +105,14 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
-        return cheapest_way(self.steps.states, edges, self.costs.find_out, self._goes_on, self._choose)
+        return cheapest_way(self.steps.states, edges, self.costs.find_out, self._goes_on, self._choose(edges))
 
-    @property
-    def _choose(self) -> Choose | None:
-        """Chooses groups as a whole, where the network is too wild for states."""
-        cover = self.steps.cover
-        return None if cover is None else lambda cost: cover.cheapest(cost, self.costs.seconds_left)
+    def _choose(self, edges: Sequence[GroupEdge]) -> Choose | None:
+        """Chooses groups as a whole, where the network is too wild for states; or with the weights that have room."""
+        cover, room = self.steps.cover, self.steps.weights.most
+        if cover is not None:
+            return lambda cost: cover.cheapest(cost, self.costs.seconds_left)
+        return None if room is None else RoomPath(self.steps.states, edges, room).cheapest
 
     def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
         """The cheapest way, and the cheapest one where nothing stays between groups. As long as time for the whole is
@@ -153,9 +168,17 @@ class GroupSearch:
 
     def _apart(self) -> Apart | None:
         """Each operation on its own; None where that is not known of all."""
-        kinds = [edge.kind for edge in self.steps.alone() if edge.kind is not None]
-        found = [_apart(finding.answer) for kind in kinds for finding in kind.findings[:1] if finding.answer]
-        return _sum(found) if len(found) == len(kinds) else None
+        edges = [edge for edge in self.steps.alone() if edge.kind is not None]
+        answers = [self._answer_alone(edge) for edge in edges]
+        found = [_apart(answer) for answer in answers if answer is not None]
+        return _sum(found) if len(found) == len(edges) else None
+
+    def _answer_alone(self, edge: GroupEdge) -> FusedAnswer | None:
+        """The first that was found of an operation, with the room that is left: it says what it costs not fused."""
+        assert edge.kind is not None
+        first = next((one.answer for one in edge.kind.findings if one.answer and one.taken == edge.taken), None)
+        best = edge.kind.best(edge.taken, self.residency)
+        return first if first is not None or best is None else best.answer
 
     def _passing(self, way: CheapestWay) -> Apart | None:
         """The best where nothing stays between groups."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..certificate import RELATIVE_TOLERANCE
+
+Each = TypeVar("Each")
 
 
 @dataclass(eq=False)
@@ -159,7 +161,7 @@ def cheapest_but(
         if more == math.inf:
             continue
         for run, (so_far, rank, _, _) in labels[edge.start].items():
-            along = _along((*run, edge), begun) if begun else ()
+            along = along_runs((*run, edge), begun) if begun else ()
             if along in forbidden:
                 continue
             reached, ranked = so_far + more, rank + 1000 * edge.stays - 1
@@ -177,7 +179,7 @@ def cheapest_but(
     return value, way[::-1]
 
 
-def _along(edges: tuple[Edge, ...], begun: Collection[tuple[Edge, ...]]) -> tuple[Edge, ...]:
+def along_runs(edges: tuple[Each, ...], begun: Collection[tuple[Each, ...]]) -> tuple[Each, ...]:
     """The longest end of a way that a forbidden run begins with, or is."""
     return next((edges[i:] for i in range(len(edges)) if edges[i:] in begun), ())
 

@@ -100,6 +100,20 @@ class StayingTensor:
 
 
 @dataclass(frozen=True)
+class LeftOutWeight:
+    """A weight that is not kept on chip, where those are to be that are best.
+
+    name  of its operation, and what that calls it
+    bits  that it takes
+    why   it is not kept, in words
+    """
+
+    name: str
+    bits: int
+    why: str
+
+
+@dataclass(frozen=True)
 class Apart:
     """A network without something that the best one has: with each operation on its own, or with nothing on chip
     between groups.
@@ -130,6 +144,7 @@ class NetworkAnswer:
     passing      the best where nothing stays between groups; None where that is not known
     in_order     whether other orders of operations than the network's were left aside, since there are too many
     all_pass     whether it was left aside that tensors stay on chip between groups, since there are too many ways
+    left_out     weights that are not kept on chip, where those are that are best
     """
 
     question: NetworkQuestion
@@ -142,6 +157,7 @@ class NetworkAnswer:
     passing: Apart | None = None
     in_order: bool = False
     all_pass: bool = False
+    left_out: tuple[LeftOutWeight, ...] = ()
 
     @property
     def answers(self) -> tuple[FusedAnswer, ...]:

@@ -71,7 +71,10 @@ class Residency:
         return replace(self, sizes=tuple(left))
 
     def less(self, arch: Architecture, taken: Taken) -> Architecture:
-        """The machine with so much less room."""
+        """The machine with so much less room.
+
+        A full memory has a bit, since none has no room: what would lie there does not fit beside the rest.
+        """
         bits = dict(zip(self.memories, taken, strict=True))
         if not any(taken):
             return arch
@@ -79,7 +82,7 @@ class Residency:
         for level in arch.levels:
             less = bits.get(level.name, 0) if isinstance(level, Memory) else 0
             if less and isinstance(level, Memory) and level.size_bits is not None:
-                level = level.model_copy(update={"size_bits": level.size_bits - less})
+                level = level.model_copy(update={"size_bits": max(1, level.size_bits - less)})
             levels.append(level)
         return arch.model_copy(update={"levels": tuple(levels)})
 

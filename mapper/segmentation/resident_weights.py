@@ -7,6 +7,7 @@ outermost memory while the network runs.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,34 +26,46 @@ class WeightsIn:
 
     memory      its name
     operations  whose weights these are, as the network calls them; none: all operations'
+    are_chosen  whether the search chooses some of these, those that are best to keep
     """
 
     memory: str
     operations: tuple[str, ...] = ()
+    are_chosen: bool = False
 
     def __str__(self) -> str:
-        return f"weights in {self.memory}" + (f": {', '.join(self.operations)}" if self.operations else "")
+        told = f"the best weights in {self.memory}" if self.are_chosen else f"weights in {self.memory}"
+        return told + (f": {', '.join(self.operations)}" if self.operations else "")
 
 
 @dataclass(frozen=True)
 class ResidentWeight:
     """A weight that lies on chip all the time.
 
-    name    of its operation, and what that calls it
-    memory  in which it lies, whole: its number among those in which tensors may stay
-    bits    that it takes, in whole bytes
+    name       of its operation, and what that calls it
+    memory     in which it lies, whole: its number among those in which tensors may stay
+    bits       that it takes, in whole bytes
+    operation  whose weight it is
     """
 
     name: str
     memory: int
     bits: int
+    operation: str
+
+
+OwnWeights = Mapping[str, ResidentWeight]
+"""Weights of a group that lie on chip, by what its cascade calls them."""
 
 
 class ResidentWeights:
     """All of them, and those of each group.
 
     total  bits of each memory in which tensors may stay that they take
+    most   bits that they may take of the memory that some are chosen for; None: all lie there
     """
+
+    most: int | None = None
 
     def __init__(
         self,
@@ -77,20 +90,20 @@ class ResidentWeights:
         self.total = self._taken(self.every)
         self._check(asked)
 
-    def of(self, group: int) -> dict[str, ResidentWeight]:
-        """Those of a group, by what its cascade calls them."""
-        return self._of_group[group]
+    def choices(self, group: int) -> Sequence[OwnWeights]:
+        """Which of a group's weights may lie on chip."""
+        return (self._of_group[group],)
 
     def hint(self) -> str:
         """What to try where nothing else fits; nothing where there are no such weights."""
         taken = zip(self._memories, self.total, strict=True)
         told = " and ".join(f"{bits // 8:,} bytes of {memory}" for memory, bits in taken if bits)
-        return f"weights take {told} all the time: let fewer of them lie there" if told else ""
+        return f"weights take {told} all the time: name fewer operations, or none" if told else ""
 
-    def others(self, group: int) -> Taken:
-        """Bits of each memory that the weights of all other operations take."""
-        own = self._taken(tuple(self._of_group[group].values()))
-        return tuple(all_bits - bits for all_bits, bits in zip(self.total, own, strict=True))
+    def others(self, own: OwnWeights) -> Taken:
+        """Bits of each memory that the weights of all other operations take, beside a group's own."""
+        taken = self._taken(tuple(own.values()))
+        return tuple(max(0, all_bits - bits) for all_bits, bits in zip(self.total, taken, strict=True))
 
     def _taken(self, weights: Sequence[ResidentWeight]) -> Taken:
         found = [0] * len(self._memories)
@@ -122,7 +135,8 @@ class ResidentWeights:
             if number is not None:
                 reader = group.cascade.consumers[tensor][0].problem
                 bits = self._whole_bytes(reader.tensor(tensor), reader.sizes, number)
-                found[tensor] = ResidentWeight(f"{parameter.occurrence}.{parameter.operand}", number, bits)
+                name = f"{parameter.occurrence}.{parameter.operand}"
+                found[tensor] = ResidentWeight(name, number, bits, parameter.occurrence)
         return found
 
     def _whole_bytes(self, tensor: Tensor, sizes: Mapping[str, int], number: int) -> int:
@@ -145,5 +159,46 @@ class ResidentWeights:
             size = self._upper.of(memory).size_bits
             if size is not None and bits > size:
                 message = f"weights take {-(-bits // 8):,} bytes, and {memory} has {size // 8:,}"
-                hint = "name the operations whose weights are to lie there, or another memory"
+                hint = "name fewer operations, or none: those that are best to keep are chosen then"
                 raise InfeasibleError(message, where=self._reading.graph.network, hint=hint)
+
+
+class OpenWeights(ResidentWeights):
+    """Weights of which some are to be chosen, so that they take at least and at most so many bits of their memory.
+
+    What groups cost is what they cost beside the least: no choice within these bounds makes them cheaper. A way may
+    take fewer bits than the least, and is bounded as if it took so many.
+    """
+
+    def __init__(
+        self,
+        reading: GraphReading,
+        groups: Sequence[OperationGroup],
+        arch: Architecture,
+        asked: WeightsIn,
+        memories: Sequence[str],
+        between: tuple[int, int],
+    ) -> None:
+        """
+        between  the least and the most bits
+
+        Raises MappingError for memories that there are not, or that hold no weights.
+        """
+        self._between = between
+        super().__init__(reading, groups, arch, (asked,), memories)
+        least, self.most = between
+        number = memories.index(asked.memory)
+        self.total = tuple(least if one == number else 0 for one in range(len(memories)))
+
+    def choices(self, group: int) -> Sequence[OwnWeights]:
+        """All choices of operations whose weights lie on chip, none first."""
+        of_group = self._of_group[group]
+        bits: dict[str, int] = {}
+        for weight in of_group.values():
+            bits[weight.operation] = bits.get(weight.operation, 0) + weight.bits
+        some = [one for one, taken in bits.items() if taken <= self._between[1]]
+        chosen = itertools.chain.from_iterable(itertools.combinations(some, n) for n in range(len(some) + 1))
+        return [{tensor: one for tensor, one in of_group.items() if one.operation in names} for names in chosen]
+
+    def _check(self, asked: Sequence[WeightsIn]) -> None:
+        """They need not all have room."""

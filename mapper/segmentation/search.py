@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...cost_models import Objective
-from ...ir import TilewrightError
+from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades.weights import weights_of
 from ..fusing import answer_below
+from ..means import Means
+from .corners import PRODUCTS
 from .group_costs import Progress
-from .group_search import GroupSearch
+from .limits import LimitedSearch
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther
-
-_PRODUCTS = ("edp", "ed2p")
+from .weight_choice import least_of_sum
 
 
 def segment(
@@ -23,20 +26,39 @@ def segment(
     solvers   search groups, or know where to look up what was found; None: this process
     progress  called with how many groups have been searched, and how many more there may be at most
 
+    Where the weights of all operations are to lie on chip, and have no room there, those do that are best to keep.
+
     Ctrl-C ends it with the best segmentation of what is known by then.
 
-    Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time, and
-    TilewrightError for objectives that neither add up over groups nor are products of energy and latency.
+    Raises InfeasibleError where an operation fits in no group, or no segmentation keeps the limits of the objective;
+    UndecidedError where that is not known in time, and TilewrightError for objectives of several parts.
     """
     check_objective(question.objective)
-    search = GroupSearch if weights_of(question.objective) is not None else ProductSearch
-    return search(question, solvers or OneAfterTheOther(answer_below), progress).run()
+    solvers, means = solvers or OneAfterTheOther(answer_below), Means.from_now(question.total_s)
+    try:
+        return _segment(question, solvers, progress)
+    except (InfeasibleError, UndecidedError):
+        if [one.operations for one in question.weights_in] != [()]:
+            raise
+    (all_in,) = question.weights_in
+    left = means.seconds_left if means.limits_time else None
+    chosen = replace(question, weights_in=(replace(all_in, are_chosen=True),), total_s=left)
+    return _segment(chosen, solvers, progress)
+
+
+def _segment(question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None) -> NetworkAnswer:
+    """By the search for the objective."""
+    if weights_of(question.objective) is not None:
+        return least_of_sum(question, solvers, progress)
+    kind = ProductSearch if question.objective.name in PRODUCTS else LimitedSearch
+    return kind(question, solvers, progress).run()
 
 
 def check_objective(objective: Objective) -> None:
-    """TilewrightError for an objective that neither adds up over groups nor is a product of energy and latency."""
-    if weights_of(objective) is None and objective.name not in _PRODUCTS:
+    """TilewrightError for an objective of several parts."""
+    if objective.is_lexicographic:
+        first, second = (part.name for part in objective.parts)
         raise TilewrightError(
-            f"objective {objective.name} is not known for networks",
-            hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
+            f"objective {objective.name} is not known for networks, which have one value",
+            hint=f"search for {first} first, then for '{second} where {first} <= ' and what it found",
         )

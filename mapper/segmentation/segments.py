@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...cost_models import ENERGY, parse_objective
@@ -28,6 +28,12 @@ LEAST_SECONDS = 0.5
 MOST_FORBIDDEN = 200
 """Runs without addresses after which nothing is left on chip."""
 
+Forbidden = Collection[tuple[Edge, ...]]
+"""Runs of edges that no way may have in it."""
+
+NextBest = Callable[[Forbidden, bool], tuple[float, list[Edge]]]
+"""The value and the edges of the best way without some runs; of ways of which nothing stays on chip, unless it may."""
+
 
 @dataclass(frozen=True)
 class _Placed:
@@ -47,8 +53,12 @@ class Segments:
     out of all ways. What it costs remains a bound.
     """
 
-    def __init__(self, steps: NetworkSteps, way: CheapestWay, means: Means) -> None:
+    def __init__(self, steps: NetworkSteps, way: CheapestWay, means: Means, next_best: NextBest | None = None) -> None:
+        """
+        next_best  finds the best way without some runs; None: the cheapest one by what steps cost
+        """
         self.steps = steps
+        next_best = next_best or self._cheapest
         self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + LEAST_SECONDS))
         self._looked: dict[object, bool] = {}
         forbidden: set[tuple[Edge, ...]] = set()
@@ -56,8 +66,7 @@ class Segments:
         while failed:
             forbidden.add(failed)
             is_soon = len(forbidden) <= MOST_FORBIDDEN and not self._means.expired
-            usable = [e for e in steps.edges if is_soon or e.keeps_nothing]
-            value, edges = cheapest_but(steps.states, usable, value_of, forbidden)
+            value, edges = next_best(forbidden, is_soon)
             if not edges:
                 message = "no groups were found whose tiles have addresses beside what lies on chip all the time"
                 raise UndecidedError(message, where=steps.question.graph.network, hint="let fewer weights lie there")
@@ -66,6 +75,10 @@ class Segments:
         self.way = way
         self.segments = self._segments(arenas)
         self.staying = self._staying()
+
+    def _cheapest(self, forbidden: Forbidden, may_stay: bool) -> tuple[float, list[Edge]]:
+        usable = [edge for edge in self.steps.edges if may_stay or edge.keeps_nothing]
+        return cheapest_but(self.steps.states, usable, value_of, forbidden)
 
     def _placed(self, way: CheapestWay) -> list[_Placed]:
         """The steps of a way with what stays while each works."""
@@ -90,7 +103,7 @@ class Segments:
 
     def _weights(self, edge: GroupEdge) -> Iterator[Resident]:
         memories = self.steps.residency.memories
-        own = {weight.name: tensor for tensor, weight in self.steps.weights.of(edge.step.group).items()}
+        own = {weight.name: tensor for tensor, weight in edge.weights.items()}
         for weight in self.steps.weights.every:
             yield Resident(weight.name, memories[weight.memory], weight.bits, own.get(weight.name))
 
@@ -141,7 +154,7 @@ class Segments:
             assert edge.kind is not None
             best = edge.kind.best(edge.taken, self.steps.residency)
             alike = first.setdefault((id(edge.kind), id(best)), number)
-            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge.step)))
+            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge)))
         return tuple(found)
 
     def _staying(self) -> tuple[StayingTensor, ...]:

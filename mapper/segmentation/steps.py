@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
+from ...cost_models import Objective
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
@@ -21,8 +23,8 @@ from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
 from .residency import NOTHING_STAYS, Residency, Taken, residency_of, rooms_of
-from .resident_weights import ResidentWeights
-from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
+from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
+from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
 """The form of a group, and by number those of its tensors that stay, with the memory."""
@@ -35,14 +37,21 @@ STATES_SHARE = 0.2
 class GroupEdge(Edge):
     """A step with what it costs.
 
-    step   which group it does, and what stays
-    kind   of its group; None: no operation
-    taken  bits of each memory that other tensors take meanwhile, weights included
+    step     which group it does, and what stays
+    kind     of its group; None: no operation
+    taken    bits of each memory that other tensors take meanwhile, weights included
+    weights  of its group that lie on chip all the time
     """
 
     step: GroupStep
     kind: GroupKind | None
     taken: Taken
+    weights: OwnWeights
+
+    @cached_property
+    def weight_names(self) -> frozenset[str]:
+        """What these are called."""
+        return frozenset(weight.name for weight in self.weights.values())
 
     @property
     def keeps_nothing(self) -> bool:
@@ -64,19 +73,45 @@ class NetworkSteps:
     kinds      of groups
     """
 
-    def __init__(self, question: NetworkQuestion, means: Means = UNLIMITED) -> None:
-        self.question, self._means = question, means
+    def __init__(
+        self,
+        question: NetworkQuestion,
+        means: Means = UNLIMITED,
+        known: dict[KindKey, GroupKind] | None = None,
+        weights_between: tuple[int, int] | None = None,
+    ) -> None:
+        """
+        known            kinds of other steps by the same objective, where they know what is found out of these
+        weights_between  the least and the most bits that weights take, where it is open which lie on chip
+        """
+        self.question, self._means, self._between = question, means, weights_between
+        self._known_kinds = {} if known is None else known
         self.reading = GraphReading(question.graph)
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
         self.weights: ResidentWeights
         self.in_order = self.is_wild = self.all_pass = False
-        graph = self._state_graph()
-        self.states = graph.count
+        self._graph = self._state_graph()
+        self.states = self._graph.count
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
-        kinds: dict[KindKey, GroupKind] = {}
-        self.edges = [self._edge(step, kinds) for step in graph.steps]
-        self.kinds = list(kinds.values())
+        self.make_edges()
+
+    def by(self, objective: Objective) -> NetworkSteps:
+        """The same steps, of whose costs nothing is known yet, by another objective: edge by edge in the same order."""
+        found = copy(self)
+        found.question = replace(self.question, objective=objective)
+        found.__dict__.pop("cover", None)
+        found._known_kinds = {}  # noqa: SLF001 -- its own
+        found.make_edges()
+        return found
+
+    def make_edges(self) -> None:
+        """Edges of which nothing is known yet."""
+        kinds = self._known_kinds
+        self.edges = [
+            self._edge(step, own, kinds) for step in self._graph.steps for own in self.weights.choices(step.group)
+        ]
+        self.kinds = list({id(edge.kind): edge.kind for edge in self.edges if edge.kind is not None}.values())
         self._relate(kinds)
         self._starts = [edge.start for edge in self.edges]
         self._of_kind: dict[int, list[GroupEdge]] = {}
@@ -98,9 +133,11 @@ class NetworkSteps:
             self.weights = self._weights()
             left = self.residency.without(self.weights.total)
             try:
-                return state_graph(self.reading, self.groups, left, self._means.share(STATES_SHARE))
+                graph = state_graph(self.reading, self.groups, left, self._means.share(STATES_SHARE))
             except TooManyStates:
                 continue
+            if sum(len(self.weights.choices(step.group)) for step in graph.steps) <= MOST_STEPS:
+                return graph
         self.in_order, self.is_wild = False, True
         nothing = (0,) * len(self.residency.memories)
         steps = [GroupStep(0, 1, number, (), nothing) for number in range(len(self.groups))]
@@ -112,8 +149,11 @@ class NetworkSteps:
         return rooms_of(self.question.arch) if self.question.weights_in else NOTHING_STAYS
 
     def _weights(self) -> ResidentWeights:
-        question = self.question
-        return ResidentWeights(self.reading, self.groups, question.arch, question.weights_in, self.residency.memories)
+        question, memories = self.question, self.residency.memories
+        if self._between is None:
+            return ResidentWeights(self.reading, self.groups, question.arch, question.weights_in, memories)
+        (asked,) = question.weights_in
+        return OpenWeights(self.reading, self.groups, question.arch, asked, memories, self._between)
 
     @cached_property
     def cover(self) -> CheapestCover | None:
@@ -121,41 +161,49 @@ class NetworkSteps:
         if not self.is_wild:
             return None
         places = [self.groups[edge.step.group].places for edge in self.edges]
-        return CheapestCover(self.reading, self.edges, places, self.alone())
+        bits = [sum(weight.bits for weight in edge.weights.values()) for edge in self.edges]
+        return CheapestCover(self.reading, self.edges, places, self.alone(), bits, self.weights.most)
 
     def another_way(self, edge: GroupEdge) -> float:
-        """What the operations of a step cost in another way that is known."""
+        """What the operations of a step cost in another way that is known, with no other weights on chip."""
         if self.is_wild:
             places = set(self.groups[edge.step.group].places)
             return sum(one.value for one in self.alone() if self.groups[one.step.group].start in places)
         first, last = (bisect_left(self._starts, state) for state in (edge.start, edge.end))
         between = [one for one in self.edges[first:last] if one is not edge]
+        if self.weights.most is not None:  # what takes more of the room is no other way to do it
+            between = [one for one in between if one.weight_names <= edge.weight_names]
         return cheapest(self.states, between, value_of, edge.start, edge.end)[0]
 
-    def _edge(self, step: GroupStep, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
+    def _edge(self, step: GroupStep, own: OwnWeights, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
-        taken = tuple(map(sum, zip(step.passing, self.weights.others(step.group), strict=True)))
+        taken = tuple(map(sum, zip(step.passing, self.weights.others(own), strict=True)))
         if group.cascade is None:
-            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None, taken)
-        stays = self.named(step)
+            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None, taken, own)
+        stays = self._named(step, own)
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
-        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(step.stays), step, kind, taken)
+        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(step.stays), step, kind, taken, own)
 
     def _relate(self, kinds: Mapping[KindKey, GroupKind]) -> None:
         """Let kinds of equal groups know one another."""
         by_form: dict[object, list[GroupKind]] = {}
         for (form, _), kind in kinds.items():
+            kind.fewer.clear()
+            kind.more.clear()
             by_form.setdefault(form, []).append(kind)
         passing = FewerStay(self.question.arch, self.question.objective)
         for alike in by_form.values():
             passing.relate(alike)
 
-    def named(self, step: GroupStep) -> NamedStays:
+    def named(self, edge: GroupEdge) -> NamedStays:
         """The tensors of a step that stay, weights included, as the group's cascade calls them."""
+        return self._named(edge.step, edge.weights)
+
+    def _named(self, step: GroupStep, own: OwnWeights) -> NamedStays:
         memories = self.residency.memories
-        weights = ((tensor, memories[weight.memory]) for tensor, weight in self.weights.of(step.group).items())
+        weights = ((tensor, memories[weight.memory]) for tensor, weight in own.items())
         return (*self.names_of(self.groups[step.group], step.stays), *weights)
 
     def names_of(self, group: OperationGroup, stays: Stays) -> NamedStays:
@@ -193,7 +241,7 @@ class NetworkSteps:
         if answer.mapping.cascade.operations == cascade.operations:
             return answer.of(cascade)
         mapping = under_names_of(answer.mapping, cascade)
-        cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge.step)])
+        cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
         return FusedAnswer(mapping, cost, answer.certificate, answer.unfused)
 
 

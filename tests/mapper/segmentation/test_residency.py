@@ -22,8 +22,9 @@ from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
 from tilewright.mapper.cascades.equal import under_names_of
+from tilewright.mapper.fusing import FusedAnswer, answer_below, cascade_key
 from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
 from tilewright.mapper.segmentation.residency import Residency
@@ -76,6 +77,17 @@ def graph_of(folder: Path, text: str) -> NetworkGraph:
     found = load_network(path).wiring
     assert found is not None
     return found
+
+
+known: dict[str, FusedAnswer | NothingBelow] = {}
+
+
+def solve_once(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
+    """Each question about a group once, for all tests."""
+    key = cascade_key(question)
+    if key not in known:
+        known[key] = answer_below(question)
+    return known[key]
 
 
 def whole_tree(answer: NetworkAnswer) -> FusedMapping:
@@ -261,6 +273,17 @@ def test_nothing_stays_where_that_is_asked_for(tmp_path: Path) -> None:
     assert without.certificate.proven
     assert answer.passing.value == pytest.approx(without.certificate.value)
     assert answer.certificate.value < without.certificate.value
+
+
+def test_what_stays_saves_of_a_product_what_it_costs_less(tmp_path: Path) -> None:
+    """It was compared with a weighted sum, and said to save nothing."""
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("90 B"), EDP, "perfect", most=1)
+    answer, without = segment(asked), segment(replace(asked, stays=False))
+    assert answer.passing is not None
+    assert answer.passing.value == pytest.approx(answer.passing.energy_pj * answer.passing.latency_cycles)
+    assert answer.passing.lower_bound <= without.certificate.value <= answer.passing.value * (1 + 1e-9)
+    assert answer.staying_saves == pytest.approx(1 - answer.certificate.value / answer.passing.value)
+    assert answer.staying_saves > 0
 
 
 def page_of(answer: NetworkAnswer) -> str:

@@ -274,8 +274,9 @@ def test_a_product_is_least_at_a_corner(tmp_path: Path) -> None:
 
 
 def test_other_objectives_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TilewrightError, match="is not known for networks"):
-        segment(question(network(tmp_path), parse_objective("max(energy, latency)")))
+    with pytest.raises(TilewrightError, match="is not known for networks") as error:
+        segment(question(network(tmp_path), parse_objective("latency,energy")))
+    assert error.value.hint == "search for latency first, then for 'energy where latency <= ' and what it found"
 
 
 def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:

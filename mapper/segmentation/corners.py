@@ -1,0 +1,164 @@
+"""Corners of the convex hull of all segmentations' (energy, latency): each the least of a weighted sum.
+
+A corner between two others is the least of the sum that both weigh the same in (`mapper/cascades/search.py`). No
+segmentation lies below the *line* of a sum that has been searched.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...cost_models import ENERGY, LATENCY, Capped, Objective
+from ..cascades.oracle import objective_of
+from ..cascades.proofs import limits_of
+from ..cascades.regions import Line, least_value
+from ..cascades.weights import Weights, weights_between, weights_of
+from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..means import Means
+from .group_costs import Progress
+from .kinds import GroupKind
+from .question import Apart, NetworkAnswer, NetworkQuestion
+from .searching import GroupSolvers
+from .steps import NetworkSteps
+from .weight_choice import least_of_sum
+
+PRODUCTS = ("edp", "ed2p")
+"""Objectives that are least at a corner, where there are no limits."""
+
+CORNER_SHARE = 0.3
+"""Of the time that is left, for one corner."""
+
+LEFT_SHARE = 0.1
+"""Of all the time, that has to be left for another corner between two."""
+
+
+@dataclass
+class Corners:
+    """Corners that may matter for the objective of one question.
+
+    found     what searches came to
+    lines     what no segmentation weighs less than, by weights: one for each
+    searched  the kinds of groups of each, with what is known of them by these weights: in the order of those of `steps`
+    steps     of the network; None where each corner has weights of its own on chip
+    """
+
+    question: NetworkQuestion
+    solvers: GroupSolvers
+    progress: Progress | None
+    found: list[NetworkAnswer] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    searched: list[Sequence[GroupKind]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.started = time.perf_counter()
+        self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
+        chosen = any(one.are_chosen for one in self.question.weights_in)
+        self.steps = None if chosen else NetworkSteps(self.question, self.means)
+
+    def explore(self) -> None:
+        """Find all corners that may be better than those known: first the ends of the hull."""
+        least = self._least(ENERGY)
+        if not self.interrupted and self._is_wanted(least.energy_pj, 0.0):
+            self._between(least, self._least(LATENCY))
+
+    @property
+    def interrupted(self) -> bool:
+        return any(corner.certificate.interrupted for corner in self.found)
+
+    @property
+    def best(self) -> NetworkAnswer:
+        """That of the least objective."""
+        return min(self.found, key=self.value)
+
+    def value(self, corner: NetworkAnswer) -> float:
+        """The objective of a corner; infinite where it does not keep limits."""
+        return self.question.objective.value(corner.energy_pj, corner.latency_cycles)
+
+    def bound(self, lines: list[Line], value: float) -> float:
+        """What nothing on or above some lines has less of the objective than; infinite where nothing keeps limits.
+
+        value  of interest is what is less than this
+        """
+        objective = self.question.objective
+        base = objective.base if isinstance(objective, Capped) else objective
+        is_plain = weights_of(base) is not None or base.name in PRODUCTS
+        least = least_value(lines, base.value, *limits_of(objective), *([] if is_plain else [value]))
+        return value if least >= value * (1 - RELATIVE_TOLERANCE) else least
+
+    @property
+    def apart(self) -> list[tuple[Apart, Weights]]:
+        """With nothing fused, by the weights that each is least in."""
+        return [(one.apart, weights) for one, (weights, _) in self._pairs if one.apart is not None]
+
+    @property
+    def passing(self) -> list[tuple[Apart, Weights]]:
+        """The same where nothing stays between groups."""
+        return [(one.passing, weights) for one, (weights, _) in self._pairs if one.passing is not None]
+
+    @property
+    def _pairs(self) -> list[tuple[NetworkAnswer, Line]]:
+        return list(zip(self.found, self.lines, strict=True))
+
+    def best_of(self, known: list[tuple[Apart, Weights]], others: Iterable[Apart] = ()) -> Apart | None:
+        """The best of some, and of others, bounded below by what is proven of the first; None where none keeps the
+        limits."""
+        objective = self.question.objective
+        every = [*(one for one, _ in known), *others]
+        values = [objective.value(one.energy_pj, one.latency_cycles) for one in every]
+        value = min(values, default=math.inf)
+        if value == math.inf:
+            return None
+        bound = self.bound([(weights, one.lower_bound) for one, weights in known], value)
+        return replace(every[values.index(value)], value=value, lower_bound=bound)
+
+    def certificate(self, value: float, bound: float, searched: int) -> Certificate:
+        """What is proven of a segmentation by all searches together."""
+        told = dict.fromkeys(line for one in self.found for line in one.certificate.constraints)
+        return replace(
+            self.found[0].certificate,
+            objective=self.question.objective.name,
+            value=value,
+            lower_bound=bound,
+            evaluated=searched,
+            seconds=time.perf_counter() - self.started,
+            interrupted=self.interrupted,
+            constraints=tuple(told),
+        )
+
+    def _least(self, objective: Objective) -> NetworkAnswer:
+        """The least of a weighted sum, in a part of the time."""
+        weights = weights_of(objective)
+        assert weights is not None
+        share = self.means.share(CORNER_SHARE)
+        asked = replace(self.question, objective=objective, total_s=share.seconds_left if share.limits_time else None)
+        steps = None if self.steps is None else self.steps.by(objective)
+        corner = least_of_sum(asked, self.solvers, self.progress, steps)
+        self.found.append(corner)
+        self.lines.append((weights, corner.certificate.lower_bound))
+        if steps is not None:
+            self.searched.append(steps.kinds)
+        return corner
+
+    def _between(self, left: NetworkAnswer, right: NetworkAnswer) -> None:
+        """All corners between two of them that may be better than what is known."""
+        weights = weights_between((left.energy_pj, left.latency_cycles), (right.energy_pj, right.latency_cycles))
+        if weights is None or not self._is_wanted(left.energy_pj, right.latency_cycles) or not self._has_time:
+            return
+        found = self._least(objective_of(weights))
+        on_line = weights.of(left.energy_pj, left.latency_cycles) * (1 - RELATIVE_TOLERANCE)
+        if weights.of(found.energy_pj, found.latency_cycles) < on_line:
+            self._between(left, found)
+            self._between(found, right)
+
+    def _is_wanted(self, energy_pj: float, latency_cycles: float) -> bool:
+        """Whether so much energy and latency would be better than what is known."""
+        best = min(map(self.value, self.found)) * (1 - RELATIVE_TOLERANCE)
+        return self.question.objective.value(energy_pj, latency_cycles) < best
+
+    @property
+    def _has_time(self) -> bool:
+        total = self.question.total_s
+        return not self.interrupted and (total is None or self.means.seconds_left > LEFT_SHARE * total)

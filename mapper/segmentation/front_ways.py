@@ -1,0 +1,285 @@
+"""The best whole of trees of groups that need not be least of any weighted sum: found, and proven.
+
+What a way to a step and a way from it on cost at least leaves so much for the step: of its trees those matter that cost
+no more. Ways are looked at by what their trees cost at least (`front_path.py`); where the best one has trees that are
+not known, these are searched (`front_searches.py`), until it has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..cascades.oracle import objective_of
+from ..cascades.proofs import limits_of
+from ..cascades.regions import Box, heaviest, least_weight
+from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights
+from ..certificate import RELATIVE_TOLERANCE
+from ..fusing import FusedAnswer
+from .corners import Corners
+from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
+from .front_searches import FrontSearches, Open
+from .group_fronts import GroupFront, KnownTree
+from .kinds import Finding, GroupKind
+from .lazy_path import Edge
+from .residency import Taken
+from .segments import Forbidden
+from .steps import GroupEdge
+
+NOT_REACHED = AtLeast(math.inf, math.inf, math.inf)
+
+MOST_DOUBLINGS = 60
+"""Of what is known at least, until more is of no interest: else a formula sets no end to it."""
+
+NEARLY = 1e-6
+"""By which part a way may be worse than what is known, to be looked for once more."""
+
+MUCH = 2.0
+"""So many times the value of the best way is much worse."""
+
+Usable = Callable[[GroupEdge], bool]
+"""Whether ways may have a step."""
+
+
+def all_steps(_: GroupEdge) -> bool:
+    """They may have all."""
+    return True
+
+
+@dataclass
+class FrontWays:
+    """One search among the states that corners were looked for in.
+
+    weights  the sum that says most of what is of interest
+    value    of the best way that is known, or what is to be better than; infinite where nothing is
+    bound    no way has less of the objective
+    edges    of the best way; none where none is known
+    """
+
+    corners: Corners
+    weights: Weights
+    value: float
+    bound: float
+    interrupted: bool = False
+    edges: list[Edge] = field(default_factory=list)
+    _known: dict[tuple[int, int], GroupEdge] = field(default_factory=dict)
+    _told: dict[tuple[int, int, Taken], GroupKind] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        corners = self.corners
+        assert corners.steps is not None, "each corner has weights of its own on chip"
+        self.steps = corners.steps
+        self.residency = self.steps.residency
+        self.searches = FrontSearches(
+            corners.question, corners.solvers, corners.progress, self.residency, corners.means
+        )
+        by = [weights for weights, _ in corners.lines]
+        every = [GroupFront(kinds, by) for kinds in zip(*corners.searched, strict=True)]
+        front_of = {id(kind): front for kind, front in zip(self.steps.kinds, every, strict=True)}
+        self._fronts = [front_of.get(id(edge.kind)) for edge in self.steps.edges]
+        least: dict[tuple[int, Taken], AtLeast] = {}
+        for front, edge in zip(self._fronts, self.steps.edges, strict=True):
+            if front is not None and (id(front), edge.taken) not in least:
+                least[id(front), edge.taken] = front.least(edge.taken, self.weights)
+        self._least = [
+            NOTHING if front is None else least[id(front), edge.taken]
+            for front, edge in zip(self._fronts, self.steps.edges, strict=True)
+        ]
+
+    def search(self) -> None:
+        """Find the best way, and prove it, as far as there is time for it."""
+        try:
+            self._look(self.value * (1 + NEARLY))
+            while not self.corners.means.expired and self._search_once():
+                pass
+        except TooManyLabels:
+            pass
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.searches.drop()
+
+    def _search_once(self) -> bool:
+        """Search groups on the best way by what is known; whether there is more to search."""
+        most = region_of_interest(self.corners, self.weights, self.value)
+        if most is None:
+            self.bound = self.value
+            return False
+        value, way = self._best_of(front_of_ways(self.steps.states, self._steps(most, True, all_steps), most))
+        self.bound = max(self.bound, min(value, self.value))
+        if way is None or value >= self.value * (1 - RELATIVE_TOLERANCE):
+            return False
+        if not self.searches.find_out(what for what in way.whats if isinstance(what, Open)):
+            return False
+        self._look(self.value)
+        return True
+
+    def _look(self, below: float) -> None:
+        """Know the best way of known trees, if it is better than a value."""
+        value, edges = self.best_known(below=below)
+        if edges and value < below:
+            self.value, self.edges = value, edges
+
+    def best_known(
+        self, usable: Usable = all_steps, forbidden: Forbidden = (), below: float = math.inf
+    ) -> tuple[float, list[Edge]]:
+        """The best way of known trees, and its value; infinite, and no edges, where there is none.
+
+        usable     which steps it may have
+        forbidden  runs of edges that it has not
+        below      it has to be better than this
+
+        Raises TooManyLabels.
+        """
+        most = region_of_interest(self.corners, self.weights, below)
+        if most is None:
+            return math.inf, []
+        value, way = self._best_of(front_of_ways(self.steps.states, self._steps(most, False, usable), most, forbidden))
+        return value, [] if way is None else [edge for edge in way.whats if isinstance(edge, Edge)]
+
+    def best_of(self, usable: Usable, forbidden: Forbidden = ()) -> tuple[float, list[Edge]]:
+        """The same of all that keeps the limits, first of what is not much worse than the best; none, where there are
+        too many ways to say."""
+        for below in (MUCH * self.value, math.inf):
+            try:
+                value, edges = self.best_known(usable, forbidden, below)
+            except TooManyLabels:
+                break
+            if edges:
+                return value, edges
+        return math.inf, []
+
+    def _best_of(self, ways: Sequence[FrontWay]) -> tuple[float, FrontWay | None]:
+        """The least objective of some ways, and the first of those that have it."""
+        objective = self.corners.question.objective
+        values = [objective.value(way.least.energy, way.least.latency) for way in ways]
+        least = min(values, default=math.inf)
+        return least, ways[values.index(least)] if least < math.inf else None
+
+    # ---- choices -------------------------------------------------------------------------------------------
+
+    def _steps(self, most: AtLeast, is_open: bool, usable: Usable) -> list[StepWithChoices]:
+        """The steps that a way of interest may have, with all their choices.
+
+        is_open  whether trees are among these that are not known
+        """
+        left = self._left(most, usable)
+        of_all: dict[tuple[int, Taken], AtLeast] = {}
+        for number, own in left.items():
+            key = id(self._fronts[number]), self.steps.edges[number].taken
+            of_all[key] = AtLeast(*map(max, of_all.get(key, own), own))
+        boxes: dict[tuple[int, Taken], list[StepChoice]] = {}
+        trees: dict[tuple[int, Taken], list[KnownTree]] = {}
+        found = []
+        for number, own in left.items():
+            edge, front = self.steps.edges[number], self._fronts[number]
+            if front is None:
+                found.append(StepWithChoices(edge.start, edge.end, edge.stays, (StepChoice(NOTHING, edge),)))
+                continue
+            key = id(front), edge.taken
+            if key not in trees:
+                trees[key] = front.best(edge.taken, self.residency)
+                boxes[key] = list(self._open(front, edge.taken, of_all[key])) if is_open else []
+            known = [StepChoice(self._cost(tree), self._edge(number, tree)) for tree in trees[key]]
+            choices = tuple(choice for choice in (*known, *boxes[key]) if is_within(choice.least, own))
+            if choices:
+                found.append(StepWithChoices(edge.start, edge.end, edge.stays, choices))
+        return found
+
+    def _left(self, most: AtLeast, usable: Usable) -> dict[int, AtLeast]:
+        """By the number of a step what ways of interest leave for it, of those that they may have."""
+        edges, states = self.steps.edges, self.steps.states
+        before, after = [NOT_REACHED] * states, [NOT_REACHED] * states
+        before[0] = after[-1] = NOTHING
+        numbers = [number for number, edge in enumerate(edges) if usable(edge)]
+        for number in numbers:
+            start, end = edges[number].start, edges[number].end
+            before[end] = least_of_both(before[end], before[start] + self._least[number])
+        for number in reversed(numbers):
+            start, end = edges[number].start, edges[number].end
+            after[start] = least_of_both(after[start], after[end] + self._least[number])
+        found = {}
+        for number in numbers:
+            around = before[edges[number].start] + after[edges[number].end]
+            own = AtLeast(*(limit - least for limit, least in zip(most, around, strict=True)))
+            if is_within(self._least[number], own):
+                found[number] = own
+        return found
+
+    def _open(self, front: GroupFront, taken: Taken, most: AtLeast) -> Iterator[StepChoice]:
+        box = front.open_box(taken, self.residency, self.weights, most)
+        if box is not None:
+            yield StepChoice(box.least, Open(front, taken, box.latency))
+
+    def _cost(self, tree: KnownTree) -> AtLeast:
+        return AtLeast(tree.energy, tree.latency, self.weights.of(tree.energy, tree.latency))
+
+    def _edge(self, number: int, tree: KnownTree) -> GroupEdge:
+        """A step done by a tree; always the same one."""
+        known = self._known.get((number, id(tree.answer)))
+        if known is not None:
+            return known
+        edge, front = self.steps.edges[number], self._fronts[number]
+        assert edge.kind is not None
+        assert front is not None
+        value = self.weights.of(tree.energy, tree.latency)
+        key = id(front), id(tree.answer), edge.taken
+        if key not in self._told:
+            answer = self._told_of(tree, front, edge.taken)
+            finding = Finding(edge.taken, math.inf, answer.certificate.lower_bound, value, answer, tree.used)
+            self._told[key] = GroupKind(edge.kind.cascade, edge.kind.stays, findings=[finding])
+        kind = self._told[key]
+        found = GroupEdge(
+            edge.start, edge.end, value, value, True, edge.stays, edge.step, kind, edge.taken, edge.weights
+        )
+        self._known[number, id(tree.answer)] = found
+        return found
+
+    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> FusedAnswer:
+        """A tree with what is proven of it by the sum that says most of the whole."""
+        value = self.weights.of(tree.energy, tree.latency)
+        least = least_weight(front.lines(taken), self.weights)
+        least = value if least >= value * (1 - RELATIVE_TOLERANCE) else least
+        proof = replace(
+            tree.answer.certificate, objective=objective_of(self.weights).name, value=value, lower_bound=least
+        )
+        return replace(tree.answer, certificate=proof, unfused=None)
+
+
+def region_of_interest(corners: Corners, weights: Weights, value: float) -> AtLeast | None:
+    """What all that is better than a value has no more of: energy, latency and a weighted sum; None: nothing is.
+
+    What has no end is infinite.
+    """
+    objective, below = corners.question.objective, value * (1 - RELATIVE_TOLERANCE)
+    most_energy, most_latency = limits_of(objective)
+    energy, latency = (least_weight(corners.lines, alone) for alone in (ENERGY_ALONE, LATENCY_ALONE))
+
+    def matters(energy_pj: float, latency_cycles: float) -> bool:
+        return objective.value(energy_pj, latency_cycles) < below
+
+    if not matters(energy, latency):
+        return None
+    top_energy = _end_of(lambda one: matters(one, latency), energy, most_energy)
+    top_latency = _end_of(lambda one: matters(energy, one), latency, most_latency)
+    if max(top_energy, top_latency) == math.inf:
+        return AtLeast(top_energy, top_latency, math.inf)
+    box = Box(energy, top_energy, latency, top_latency)
+    weight = heaviest(box, weights, least_weight(corners.lines, weights), matters)
+    return None if weight == -math.inf else AtLeast(top_energy, top_latency, weight)
+
+
+def _end_of(matters: Callable[[float], bool], least: float, limit: float) -> float:
+    """From where on nothing matters, at most a limit; infinite where there is no end."""
+    if limit < math.inf and matters(limit):
+        return limit
+    high = limit
+    if limit == math.inf:
+        ends = (max(least, 1.0) * 2.0**doubled for doubled in range(MOST_DOUBLINGS))
+        high = next((one for one in ends if not matters(one)), math.inf)
+    low = least
+    while low * (1 + RELATIVE_TOLERANCE) < high < math.inf:
+        middle = (low + high) / 2
+        low, high = (middle, high) if matters(middle) else (low, middle)
+    return high

@@ -1,0 +1,198 @@
+"""Which weights are best to keep on chip, where not all of them have room.
+
+Weights take room from all groups, those that read them too. *Relaxed*, the weights that a way keeps take no more bits
+than there are, and groups have the room that is left beside the least that such weights may take: no plan costs less
+than the cheapest such way (`room_path.py`), since less room makes no group cheaper. What it keeps is then searched as
+any network with these weights on chip is (`group_search.py`), with the room that is left beside all of them: that is a
+plan. Where it costs more than the bound, choices that take fewer bits than it, and those that take as many or more, are
+bounded by themselves. The least bound of all that is open holds for the whole.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ...ir import InfeasibleError, UndecidedError
+from ..cascades.upper_memories import UpperMemories
+from ..certificate import RELATIVE_TOLERANCE
+from ..means import Means
+from .group_costs import Progress
+from .group_search import GroupSearch
+from .kinds import GroupKind
+from .question import LeftOutWeight, NetworkAnswer, NetworkQuestion
+from .resident_weights import ResidentWeight, WeightsIn
+from .searching import GroupSolvers
+from .steps import GroupEdge, KindKey, NetworkSteps
+
+SHARE = 0.4
+"""Of the time that is left, for one search."""
+
+ENDLESS = 2**62
+"""Bits of a memory that has no end."""
+
+
+@dataclass
+class WeightChoice:
+    """One search.
+
+    kinds  of groups, with what is known of them
+    best   plan that is known
+    """
+
+    question: NetworkQuestion
+    solvers: GroupSolvers
+    progress: Progress | None
+    kinds: dict[KindKey, GroupKind] = field(default_factory=dict)
+    best: NetworkAnswer | None = None
+    searched: int = 0
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self.started = time.perf_counter()
+        self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
+        (self.asked,) = self.question.weights_in
+        self._tried: set[frozenset[str]] = set()
+        self._weights: Sequence[ResidentWeight] = ()
+        self._told = False, False
+        self._refused: InfeasibleError | UndecidedError | None = None
+
+    def run(self) -> NetworkAnswer:
+        """The best segmentation with the best weights on chip, and what is proven of it.
+
+        Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time.
+        """
+        numbers = itertools.count()
+        room = self._room
+        waiting = [(0.0, next(numbers), 0, room)]
+        least = math.inf
+        while waiting:
+            bound, _, low, high = heapq.heappop(waiting)
+            if bound >= self._value * (1 - RELATIVE_TOLERANCE):
+                least = min(least, bound)
+                break
+            if self._is_over:
+                least = min(least, bound)
+                continue
+            relaxed, kept, bits = self._relaxed(low, high)
+            bound = max(bound, relaxed)
+            if kept is None or bound >= self._value * (1 - RELATIVE_TOLERANCE):
+                least = min(least, bound)
+                continue
+            self._try(kept)
+            if bits > low:
+                heapq.heappush(waiting, (bound, next(numbers), bits, high))
+                heapq.heappush(waiting, (bound, next(numbers), low, bits - 8))
+            else:  # what the way costs is what it costs beside its own weights
+                least = min(least, bound)
+        if self.best is None:
+            raise self._refused or UndecidedError("no plan was found in time", where=self.question.graph.network)
+        return self._answer(self.best, min(least, self._value))
+
+    @property
+    def _value(self) -> float:
+        """Of the best plan that is known."""
+        return math.inf if self.best is None else self.best.certificate.value
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether there is no time for another search: without a plan there is."""
+        return self.interrupted or (self.best is not None and self.means.expired)
+
+    @property
+    def _room(self) -> int:
+        """Bits of the memory."""
+        size = UpperMemories(self.question.arch).of(self.asked.memory).size_bits
+        return ENDLESS if size is None else size
+
+    def _relaxed(self, low: int, high: int) -> tuple[float, frozenset[str] | None, int]:
+        """What no plan costs less than whose weights take so many bits at least, and at most; of the cheapest way whose
+        groups have the room beside the least the operations whose weights are kept, and their bits; None: there is no
+        way."""
+        steps = NetworkSteps(self.question, self.means, self.kinds, (low, high))
+        search = GroupSearch(self._with_time(self.question), self.solvers, self.progress, steps)
+        way = search.find()
+        self._weights = steps.weights.every
+        self._told = self._told[0] or steps.in_order, self._told[1] or steps.all_pass
+        self.searched += search.costs.searched
+        self.interrupted = self.interrupted or search.costs.interrupted
+        kept = [one for edge in way.edges if isinstance(edge, GroupEdge) for one in edge.weights.values()]
+        if not way.edges:
+            return way.bound, None, 0
+        return way.bound, frozenset(one.operation for one in kept), sum(one.bits for one in kept)
+
+    def _try(self, kept: frozenset[str]) -> None:
+        """Search the network with the weights of some operations on chip."""
+        if kept in self._tried:
+            return
+        self._tried.add(kept)
+        names = tuple(one.name for one in self.question.graph if one.name in kept)
+        question = replace(self.question, weights_in=(WeightsIn(self.asked.memory, names),) if names else ())
+        steps = NetworkSteps(question, self.means, self.kinds if names else None)
+        try:
+            found = GroupSearch(self._with_time(question), self.solvers, self.progress, steps).run()
+        except (InfeasibleError, UndecidedError) as error:
+            self._refused = error
+            return
+        self.searched += found.searched
+        self.interrupted = self.interrupted or found.certificate.interrupted
+        if found.certificate.value < self._value:
+            self.best = found
+
+    def _with_time(self, question: NetworkQuestion) -> NetworkQuestion:
+        share = self.means.share(SHARE)
+        return replace(question, total_s=share.seconds_left if share.limits_time else None)
+
+    def _answer(self, best: NetworkAnswer, bound: float) -> NetworkAnswer:
+        """The best plan as the answer to the question which weights are best."""
+        in_order, all_pass = best.in_order or self._told[0], best.all_pass or self._told[1]
+        proof = best.certificate
+        groups, *others = proof.constraints
+        aside = {"in the network's order": in_order, "nothing stays on chip": all_pass}
+        told = [str(self.asked), *(words for words, is_so in aside.items() if is_so)]
+        told += [line for line in others if line not in map(str, best.question.weights_in)]
+        met = bound >= proof.value * (1 - RELATIVE_TOLERANCE)
+        return replace(
+            best,
+            question=self.question,
+            certificate=replace(
+                proof,
+                lower_bound=proof.value if met else bound,
+                constraints=tuple(dict.fromkeys([groups, *told])),
+                evaluated=self.searched,
+                seconds=time.perf_counter() - self.started,
+                interrupted=self.interrupted,
+            ),
+            searched=self.searched,
+            in_order=in_order,
+            all_pass=all_pass,
+            left_out=self._left_out(best),
+        )
+
+    def _left_out(self, best: NetworkAnswer) -> tuple[LeftOutWeight, ...]:
+        """The weights that are not kept, and why."""
+        kept = {one.name: one.bits for one in best.staying if one.is_weight}
+        free = self._room - sum(kept.values())
+        found = []
+        for weight in self._weights:
+            if weight.name not in kept:
+                why = f"larger than {self.asked.memory}" if weight.bits > self._room else "no room beside the others"
+                why = "the room is worth more to groups" if weight.bits <= free else why
+                found.append(LeftOutWeight(weight.name, weight.bits, why))
+        return tuple(found)
+
+
+def least_of_sum(
+    question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None, steps: NetworkSteps | None = None
+) -> NetworkAnswer:
+    """The segmentation of the least weighted sum, with the best weights on chip where these are to be chosen.
+
+    steps  of the network, where these have been looked at before
+    """
+    if any(one.are_chosen for one in question.weights_in):
+        return WeightChoice(question, solvers, progress).run()
+    return GroupSearch(question, solvers, progress, steps).run()
