@@ -16,7 +16,7 @@ from ..means import Means
 from ..tilings import Tiling
 from .arrays.blocks import Blocks
 from .batch import Batch, Order
-from .bounds.bounds import FINER_AT_LEAST, Bounds
+from .bounds.bounds import FINER_AT_LEAST, MOST_STATES, Bounds, states_above
 from .bounds.groups import GroupBounds
 from .counting.charges import BoundaryCosts
 from .counting.fill_point import FillPoint
@@ -109,6 +109,25 @@ class SearchContext:
         self.bounds = finer
         self.groups = GroupBounds(finer, self.effort)
         return True
+
+    def tell_rooms_apart(self) -> int:
+        """How many parts of all room bounds tell apart (`bounds/rooms.py`). That takes several times as many tables:
+        these are made when the search has looked at many rows, and if there is memory for all of them."""
+        rooms = self.bounds.rooms
+        if not rooms.parts and self.looked_at > self.effort.rows_before_rooms and self._affords_rooms:
+            rooms.tell_apart(self.effort.room_parts)
+            self.bounds.memo.budget.forget()
+        return len(rooms.parts)
+
+    @cached_property
+    def _affords_rooms(self) -> bool:
+        """Whether there is memory for the tables of all states by the room that is taken."""
+        bounds, times = self.bounds, 1 + len(self.effort.room_parts)
+        if not bounds.rooms.amounts:
+            return False
+        most = bounds.memo.budget.most / (8 * math.prod(bounds.lattice.shape) * bounds.cost_columns.count * times)
+        start = self.hierarchy.start(self.hierarchy.fullest_placement)
+        return states_above(bounds.moves, start, MOST_STATES) < min(most, MOST_STATES)
 
     @property
     def own_level(self) -> int:
