@@ -112,22 +112,23 @@ class SearchContext:
 
     def tell_rooms_apart(self) -> int:
         """How many parts of all room bounds tell apart (`bounds/rooms.py`). That takes several times as many tables:
-        these are made when the search has looked at many rows, and if there is memory for all of them."""
+        these are made when the search has looked at many rows, for as many parts as there is memory for."""
         rooms = self.bounds.rooms
-        if not rooms.parts and self.looked_at > self.effort.rows_before_rooms and self._affords_rooms:
-            rooms.tell_apart(self.effort.room_parts)
+        if not rooms.parts and self.looked_at > self.effort.rows_before_rooms and self._room_parts:
+            rooms.tell_apart(self._room_parts)
             self.bounds.memo.budget.forget()
         return len(rooms.parts)
 
     @cached_property
-    def _affords_rooms(self) -> bool:
-        """Whether there is memory for the tables of all states by the room that is taken."""
-        bounds, times = self.bounds, 1 + len(self.effort.room_parts)
+    def _room_parts(self) -> tuple[float, ...]:
+        """The parts of all room for which there is memory for the tables of all states."""
+        bounds = self.bounds
         if not bounds.rooms.amounts:
-            return False
-        most = bounds.memo.budget.most / (8 * math.prod(bounds.lattice.shape) * bounds.cost_columns.count * times)
-        start = self.hierarchy.start(self.hierarchy.fullest_placement)
-        return states_above(bounds.moves, start, MOST_STATES) < min(most, MOST_STATES)
+            return ()
+        states = states_above(bounds.moves, self.hierarchy.start(self.hierarchy.fullest_placement), MOST_STATES)
+        table = 8 * math.prod(bounds.lattice.shape) * bounds.cost_columns.count
+        times = min(bounds.memo.budget.most / (table * states), 1 + len(self.effort.room_parts))
+        return self.effort.room_parts[: int(times) - 1] if states < MOST_STATES and times > 1 else ()
 
     @property
     def own_level(self) -> int:

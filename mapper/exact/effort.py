@@ -99,8 +99,8 @@ class Effort:
 
     rows_before_rooms: float = 100_000
     """Rows that a search of the uneven space has looked at before its tables tell apart how much room is taken."""
-    room_parts: tuple[float, ...] = (1 / 8, 1 / 4, 1 / 2)
-    """The parts of all room that are told apart then."""
+    room_parts: tuple[float, ...] = (1 / 2, 1 / 4, 1 / 8)
+    """The parts of all room that are told apart then: as many of the first as there is memory for."""
 
     # ---- Tables for single choices of arrays ------------------------------------------------------------------------
     rows_before_own_tables: float = 3_000_000
