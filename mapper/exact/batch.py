@@ -47,6 +47,7 @@ class Batch:
     steps   (rows,) time steps, with fanouts further out in full use
     bound   (rows,) objective that no completion undercuts
     orders  (rows, bands done) the loop order of each band, as an index into `SearchContext.orders`
+    told    how many parts of all room were told apart when the rows were bounded (`bounds/rooms.py`)
     group   where constraints order the loops of a memory, the group that loops may now come from; None: the innermost
     """
 
@@ -61,6 +62,7 @@ class Batch:
     orders: Ints
     pending: list[Pending]
     group: int | None = None
+    told: int = 0
 
     def take(self, index: Index) -> Batch:
         return Batch(
@@ -75,6 +77,7 @@ class Batch:
             taken(self.orders, index),
             [p.take(index) for p in self.pending],
             self.group,
+            self.told,
         )
 
     def sorted(self) -> Batch:
@@ -128,6 +131,7 @@ def merged(pieces: Sequence[Batch]) -> Batch:
         np.concatenate([p.orders for p in pieces]),
         [_merged_pending([p.pending[i] for p in pieces]) for i in range(len(first.pending))],
         first.group,
+        first.told,
     ).sorted()
 
 

@@ -21,6 +21,7 @@ from .frontier import Frontier, Open
 from .loop_bands.loops import expand_loops
 from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
+from .told_apart import told_apart
 
 
 @dataclass
@@ -143,9 +144,7 @@ class Exploring:
             return
         if self.context.own_tables and self.frontier.focus is None and not _undecided(item):
             self.turns.begin(item.bounds)
-        latest = self._latest_bounds(item)
-        if latest is not item.bounds and not item.complete:
-            self.frontier.push_rows(rebounded(self.context, item, latest, self._cutoff))
+        if self._put_back_bounded_better(item):
             return
         self.context.groups.keep(item.bounds)
         if item.unsettled:
@@ -165,6 +164,15 @@ class Exploring:
             self.frontier.push_rows(self._at_loops(item))
         else:
             self._grow(item)
+
+    def _put_back_bounded_better(self, item: Batch) -> bool:
+        """Put the rows of a batch back, where there are better bounds than when they got theirs; whether there are."""
+        latest = self._latest_bounds(item)
+        if item.complete or (self.context.tell_rooms_apart() == item.told and latest is item.bounds):
+            return False
+        for rows in told_apart(self.context, item):
+            self.frontier.push_rows(rebounded(self.context, rows, latest, self._cutoff))
+        return True
 
     def _latest_bounds(self, item: Batch) -> Bounds:
         """The bounds that have taken the place of those of a batch, or these."""

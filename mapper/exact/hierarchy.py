@@ -95,12 +95,15 @@ class State(NamedTuple):
     ahead    per tensor, the memories that are still to keep it, inside out
     waiting  boundaries that no temporal loop has charged yet
     blocks   loops directly inside fanouts that are still to come, the innermost first
+    taken    memories of which some nodes stand, and others are still to come, with the bits that are taken there, as
+             far as these are told apart (`bounds/rooms.py`): at least
     """
 
     passed: int
     ahead: Placement
     waiting: tuple[MemoryBoundary, ...]
     blocks: tuple[Block, ...] = ()
+    taken: tuple[tuple[int, int], ...] = ()
 
     @property
     def block(self) -> Block | None:
@@ -235,7 +238,17 @@ class Hierarchy:
             return state._replace(waiting=still, blocks=tuple(b for b in state.blocks if b.fanout != state.passed))
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
-        return State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
+        return self.beside(State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks), state.taken)
+
+    def beside(self, state: State, taken: tuple[tuple[int, int], ...]) -> State:
+        """A state beside what is taken in memories, as far as these are still to hold something."""
+        if not taken:
+            return state
+        return state._replace(taken=tuple(pair for pair in taken if self.is_to_hold(state.ahead, pair[0])))
+
+    def is_to_hold(self, ahead: Placement, memory: int) -> bool:
+        """Whether a memory is still to hold a tile: not only what comes from there."""
+        return any(memory in held and memory != self.home(t) for t, held in enumerate(ahead))
 
     def node_memory(self, node_group: NodeGroup, tensor: int) -> int:
         """The memory of a tensor's node in a node group; NOWHERE if it has none there. Those that stand above all loops

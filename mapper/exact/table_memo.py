@@ -53,6 +53,11 @@ class TableBudget:
             _, oldest = self._tables.popitem(last=False)
             self.nbytes -= oldest.nbytes
 
+    def forget(self) -> None:
+        """Drop all tables; they are made again when they are asked for."""
+        self._tables.clear()
+        self.nbytes = 0
+
     def drop(self, key: tuple[int, Hashable]) -> None:
         table = self._tables.pop(key, None)
         if table is not None:

@@ -40,6 +40,7 @@ from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
 from .loop_charges import End, LoopCharge, LoopCharges
+from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
@@ -126,6 +127,7 @@ class Bounds:
         since: int = 0,
         budget: TableBudget | None = None,
         moves: LoopCharges | None = None,
+        rooms: Rooms | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
@@ -135,6 +137,7 @@ class Bounds:
         self.groups = tuple(groups) or (any_arrays(hierarchy),)
         self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups, len(hierarchy.problem.dims))
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
+        self.rooms: Rooms = (rooms or Rooms(hierarchy, footprints)) if alike is None else alike.rooms
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.boundaries: BoundaryBounds = BoundaryBounds(
@@ -148,7 +151,7 @@ class Bounds:
         self._alike = alike
         self._outside = outside
         self._since = since
-        self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
+        self._fits: FitsOnLattice = FitsOnLattice(self.rooms, lattice) if alike is None else alike._fits
 
     @property
     def cells(self) -> int:
@@ -188,6 +191,7 @@ class Bounds:
             self.groups,
             budget=self.memo.budget,
             moves=self.moves,
+            rooms=self.rooms,
         )
         found.level = self.level
         return found
@@ -236,10 +240,15 @@ class Bounds:
         return owner.memo.of((TABLE, state), lambda: owner._made(state))
 
     def _made(self, state: State) -> Floats:
-        above, since = self.moves.steps(state).passing, self.moves.steps(state).since
+        steps = self.moves.steps(state)
+        above, since = steps.passing, steps.since
         if self._outside and since > self._since:
             return np.concatenate([outside(since).table(state) for outside in self._outside])
-        return self._loops(state) if above is None else self._fanout(above, state.passed)
+        return (
+            self._loops(state)
+            if above is None
+            else self._fanout(self.hierarchy.beside(above, state.taken), state.passed)
+        )
 
     def _fanout(self, above: State, fanout: int) -> Floats:
         table, arrays = self.table(above), self.arrays.array[fanout]
@@ -262,7 +271,7 @@ class Bounds:
         for end in others:
             np.minimum(least, owner._end(state, end), out=least)
         for move, charged in steps.moves:
-            after = owner._after_slide(charged, move)
+            after = owner._after_slide(self.hierarchy.beside(charged, state.taken), move)
             for boundary in move.fixed:
                 after = after + owner.boundaries.cost(boundary, state.passed)
             np.minimum(least, after, out=least)
@@ -380,20 +389,15 @@ class Bounds:
             once = [self.boundaries.at_last(c, state.passed) for c in state.waiting]
             table[:, :, *self._last] = sum(once) if once else 0.0
             return table
-        if not end.residents:
-            table[...] = self.table(end.above)
-            return table
-        return np.maximum(self.table(end.above), self._full_with(end.node_group.memory, end.residents), out=table)
-
-    def _full_with(self, memory: int, residents: tuple[int, ...]) -> Floats:
-        """(lattice) infinite where a memory cannot hold tiles, else 0."""
-        key = (memory, residents)
-        if key not in self._full:
-            grids = np.meshgrid(*self.lattice.least, indexing="ij")
-            flat = np.stack([g.ravel() for g in grids], axis=1)
-            fits = self.footprints.fits(memory, [(t, flat) for t in residents])
-            self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
-        return self._full[key]
+        above = self.hierarchy.beside(end.above, state.taken)
+        ways = self._fits.filling(state, above, end)
+        if len(ways) == 1:
+            ((taken, full),) = ways
+            return np.maximum(self.table(taken), full, out=table)
+        table.fill(np.inf)
+        for taken, full in ways:
+            np.minimum(table, np.maximum(self.table(taken), full), out=table)
+        return table
 
     def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.

@@ -115,4 +115,5 @@ class GroupBounds:
             since,
             root.memo.budget,
             root.moves,
+            root.rooms,
         )

@@ -29,6 +29,7 @@ from ..context import SearchContext
 from ..counting.fill_point import FillPoint
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
+from ..told_apart import told_apart
 from .dominance import undominated
 from .loop_band import LoopBand, Stage
 
@@ -77,7 +78,9 @@ class _Loops(LoopBand):
         found, self.found = self.found, {}
         for pieces in found.values():
             batch = merged(pieces)
-            yield batch if self.context.keeps_dominated else undominated(self.context, batch)
+            yield from told_apart(
+                self.context, batch if self.context.keeps_dominated else undominated(self.context, batch)
+            )
 
     def _continue(self, stage: Stage) -> Iterator[None]:
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
@@ -223,7 +226,8 @@ class _Loops(LoopBand):
             still = ()
         held = [*self.batch.take(stage.parents).pending, *charged] if self.context.zeros is not None else charged
         pending = self._settled(stage, rows, node_group, held)
-        costs = stage.costs + self._least_above(stage, node_group, still)
+        placed = Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays)
+        costs = stage.costs + self._least_above(stage, placed, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
@@ -232,12 +236,12 @@ class _Loops(LoopBand):
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
         number = np.full((len(stage), 1), self.context.order_number(order))
         before = self.batch.take(stage.parents)
-        placed = Batch(
+        grown = Batch(
             self.path.placing(node_group),
             self.hierarchy.place(self.batch.state, node_group, still),
             self.bounds,
             before.member,
-            Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays),
+            placed,
             stage.costs,
             before.steps,
             bound,
@@ -245,9 +249,9 @@ class _Loops(LoopBand):
             pending if self.context.zeros is not None else [*before.pending, *charged],
             stage.group if self._goes_on(node_group) else None,
         ).take(keep)
-        if len(placed):
-            key = (node_group, still, placed.group, tuple((p.boundary, p.slides_along) for p in placed.pending))
-            self.found.setdefault(key, []).append(placed)
+        if len(grown):
+            key = (node_group, still, grown.group, tuple((p.boundary, p.slides_along) for p in grown.pending))
+            self.found.setdefault(key, []).append(grown)
 
     def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
         """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
@@ -328,12 +332,21 @@ class _Loops(LoopBand):
         arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
         return self.context.blocks.may_still_pay(stage.state.passed, self.path.placement, arrays, stage.state.waiting)
 
-    def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
+    def _least_above(
+        self, stage: Stage, rows: Rows, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
+    ) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(self.batch.state, node_group, still)
-        return self.ahead(self.bounds.table(state), stage, stage.state, fanouts)
+        states, which = self.bounds.rooms.of_rows(state, self.path.placing(node_group), rows)
+        if len(states) == 1:
+            return self.ahead(self.bounds.table(states[0]), stage, stage.state, fanouts)
+        found = np.empty_like(stage.costs)
+        for number, own in enumerate(states):
+            index = np.flatnonzero(which == number)
+            found[:, index] = self.ahead(self.bounds.table(own), stage.take(index), stage.state, fanouts)
+        return found
 
 
 def _first_of(real: Flags, order: Sequence[int], dims: frozenset[int]) -> Flags:
