@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping
 
-from .arch import Architecture
 from .arguments import ArchitectureLike, SizeLike, as_architecture, check_choice, limits_of, tiling_or_default
-from .cost_models import Objective, parse_objective
+from .cost_models import parse_objective
 from .cost_models.objective import ObjectiveLike
 from .inputs import checks
-from .ir import Problem, ProblemError
+from .ir import ProblemError
 from .mapper import layout_plan
-from .mapper.layout_plan import LayerFound, LayoutPlan
+from .mapper.layout_plan import LayoutPlan
 from .mapper.means import DEFAULT_MEMORY_LIMIT, Means
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
@@ -68,16 +66,5 @@ def plan_layouts(
         checks.text(text, "a layout", "a text such as NHWC") for text in checks.items(layouts, "layouts", "a list")
     ]
 
-    def search(problem: Problem, machine: Architecture, minimized: Objective, seconds: float) -> LayerFound:
-        from .mapper.exact.search import search_exact
-
-        left = min(seconds, math.inf if limits.time_s is None else limits.time_s)
-        time_s = left if left < math.inf else None
-        _, cost, certificate = search_exact(
-            problem, machine, minimized, kind, space, time_limit=time_s, memory_limit=limits.memory_bytes
-        )
-        if certificate.interrupted:
-            raise KeyboardInterrupt
-        return LayerFound(certificate.value, certificate.lower_bound, cost.energy_pj, cost.latency_cycles)
-
+    search = layout_plan.ExactSearches(kind, space, limits.time_s, limits.memory_bytes)
     return layout_plan.plan_layouts(found.wiring, machine, asked, search, allowed, Means.from_now(total_s))

@@ -245,24 +245,40 @@ class Oracle:
 
     def operations(self) -> tuple[float, float, float]:
         """Done, gated, skipped."""
-        done = timed = 0.0
-        mac, causes = self.arch.mac, {t.name: self._causes(t) for t in self.problem.operands}
-        for point in self.points:
-            is_done = is_timed = 1.0
-            for operand in self.problem.operands:
-                if operand.name not in self.masks:
-                    continue
-                zero = self._zero(operand, [point])
-                skips = operand.role in mac.skips
-                gated, skipped = zero & (operand.role in mac.gates), zero & (skips and mac.structure is None)
-                for kind, left in causes[self._other(operand).name][point]:
-                    gated = gated | left if kind == "gating" else gated
-                    skipped = skipped | left if kind == "skipping" else skipped
-                halved = self._halved(operand) if skips and mac.structure is not None else 0.0
-                is_done *= 1.0 - max(halved, float(np.mean(gated | skipped)))
-                is_timed *= 1.0 - max(halved, float(np.mean(skipped)))
-            done, timed = done + is_done, timed + is_timed
+        chances = [self._chances(operand) for operand in self.problem.operands if operand.name in self.masks]
+        done, timed = (sum(math.prod(1.0 - by[p][which] for by in chances) for p in self.points) for which in (0, 1))
         return done, timed - done, len(self.points) - timed
+
+    def _chances(self, operand: Tensor) -> dict[Point, tuple[float, float]]:
+        """For every setting, the chances that its operation is left out for the zeros of an operand, and that it is
+        skipped."""
+        mac, causes, found = self.arch.mac, self._causes(self._other(operand)), {}
+        skips = operand.role in mac.skips
+        for point in self.points:
+            zero = self._zero(operand, [point])
+            gated, skipped = zero & (operand.role in mac.gates), zero & (skips and mac.structure is None)
+            for kind, left in causes[point]:
+                gated = gated | left if kind == "gating" else gated
+                skipped = skipped | left if kind == "skipping" else skipped
+            found[point] = float(np.mean(gated | skipped)), float(np.mean(skipped))
+        if not skips or mac.structure is None or operand.name not in self.blocks:
+            return found
+        halved, means = self._halved(operand), self._along_blocks(operand, found)
+        return {point: (max(halved, left), max(halved, skipped)) for point, (left, skipped) in means.items()}
+
+    def _along_blocks(
+        self, operand: Tensor, chances: dict[Point, tuple[float, float]]
+    ) -> dict[Point, tuple[float, ...]]:
+        """Chances as means along the rank that is cut into blocks."""
+        ((dim, _),) = operand.ranks[self.blocks[operand.name][2]]
+        lines: dict[object, list[Point]] = defaultdict(list)
+        for point in chances:
+            lines[tuple(index for name, index in self._indices(point).items() if name != dim)].append(point)
+        found = {}
+        for points in lines.values():
+            mean = tuple(float(np.mean(part)) for part in zip(*(chances[p] for p in points), strict=True))
+            found.update(dict.fromkeys(points, mean))
+        return found
 
     def _halved(self, operand: Tensor) -> float:
         """The part of all operations that units skip which take N of every M neighbours of an operand, if no M of them

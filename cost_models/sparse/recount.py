@@ -111,7 +111,7 @@ def recount(mapping: Mapping, arch: Architecture, seed: int = 0, masks: int = MA
         # Means take operands to know nothing of each other; two given arrays are one case of many.
         return Recount(0, 0, (), "masks were not walked: both operands are given, and nothing is left to chance")
     walked = [pair for pair in _boundaries(sparse) if _accesses(sparse, *pair) <= MOST]
-    operations = mapping.problem.macs <= MOST and _structure_is_alike(sparse)
+    operations = mapping.problem.macs <= MOST and _operations_are_exact(sparse)
     if not walked and not operations:
         return Recount(0, 0, (), f"masks were not walked: that is done up to {MOST:,} accesses across a boundary")
     found = _compared(sparse, walked, operations, seed, masks, RARE)
@@ -180,9 +180,19 @@ def _is_padded(sparse: SparseMapping, tensor: Tensor) -> bool:
     return isinstance(density, Structured) and sparse.shape(tensor)[density.rank] % density.block != 0
 
 
-def _structure_is_alike(sparse: SparseMapping) -> bool:
-    """Whether units leave out what masks say that they do: what they skip of N:M are blocks, whole ones."""
-    return not any(_is_padded(sparse, tensor) for tensor in sparse.mapping.problem.operands)
+def _operations_are_exact(sparse: SparseMapping) -> bool:
+    """Whether the mean of operations is that over masks: units that skip zeros skip all of them, and where a padded
+    block has more nonzero words than others, the other operand's zeros do not depend on the place."""
+    mac = sparse.arch.mac
+    for name, density in sparse.densities.items():
+        tensor = sparse.mapping.problem.tensor(name)
+        nonzero = sparse.density(tensor)
+        if zeros_at_mac(mac, tensor, density, nonzero)[1] not in (0.0, 1.0 - nonzero):
+            return False
+        others = (other for each, other in sparse.densities.items() if each != name)
+        if _is_padded(sparse, tensor) and not all(isinstance(other, Uniform) for other in others):
+            return False
+    return True
 
 
 def _operations(sparse: SparseMapping, masks: dict[str, Flags]) -> list[_Figure]:

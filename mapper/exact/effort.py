@@ -74,6 +74,8 @@ class Effort:
     far_off: float = 2.0
     """Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good
     one, and other placements are not dived into."""
+    dived_alone: int = 8
+    """Choices of arrays that get tables of their own then, to dive from the best of them."""
     later_dives: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 8, "ragged": 12})
     """Times that the search dives again, once better bounds are known."""
     steps_per_dive: int = 8
@@ -120,7 +122,7 @@ class Effort:
     """Choices of arrays that get tables of their own together."""
 
     # ---- Tables for groups of alike arrays --------------------------------------------------------------------------
-    rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})
+    rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 50, "uneven": 20})
     """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays
     take to make."""
     rows_of_long_steps: int = 400_000

@@ -65,9 +65,21 @@ class Exploring:
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
         for item in self._first_placements():
-            far_off = bool(self.finishing.best) and self._effort.far_off * self.frontier.bound < self._cutoff
-            if not far_off:
-                self._dive_into(self.plans.start(item.outline, self._cutoff))
+            if not self._far_off:
+                started = self.plans.start(item.outline, self._cutoff)
+                self._dive_into(started)
+                if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
+                    self._dive_alone(started)
+
+    @property
+    def _may_dive_alone(self) -> bool:
+        """Whether tables of single choices of arrays are made in a moment, and say more than those of all."""
+        return self.context.tiling == "perfect" and bool(self.context.hierarchy.fanouts)
+
+    @property
+    def _far_off(self) -> bool:
+        """Whether the best mapping so far costs so much more than the lowest bound that bounds were no guide to it."""
+        return bool(self.finishing.best) and self._effort.far_off * self.frontier.bound < self._cutoff
 
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
@@ -208,6 +220,12 @@ class Exploring:
             started = min(further, key=lambda each: float(each.bound[0]))
         if isinstance(started, Batch):
             self._dive(started)
+
+    def _dive_alone(self, batch: Batch) -> None:
+        """Dive from the best choices of arrays by tables of their own, which are a better guide."""
+        head = batch.take(slice(self._effort.dived_alone))
+        for best in _lowest(bounded_alone(self.context, head, self._cutoff)):
+            self._dive(best)
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""

@@ -8,9 +8,12 @@ each axis; with perfect tiling an axis is folded by the prime factors of the siz
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import EllipsisType
 
 import numpy as np
 
@@ -66,7 +69,7 @@ class Lattice:
         self.even = tuple(even)
         self.for_perfect = for_perfect
         self.group_cells = group_cells
-        self._folds: list[tuple[int, ...]] = []
+        self.folds: list[tuple[int, ...]] = []
         self.tiles: list[Ints] = []
         for size, grows in zip(self.sizes, self.even, strict=True):
             if tiling == "perfect":
@@ -74,7 +77,7 @@ class Lattice:
             else:
                 axis = np.array(grid(size, tiling, grows)[::-1], dtype=np.int64)
                 folds = (len(axis),)
-            self._folds.append(folds)
+            self.folds.append(folds)
             self.tiles.append(axis)
         self.cells = [np.arange(len(axis)) for axis in self.tiles]
         if tiling == "ragged":
@@ -98,7 +101,7 @@ class Lattice:
             else:
                 break
         self.cells = [finer[d][chosen[d]] for d in every]
-        self._folds = [(int(cells[-1]) + 1,) for cells in self.cells]
+        self.folds = [(int(cells[-1]) + 1,) for cells in self.cells]
 
     @property
     def is_whole(self) -> bool:
@@ -182,16 +185,25 @@ class Lattice:
 
     def grow_around(self, table: Floats, dims: Iterable[int]) -> Floats:
         """The same, in place of the table."""
-        wanted = set(dims)
-        before = math.prod(table.shape[: -len(self.sizes)])
-        for d, folds in enumerate(self._folds):
-            for n in folds:
-                if d in wanted:
-                    for lines in _in_long_loops(table.reshape(before, n, -1)):
-                        for i in range(1, n):
-                            np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
-                before *= n
-        return table
+        return _grow_around(table, self.folds, dims, math.prod(table.shape[: -len(self.sizes)]))
+
+    def part(self, times: Sequence[int]) -> LatticePart:
+        """The tiles that may grow by so many times along each dimension; with ragged tiles all of them."""
+        return LatticePart(self, self.powers(times) if self.tiling == "perfect" else (0,) * len(self.folded))
+
+    def powers(self, times: Sequence[int]) -> tuple[int, ...]:
+        """Per fold of a lattice of perfect tiles, by how many places tiles come before those that are so many times as
+        large along each dimension."""
+        found: list[int] = []
+        for size, n in zip(self.sizes, times, strict=True):
+            powers = dict(_prime_powers(int(n)))
+            found += [powers.get(prime, 0) for prime, _ in _prime_powers(size)] or [0]
+        return tuple(found)
+
+    @cached_property
+    def folded(self) -> tuple[int, ...]:
+        """The shape with an axis for each fold."""
+        return tuple(itertools.chain(*self.folds))
 
     def within(self, table: Floats) -> Floats:
         """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
@@ -200,6 +212,66 @@ class Lattice:
             table = np.minimum.accumulate(np.take(table, rising, axis=d), axis=d)
             table = np.take(table, np.argsort(rising), axis=d)
         return table
+
+
+@dataclass(frozen=True)
+class LatticePart:
+    """Tiles of a lattice that leave room for something: those of small exponents of each prime, where axes are folded.
+    Tables of a part have an axis for each fold.
+
+    first  per fold, the first place that belongs to the part
+    """
+
+    lattice: Lattice
+    first: tuple[int, ...]
+
+    def of(self, table: Floats) -> Floats:
+        """(..., part) of (..., lattice): a view."""
+        before = table.shape[: table.ndim - len(self.lattice.sizes)]
+        found: Floats = table.reshape(*before, *self.lattice.folded)[self._places]
+        return found
+
+    def whole(self, table: Floats) -> Floats:
+        """(..., lattice) of (..., part): infinite elsewhere."""
+        shape = *table.shape[: table.ndim - len(self.first)], *self.lattice.shape
+        if not any(self.first):
+            return table.reshape(shape)
+        found = np.full(shape, np.inf)
+        self.of(found)[...] = table
+        return found
+
+    def grow_around(self, table: Floats, dims: Iterable[int]) -> Floats:
+        """For every tile of the part, the least over those around it that grow along `dims` only; in place of a table
+        of the part that is no view."""
+        return _grow_around(table, self._folds, dims, math.prod(table.shape[: table.ndim - len(self.first)]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the part, with an axis for each fold."""
+        return tuple(fold - at for fold, at in zip(self.lattice.folded, self.first, strict=True))
+
+    @cached_property
+    def _places(self) -> tuple[EllipsisType | slice, ...]:
+        return (..., *(slice(at, None) for at in self.first))
+
+    @cached_property
+    def _folds(self) -> list[tuple[int, ...]]:
+        """Per dimension, as of the lattice."""
+        lengths = iter(self.shape)
+        return [tuple(itertools.islice(lengths, len(own))) for own in self.lattice.folds]
+
+
+def _grow_around(table: Floats, folds: Sequence[tuple[int, ...]], dims: Iterable[int], before: int) -> Floats:
+    """(before, folds): running minima along the folds of some dimensions, in place."""
+    wanted = set(dims)
+    for d, own in enumerate(folds):
+        for n in own:
+            if d in wanted:
+                for lines in _in_long_loops(table.reshape(before, n, -1)):
+                    for i in range(1, n):
+                        np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
+            before *= n
+    return table
 
 
 def _in_long_loops(lines: Floats) -> list[Floats]:

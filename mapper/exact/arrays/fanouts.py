@@ -37,7 +37,7 @@ def bounded(
     once  (columns, rows) what each boundary between memories costs at least, as far as that is known
     """
     found = least_beyond(context, bounds, batch.state, batch.rows, batch.member, batch.costs, batch.steps, once)
-    if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
+    if bounds.arrays.knows_arrays:  # which tiles fit inside known arrays says most
         one = np.ones((len(batch), len(context.sizes)), dtype=np.int64)
         inside = bounds.at(bounds.table(batch.state), one, batch.member)
         found = np.maximum(found, context.value(batch.costs + inside, batch.steps))

@@ -8,4 +8,5 @@ array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 loop_charges.py  what the next loop does to the boundaries that wait
 table_columns.py which cost columns tables have
+tile_bits.py     what words with zeros take in each tile
 """

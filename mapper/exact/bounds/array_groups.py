@@ -15,12 +15,16 @@ import numpy as np
 
 from ...tilings import Tiling
 from ..hierarchy import Hierarchy
-from ..rows import Floats, Ints, Rows, row_codes
+from ..rows import Floats, Ints, Rows, distinct, row_codes
 
 T = TypeVar("T")
 
 Limit = float | Floats
 """One number, or one per group."""
+
+MOST_KNOWN = 16
+"""Different arrays of one fanout in a group of perfect tiles up to which tables look at each of them. With ragged
+tiles, where that takes longer and groups are larger, they look at a single one."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +35,25 @@ class ArrayGroup:
     shared     per tensor, instances that may share the reading of a word, at most
     parts      instances that hold parts of the same sum, at most
     instances  instances in use, at most
-    array      the instances per dimension, if all arrays of the group are the same
-    stacked    how many groups these are; of groups that were `stacked`, limits are (groups, 1), arrays (groups, dims),
-               and 0 instances stand for those of a group with several arrays
+    arrays     per group, the instances per dimension of all its different arrays, (arrays, dims); None: any
+    stacked    how many groups these are; of groups that were `stacked`, limits are (groups, 1)
     """
 
     copies: tuple[tuple[Limit, ...], ...]
     shared: tuple[tuple[Limit, ...], ...]
     parts: tuple[Limit, ...]
     instances: tuple[Limit, ...]
-    array: tuple[Ints | None, ...]
+    arrays: tuple[tuple[Ints | None, ...], ...]
     stacked: int = 1
 
+    @property
+    def knows_arrays(self) -> bool:
+        """Whether the arrays of some group are known at all fanouts."""
+        groups = zip(*self.arrays, strict=True)
+        return not self.arrays or any(all(array is not None for array in group) for group in groups)
 
-def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
+
+def stacked(groups: Sequence[ArrayGroup]) -> ArrayGroup:
     """Several groups as one, for tables of all of them at once."""
 
     def per_tensor(limits: Sequence[tuple[tuple[Limit, ...], ...]]) -> tuple[tuple[Limit, ...], ...]:
@@ -53,16 +62,12 @@ def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
     def per_fanout(limits: Sequence[tuple[Limit, ...]]) -> tuple[Limit, ...]:
         return tuple(np.array(values)[:, None] for values in zip(*limits, strict=True))
 
-    several = np.zeros(dims, dtype=np.int64)
     return ArrayGroup(
         copies=per_tensor([group.copies for group in groups]),
         shared=per_tensor([group.shared for group in groups]),
         parts=per_fanout([group.parts for group in groups]),
         instances=per_fanout([group.instances for group in groups]),
-        array=tuple(
-            np.array([several if array is None else array for array in arrays])
-            for arrays in zip(*(group.array for group in groups), strict=True)
-        ),
+        arrays=tuple(sum(fanout, ()) for fanout in zip(*(group.arrays for group in groups), strict=True)),
         stacked=len(groups),
     )
 
@@ -79,13 +84,13 @@ def from_fanout(group: ArrayGroup, first: int, hierarchy: Hierarchy) -> ArrayGro
         shared=limits(group.shared, anything.shared),
         parts=limits(group.parts, anything.parts),
         instances=limits(group.instances, anything.instances),
-        array=limits(group.array, anything.array),
+        arrays=limits(group.arrays, anything.arrays),
     )
 
 
 def group_key(group: ArrayGroup) -> Hashable:
     """What tells groups apart that are not stacked."""
-    arrays = tuple(None if array is None else array.tobytes() for array in group.array)
+    arrays = tuple(None if array is None else array.tobytes() for (array,) in group.arrays)
     return group.copies, group.shared, group.parts, group.instances, arrays
 
 
@@ -98,7 +103,7 @@ def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
         shared=tuple((size,) * len(tensors) for size in sizes),
         parts=sizes,
         instances=sizes,
-        array=(None,) * len(sizes),
+        arrays=((None,),) * len(sizes),
     )
 
 
@@ -119,7 +124,7 @@ def partly_decided(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> ArrayGro
         shared=(*(tuple(map(column, shared_by(hierarchy, a))) for a in rows.arrays), *anything.shared[decided:]),
         parts=(*(column(a[:, sums].prod(axis=1)) for a in rows.arrays), *anything.parts[decided:]),
         instances=(*(column(a.prod(axis=1)) for a in rows.arrays), *anything.instances[decided:]),
-        array=(None,) * len(hierarchy.fanouts),
+        arrays=((None,),) * len(hierarchy.fanouts),
         stacked=len(rows),
     )
 
@@ -133,8 +138,14 @@ def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> Ar
         shared=tuple(tuple(float(s.max()) for s in shared_by(hierarchy, a)) for a in arrays),
         parts=tuple(float(a[:, sums].prod(axis=1).max()) for a in arrays),
         instances=tuple(float(a.prod(axis=1).max()) for a in arrays),
-        array=tuple(a[0] if (a == a[0]).all() else None for a in arrays),
+        arrays=tuple((_different(a, MOST_KNOWN if tiling == "perfect" else 1),) for a in arrays),
     )
+
+
+def _different(array: Ints, most: int) -> Ints | None:
+    """The different ones of (rows, dims); None: there are more than so many."""
+    first, _ = distinct(row_codes(list(array.T)))
+    return array[first] if len(first) <= most else None
 
 
 def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]:

@@ -10,60 +10,58 @@ from ..lattice import Lattice
 from ..rows import Floats, Ints
 
 
-def inside(lattice: Lattice, table: Floats, array: Ints, limits: Sequence[int]) -> Floats:
-    """The table inside a fanout.
+def inside_each(lattice: Lattice, table: Floats, arrays: Sequence[Ints | None], limits: Sequence[int]) -> Floats:
+    """(groups, columns, lattice) the table, (groups or one for all, columns, lattice), inside a fanout: the least over
+    the arrays of each group.
 
-    array   instances per dimension; 0: any number that the axes allow
+    arrays  per group, (arrays, dims) instances per dimension; None: any number that the axes allow
     limits  per dimension, the most that they allow
     """
-    for d, limit in enumerate(limits):
-        if array[d] == 0:
-            table = _within(lattice, table, d, limit)
-        elif array[d] > 1:
-            table = _spread(lattice, table, d, int(array[d]))
-    return table
-
-
-def inside_each(lattice: Lattice, table: Floats, arrays: Ints, limits: Sequence[int]) -> Floats:
-    """(groups, columns, lattice) the table, (groups or one for all, columns, lattice), inside a fanout.
-
-    arrays  (groups, dims) as above
-    """
-    grown = np.empty((len(arrays), *table.shape[1:]))
+    grown = np.full((len(arrays), *table.shape[1:]), np.inf)
     tables = np.broadcast_to(table, grown.shape)
-    known = (arrays > 0).all(axis=1) & (lattice.tiling == "perfect")
-    if known.any():
-        grown[known] = _spread_each(lattice, tables[known], arrays[known])
-    for group in np.flatnonzero(~known).tolist():
-        grown[group] = inside(lattice, tables[group], arrays[group], limits)
+    for group, known in enumerate(arrays):
+        if known is None:
+            grown[group] = _any(lattice, tables[group], limits)
+            continue
+        for array in known:
+            if lattice.tiling == "perfect":
+                _spread_perfect(lattice, tables[group], array, grown[group])
+            else:
+                np.minimum(grown[group], _inside(lattice, tables[group], array), out=grown[group])
     return grown
 
 
-def _spread_each(lattice: Lattice, tables: Floats, arrays: Ints) -> Floats:
-    """Each group's table at the tiles that its instances of each tile cover; infinite where they are too many."""
-    groups, dims = arrays.shape
-    place = np.zeros((groups, *(1,) * dims), dtype=np.int64)
-    closed = np.zeros((groups, *(1,) * dims))
-    for d in range(dims):
-        covered = arrays[:, d, None] * lattice.least[d]
-        along = (groups, *(1,) * d, lattice.shape[d], *(1,) * (dims - d - 1))
-        place = place + lattice.steps[d][np.minimum(covered, lattice.sizes[d])].reshape(along)
-        closed = closed + np.where(lattice.sizes[d] % covered == 0, 0.0, np.inf).reshape(along)
-    flat = tables.reshape(*tables.shape[:2], -1)
-    spread: Floats = np.take_along_axis(flat, place.reshape(groups, 1, -1), axis=2) + closed.reshape(groups, 1, -1)
-    return spread.reshape(tables.shape)
+def _any(lattice: Lattice, table: Floats, limits: Sequence[int]) -> Floats:
+    """The table inside any array."""
+    for d, limit in enumerate(limits):
+        table = _within(lattice, table, d, limit)
+    return table
+
+
+def _inside(lattice: Lattice, table: Floats, array: Ints) -> Floats:
+    """The table inside one array."""
+    for d, instances in enumerate(array.tolist()):
+        if instances > 1:
+            table = _spread(lattice, table, d, instances)
+    return table
+
+
+def _spread_perfect(lattice: Lattice, table: Floats, array: Ints, least: Floats) -> None:
+    """Lower `least` to a table at the tiles that the instances of each tile cover; those that cover too much keep what
+    they have."""
+    powers, folded = lattice.powers(array.tolist()), (len(table), *lattice.folded)
+    to = (slice(None), *(slice(n, None) for n in powers))
+    covered = (slice(None), *(slice(None, fold - n) for fold, n in zip(lattice.folded, powers, strict=True)))
+    inside: Floats = least.reshape(folded)[to]
+    np.minimum(inside, table.reshape(folded)[covered], out=inside)
 
 
 def _spread(lattice: Lattice, table: Floats, dim: int, instances: int) -> Floats:
-    """The table at the tiles that some instances of each tile cover; infinite where they are too many."""
+    """The table at the tiles that some instances of each ragged tile cover."""
     least, size = lattice.least[dim], lattice.sizes[dim]
     covered = np.minimum(least * instances, size)
     axis = dim - len(lattice.sizes)
     taken = np.take(table, lattice.places[dim][covered], axis=axis)
-    if lattice.tiling == "perfect":
-        closed = np.where(size % (least * instances) == 0, 0.0, np.inf)
-        spread: Floats = taken + lattice.along([dim], closed)
-        return spread
     # Tiles of one cell may cover tiles of several.
     most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
     first, last = lattice.places[dim][np.minimum(most, size)], lattice.places[dim][covered]

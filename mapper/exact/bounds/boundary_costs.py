@@ -24,15 +24,20 @@ from ..lattice import Lattice
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
+from .tile_bits import TileBits
 
 Gaps = tuple[LineGaps, LineGaps]
 """What lines take more than the words in them, in the outer and the inner memory of a boundary."""
+
+Bits = tuple[Floats | float, Floats | float]
+"""Of a word in the outer and in the inner memory of a boundary."""
 
 
 class BoundaryBounds:
     """Costs over one lattice, for the arrays of one group.
 
     alike  costs over the same lattice for other arrays: what does not depend on arrays is taken over
+    bits   of words with zeros by tile, where they are known
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class BoundaryBounds:
         arrays: ArrayGroup,
         alike: BoundaryBounds | None = None,
         memo: TableMemo | None = None,
+        bits: TileBits | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.lattice = lattice
@@ -54,6 +60,7 @@ class BoundaryBounds:
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
+        self._bits = bits
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
@@ -61,8 +68,30 @@ class BoundaryBounds:
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
-        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary, passed))
+        gaps, bits = self._gaps_at_tiles(boundary, passed), self._bits_at_tiles(boundary)
+        costs = self.book(boundary, passed, words, gaps=gaps, bits=bits)
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
+
+    def more_at_macs(self, memory: int, tensor: int) -> Floats | None:
+        """(groups, columns, lattice) what the MACs read of a tensor from the memory nearest to them beyond its least
+        bits, by the tile that it holds. None: nothing is known of that.
+
+        What the MACs read is charged at the least bits until that tile is known, and what it takes beyond them then.
+        """
+        more = None if self._bits is None else self._bits.more_at_macs(memory, tensor)
+        if more is None:
+            return None
+        boundary, macs = MemoryBoundary(tensor, MAC, memory), np.full(more.size, float(self.hierarchy.problem.macs))
+        costs = self.book(boundary, 0, macs, bits=(more.ravel(), 0.0))
+        return costs.reshape(*costs.shape[:2], *self.lattice.shape)
+
+    def _bits_at_tiles(self, boundary: MemoryBoundary) -> Bits | None:
+        """Per end of a boundary between memories, (cells,) bits of a word of an operand at least, charged at each tile:
+        that of the inner memory lies inside it, and that of the outer one around it."""
+        if self._bits is None or self.tensors[boundary.tensor].is_output:
+            return None
+        outer = self._bits.around(boundary.outer, boundary.tensor)
+        return np.ravel(outer), np.ravel(self._bits.within(boundary.inner, boundary.tensor))
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
         """(lattice) words of a boundary that is charged at each tile."""
@@ -106,6 +135,7 @@ class BoundaryBounds:
         words: Floats,
         shared_by: Floats | float = np.inf,
         gaps: Gaps | None = None,
+        bits: Bits | None = None,
     ) -> Floats:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
@@ -113,6 +143,7 @@ class BoundaryBounds:
         shared_by  (n,) instances that may share a serving, at most, where more is known than of the arrays of a group
         gaps       (n,) what lines take more than words in the outer and the inner memory, where more is known than for
                    any tile
+        bits       (n,) of a word of an operand, where more is known than the least of any tile
         """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
@@ -131,11 +162,12 @@ class BoundaryBounds:
         costing = moved / timed
         outer_gaps, inner_gaps = gaps or self._gaps(boundary)
         if not tensor.is_output:
-            bits = self._word_bits(boundary.outer, boundary.tensor) * outer_gaps.words * timed
-            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances, costing=costing)
+            outer_bits, inner_bits = bits or self._least_bits(boundary)
+            read = served * (outer_bits * outer_gaps.words * timed)
+            self.cost_columns.book(costs, outer, read, nothing, outer_instances, costing=costing)
             if inner:
-                bits = self._word_bits(boundary.inner, boundary.tensor) * inner_gaps.words * timed
-                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances, costing=costing)
+                written = filled * (inner_bits * inner_gaps.words * timed)
+                self.cost_columns.book(costs, inner, nothing, written, inner_instances, costing=costing)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
         # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
@@ -162,11 +194,13 @@ class BoundaryBounds:
             self.cost_columns.book(costs, inner, read * more, written * more, inner_instances)
         return found
 
-    def _word_bits(self, memory: int, tensor: int) -> float:
-        """Bits of a word of an operand in a memory, at least."""
-        if self.cost_columns.zeros is not None:
-            return self.cost_columns.zeros.least_bits(memory, tensor)
-        return self.cost_columns.arch.width_bits(self.tensors[tensor])
+    def _least_bits(self, boundary: MemoryBoundary) -> Bits:
+        """Whatever the tiles."""
+        width, zeros = self.cost_columns.arch.width_bits(self.tensors[boundary.tensor]), self.cost_columns.zeros
+        if zeros is None:
+            return width, width
+        inner = 0.0 if boundary.inner == MAC else zeros.least_bits(boundary.inner, boundary.tensor)
+        return zeros.least_bits(boundary.outer, boundary.tensor), inner
 
     def _finished(self, tensor: int, memory: int, once: float) -> Floats:
         """Words of an output that may be finished when they leave a memory, or come to it, where that takes fewer bits

@@ -33,15 +33,16 @@ from ..counting.footprints import Footprints
 from ..effort import EFFORT, Effort
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..instances import axis_limits
-from ..lattice import Lattice, check_searchable
+from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, any_arrays, stacked
-from .array_tables import inside, inside_each
+from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
 from .loop_charges import End, LoopCharge, LoopCharges
 from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
+from .tile_bits import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
 AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
@@ -135,13 +136,14 @@ class Bounds:
         self.columns = columns
         self.cost_columns = columns.tables
         self.groups = tuple(groups) or (any_arrays(hierarchy),)
-        self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups, len(hierarchy.problem.dims))
+        self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups)
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
         self.rooms: Rooms = (rooms or Rooms(hierarchy, footprints)) if alike is None else alike.rooms
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
+        self.bits: TileBits | None = self._tile_bits() if alike is None else alike.bits
         self.boundaries: BoundaryBounds = BoundaryBounds(
-            hierarchy, lattice, columns.tables, self.arrays, known, self.memo
+            hierarchy, lattice, columns.tables, self.arrays, known, self.memo, self.bits
         )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
@@ -151,7 +153,15 @@ class Bounds:
         self._alike = alike
         self._outside = outside
         self._since = since
+        self._parts: dict[int, LatticePart] = {}
         self._fits: FitsOnLattice = FitsOnLattice(self.rooms, lattice) if alike is None else alike._fits
+
+    def _tile_bits(self) -> TileBits | None:
+        """What is known of words with zeros, tile by tile; None: nothing."""
+        zeros = self.cost_columns.zeros
+        if zeros is None or not zeros.rules.unsettled or not self.lattice.is_whole:
+            return None
+        return TileBits(self.hierarchy, self.footprints, self.lattice, zeros)
 
     @property
     def cells(self) -> int:
@@ -251,46 +261,54 @@ class Bounds:
         )
 
     def _fanout(self, above: State, fanout: int) -> Floats:
-        table, arrays = self.table(above), self.arrays.array[fanout]
-        level = self.hierarchy.fanouts[fanout]
+        level, table = self.hierarchy.fanouts[fanout], self.table(above)
         limits = [math.prod(axis_limits(self.hierarchy.problem, level, dim)) for dim in self.dims]
-        if arrays is None:
-            any_number = np.zeros(len(self.dims), dtype=np.int64)
-            return inside(self.lattice, table, any_number, limits)
-        return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
+        return inside_each(self.lattice, table, self.arrays.arrays[fanout], limits)
+
+    def _part(self, passed: int) -> LatticePart:
+        """The tiles inside fanout `passed` that leave room for all instances to come."""
+        if passed not in self._parts:
+            later = (sets for sets in self.arrays.arrays[passed:] if all(array is not None for array in sets))
+            common = [np.gcd.reduce(np.concatenate(sets), axis=0) for sets in later]  # type: ignore[arg-type]
+            self._parts[passed] = self.lattice.part(np.prod([np.ones(len(self.dims), np.int64), *common], axis=0))
+        return self._parts[passed]
 
     def _loops(self, state: State) -> Floats:
-        return self.lattice.grow_around(self._stopped(state), self.moves.steps(state).free)
+        part = self._part(state.passed)
+        return part.whole(part.grow_around(self._stopped(state, part), self.moves.steps(state).free))
 
-    def _stopped(self, state: State) -> Floats:
-        """The least cost if the next loop, should there be one, charges something; a new table."""
+    def _stopped(self, state: State, part: LatticePart) -> Floats:
+        """(groups, columns, part) the least cost if the next loop, should there be one, charges something; a new
+        table."""
         owner = self._owner(state)
         steps = self.moves.steps(state)
         first, *others = steps.ends
-        least = owner._end(state, first)
+        least = owner._end(state, first, part)
         for end in others:
-            np.minimum(least, owner._end(state, end), out=least)
+            np.minimum(least, owner._end(state, end, part), out=least)
         for move, charged in steps.moves:
-            after = owner._after_slide(self.hierarchy.beside(charged, state.taken), move)
+            after = owner._after_slide(self.hierarchy.beside(charged, state.taken), move, part)
             for boundary in move.fixed:
-                after = after + owner.boundaries.cost(boundary, state.passed)
+                after = after + part.of(owner.boundaries.cost(boundary, state.passed))
             np.minimum(least, after, out=least)
         return least
 
-    def _after_slide(self, charged: State, move: LoopCharge) -> Floats:
-        after = self.table(charged)
+    def _after_slide(self, charged: State, move: LoopCharge, part: LatticePart) -> Floats:
+        after = part.of(self.table(charged))
         if not move.sliding:
             return after
         for boundary in move.sliding:
-            after = after + self.boundaries.cost(boundary, charged.passed)
-        return self.lattice.around(after, move.dims)
+            after = after + part.of(self.boundaries.cost(boundary, charged.passed))
+        return part.grow_around(after, move.dims)
 
     def after_fixed(self, state: State, move: LoopCharge) -> Floats:
         """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
-        owner = self._owner(state)
-        return owner.memo.of((SLID, state, move), lambda: owner._after_slide(state.charging(move.moved), move))
+        owner, part = self._owner(state), self._part(state.passed)
+        return owner.memo.of(
+            (SLID, state, move), lambda: part.whole(owner._after_slide(state.charging(move.moved), move, part))
+        )
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
         """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
@@ -305,9 +323,11 @@ class Bounds:
         node_groups = self.hierarchy.next_node_groups(state)
         if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
             above, _ = self.after(state, node_groups[0], ())
-            table = self.lattice.around(self.table(above), later)
-            return Growing(nothing, self._decided(table, dims))
-        stopped = self.memo.of((STOPPED, state), lambda: self._stopped(state))
+            table, more = self.lattice.around(self.table(above), later), self._more_bits(node_groups[0])
+            near = nothing if more is None else self._decided(self.lattice.around(more, later), dims)
+            return Growing(near, self._decided(table, dims))
+        part = self._part(state.passed)
+        stopped = self.memo.of((STOPPED, state), lambda: part.whole(self._stopped(state, part)))
         return Growing(self._decided(self.lattice.around(stopped, later), dims), nothing)
 
     def around_block(self, state: State) -> AroundBlocks:
@@ -381,23 +401,32 @@ class Bounds:
         """Fanouts that follow the next node group directly, whichever it is; 0 if that depends."""
         return min(self.after(state, node_group, ())[1] for node_group in self.hierarchy.next_node_groups(state))
 
-    def _end(self, state: State, end: End) -> Floats:
-        """The least cost from a node group's tile on, where all that waits goes on waiting; a new table."""
-        table = np.empty((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+    def _end(self, state: State, end: End, part: LatticePart) -> Floats:
+        """(groups, columns, part) the least cost from a node group's tile on, where all that waits goes on waiting; a
+        new table."""
         if end.above is None:
-            table.fill(np.inf)
+            table = np.full((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape), np.inf)
             once = [self.boundaries.at_last(c, state.passed) for c in state.waiting]
             table[:, :, *self._last] = sum(once) if once else 0.0
-            return table
-        above = self.hierarchy.beside(end.above, state.taken)
-        ways = self._fits.filling(state, above, end)
-        if len(ways) == 1:
+            return part.of(table)
+        least: Floats = np.empty((self.arrays.stacked, self.cost_columns.count, *part.shape))
+        ways = self._fits.filling(state, self.hierarchy.beside(end.above, state.taken), end)
+        if len(ways) == 1:  # without another pass over large tables
             ((taken, full),) = ways
-            return np.maximum(self.table(taken), full, out=table)
-        table.fill(np.inf)
-        for taken, full in ways:
-            np.minimum(table, np.maximum(self.table(taken), full), out=table)
-        return table
+            np.maximum(part.of(self.table(taken)), part.of(full), out=least)
+        else:
+            least.fill(np.inf)
+            for taken, full in ways:
+                np.minimum(least, np.maximum(part.of(self.table(taken)), part.of(full)), out=least)
+        more = self._more_bits(end.node_group) if end.residents else None
+        return least if more is None else np.add(least, part.of(more), out=least)
+
+    def _more_bits(self, node_group: NodeGroup) -> Floats | None:
+        """(groups, columns, lattice) what the bits of words that the MACs read cost more than is known before a node
+        group's tile is; None: nothing."""
+        of_each = (self.boundaries.more_at_macs(node_group.memory, t) for t in node_group.tensors)
+        found = [more for more in of_each if more is not None]
+        return sum(found[1:], found[0]) if found else None
 
     def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.

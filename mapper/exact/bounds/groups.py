@@ -93,7 +93,8 @@ class GroupBounds:
 
     def of_one(self, group: Bounds, arrays: Sequence[Ints]) -> Bounds:
         """Bounds for one member of a group, with its own arrays."""
-        return self.of(replace(group.groups[0], array=tuple(arrays)), level=group.level)
+        own = tuple((array[None],) for array in arrays)
+        return self.of(replace(group.groups[0], arrays=own), level=group.level)
 
     def _over(
         self,

@@ -153,7 +153,7 @@ class FitsOnLattice:
         key = memory, residents
         if key not in self._room:
             held = [(t, self._smallest) for t in residents]
-            self._room[key] = self._where(self.rooms.footprints.fits(memory, held)) if held else np.zeros(())
+            self._room[key] = self._where(self.rooms.footprints.fits(memory, held)) if held else self._everywhere
         return self._room[key]
 
     def _room_beside(self, taken: int, end: End) -> Floats:
@@ -181,6 +181,10 @@ class FitsOnLattice:
     def _where(self, fine: Flags) -> Floats:
         """(lattice) of flags (cells,)."""
         return np.where(fine, 0.0, np.inf).reshape(self.lattice.shape)
+
+    @cached_property
+    def _everywhere(self) -> Floats:
+        return np.zeros(self.lattice.shape)
 
     @cached_property
     def _smallest(self) -> Ints:

@@ -32,7 +32,8 @@ class TableColumns:
     def of(cls, rows: CostColumns, ports: Sequence[Port] | None = None) -> TableColumns:
         """Tables with the columns of some of the ports; None: of all."""
         chosen = rows.ports if ports is None else tuple(port for port in rows.ports if port in ports)
-        return cls(rows, rows if chosen == rows.ports else replace(rows, ports=chosen))
+        tables = replace(rows, ports=chosen, of_bounds=True)
+        return cls(rows, rows if tables.count == rows.count else tables)
 
     @property
     def all_alike(self) -> bool:
@@ -49,8 +50,7 @@ class TableColumns:
         """The columns of rows that tables have."""
         cycles = [1 + i for i in self._ports]
         sums = [] if self.rows.exchange_rate is None else [len(self.rows.ports) + c for c in cycles]
-        unsettled = range(self.rows.costing, self.rows.count)
-        return np.array([0, *cycles, *sums, *unsettled], dtype=np.int64)
+        return np.array([0, *cycles, *sums], dtype=np.int64)
 
     def in_rows(self, values: Floats) -> Floats:
         """(columns of rows, ...) of (columns of tables, ...): bounds on all of them."""

@@ -39,6 +39,7 @@ class CostColumns:
 
     lines  what lines of memories take more than the words in them; None: no memory has lines
     zeros  what those of operands leave; None: they have none
+    of_bounds  of what is still to come: nothing is settled in them later
     """
 
     arch: Architecture
@@ -47,6 +48,7 @@ class CostColumns:
     surroundings: Surroundings = ALONE
     lines: LineBounds | None = None
     zeros: ZeroBounds | None = None
+    of_bounds: bool = False
 
     @classmethod
     def of(
@@ -107,7 +109,7 @@ class CostColumns:
     @property
     def _unsettled(self) -> tuple[int, ...]:
         """Operands the bits of whose words depend on tiles."""
-        return () if self.zeros is None else self.zeros.rules.unsettled
+        return () if self.zeros is None or self.of_bounds else self.zeros.rules.unsettled
 
     def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
         """Note words that are read, not only looked at, from a memory whose tile is not known."""

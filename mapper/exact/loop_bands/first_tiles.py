@@ -119,12 +119,13 @@ def _hopeful(
 ) -> Iterator[tuple[Ints, Ints]]:
     """The pairs of a row and one of some tiles, (tiles, dims)."""
     tables = batch.bounds.growing(batch.state, ())
-    table = tables.far[0] if tables.near[0] is None else tables.near[0]
+    near, far = tables.near[0], tables.far[0]
+    table, near = (near, None) if far is None else (far, near)
     assert table is not None
-    follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
+    follow = 0 if far is None else batch.bounds.fanouts_after(batch.state)
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
-    for rows, which in _pairs(context, batch, table, along, tiles, below):
+    for rows, which in _pairs(context, batch, table, along, tiles, below, near):
         context.means.check()
         kept = _not_mirrored(context, batch, rows, tiles[which])
         found.append((rows[kept], which[kept]))

@@ -25,6 +25,21 @@ def test_structure_is_counted_to_the_word() -> None:
     assert seen.message.endswith("25 of them the same")
 
 
+def test_units_that_skip_fewer_words_than_are_zero_are_not_walked() -> None:
+    """Units of 2:4 skip half of all operations, of weights of 1:4 as well: masks, with three zeros of four, differ."""
+    seen = tw.search(tw.gemm(8, 8, 8), "sparse_tensor_core", density={"W": "1:4"}).verify()
+    assert seen, seen.message
+    assert seen.zeros is not None
+    assert "not walked: operations" in seen.zeros.message
+
+
+def test_operations_of_padded_blocks_are_walked() -> None:
+    found = tw.search(tw.gemm(8, 8, 7), "sparse_tensor_core", density={"W": "2:4"})
+    seen = recount(found.mapping, found.arch)
+    assert seen, seen.message
+    assert "operations" not in seen.message
+
+
 @pytest.mark.parametrize(
     ("arch", "layer", "density"),
     [

@@ -143,7 +143,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     def bounded(context: SearchContext, batch: Batch, below: float) -> Iterator[Batch]:
         done["together"] += len(batch) > 1
         for row in fanouts.bounded_alone(context, batch, below):
-            assert all(array is not None for array in row.bounds.arrays.array), "tables know the row's arrays"
+            assert row.bounds.arrays.knows_arrays, "tables know the row's arrays"
             yield row
 
     def rebounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:

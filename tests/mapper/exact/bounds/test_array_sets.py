@@ -1,0 +1,67 @@
+"""Tables for groups of arrays: what is known of several different arrays at once."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+
+from generators import random_architecture, random_problem
+from paths import context_of
+from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
+from tilewright.mapper.exact.arrays.fanouts import groups_of
+from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.bounds.array_groups import any_arrays, group_of
+from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.canonical import canonical_problem
+from tilewright.mapper.exact.context import SearchContext
+from tilewright.mapper.exact.hierarchy import Outline
+from tilewright.mapper.exact.rows import Floats, Rows
+
+
+def energy(bounds: Bounds, batch: Batch, context: SearchContext) -> Floats:
+    """(rows,) what the rest of a mapping costs at least, where nothing but arrays is decided."""
+    one = np.ones((len(batch), len(context.sizes)), dtype=np.int64)
+    return bounds.at(bounds.table(batch.state), one, np.zeros(len(batch), dtype=np.int64))[0]
+
+
+def groups_with_several(seed: int) -> list[tuple[Batch, SearchContext]]:
+    """The groups of alike arrays of a random question, with several different ones in each."""
+    rng = random.Random(seed)
+    machine = random_architecture(rng, rng.randint(1, 2), rng.choice([None, 24]))
+    reduced = canonical_problem(random_problem(rng, 12), machine, "perfect")
+    context = context_of(reduced.problem, reduced.arch, "perfect", "even")
+    outline = Outline(next(context.hierarchy.placements()))
+    batch = ArrayPlans(context).start(outline, float("inf"))
+    assert isinstance(batch, Batch)
+    groups = (batch.take(index) for index in groups_of(context, batch))
+    return [(group, context) for group in groups if len(group) > 1]
+
+
+def test_a_group_of_arrays_is_bounded_by_the_least_of_them_and_no_others() -> None:
+    """Tables of groups with different arrays knew of none of them, and let tiles grow to any array's."""
+    better = compared = 0
+    for seed in range(60):
+        for group, context in groups_with_several(seed):
+            kind = group_of(context.hierarchy, "perfect", group.rows.arrays)
+            found = energy(context.groups.of(kind), group, context)
+            for row in range(len(group)):
+                own = group_of(context.hierarchy, "perfect", [array[row : row + 1] for array in group.rows.arrays])
+                alone = group.take(slice(row, row + 1))
+                assert found[row] <= energy(context.groups.of(own), alone, context)[0] * (1 + 1e-12), seed
+                compared += 1
+            unknown = replace(kind, arrays=any_arrays(context.hierarchy).arrays)
+            better += bool(found[0] > energy(context.groups.of(unknown), group, context)[0] * (1 + 1e-12))
+    assert compared > 100
+    assert better > 10
+
+
+def test_arrays_are_known_up_to_a_number_of_them() -> None:
+    group, context = next(each for seed in range(60) for each in groups_with_several(seed))
+    many = Rows(40, [], [np.tile(array[:1], (40, 1)) for array in group.rows.arrays])
+    assert group_of(context.hierarchy, "perfect", many.arrays).knows_arrays  # all the same
+    several = [np.arange(1, 41)[:, None] * array[:1] for array in group.rows.arrays]
+    assert not group_of(context.hierarchy, "perfect", several).knows_arrays
+    assert not group_of(context.hierarchy, "ragged", group.rows.arrays).knows_arrays
+    assert not any_arrays(context.hierarchy).knows_arrays
