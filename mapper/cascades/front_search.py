@@ -94,7 +94,10 @@ class FrontSearch(TreeSearch):
 
     def _shared(self, part: VisitedPart, region: OpenRegion) -> Iterable[tuple[float, Loops]]:
         """Shared loops, with the part of a limit that is reached with them at least."""
-        return self.loops.choices(part, 1.0, measure=region) if self.shares_loops else ()
+        if not self.shares_loops:
+            return []
+        every = self.loops.open_choices(part, 1.0, measure=region)
+        return [(one.bound, one.loops) for one in self.loops.closely(every, 1.0)]
 
     def _front_of(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         """All of a part that lies in a region, perhaps with more that does not."""

@@ -13,7 +13,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..tilings import factors
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
 from .part_bounds import PartBounds
-from .parts import FoundPart, Outcome, VisitedPart
+from .parts import FoundPart, Outcome, VisitedPart, some_of
 from .weights import Weights
 from .windowed import covering
 
@@ -50,6 +50,24 @@ class Leaves:
             if outcome.bound >= heaviest.bound:
                 heaviest = Outcome(outcome.bound, replace(outcome.found, tree=first))
         return heaviest
+
+    def apart(self, part: VisitedPart) -> FoundPart | None:
+        """The best tree of a whole cascade in which each operation is a branch, below no loops and no nodes, and
+        intermediates pass through the outermost memory; None where one does not fit. Branches of such a tree have
+        nothing to do with each other."""
+        cascade = self.bounds.cascade
+        stored = frozenset(cascade.intermediates) - dict(part.homes).keys()
+        homes = dict(part.homes) | dict.fromkeys(stored, self.bounds.memories.outermost)
+        found: list[FoundPart] = []
+        for place, name in enumerate(part.names):
+            used = sorted(tensor.name for tensor in cascade.operation(name).problem.tensors)
+            branch = replace(some_of(part, place, place + 1), homes=tuple((t, homes[t]) for t in used))
+            outcome = self.least_of_way(branch, [(1.0, branch.question())], math.inf)
+            if outcome.found is None:
+                return None
+            found.append(outcome.found)
+        energy, latency = sum(one.energy_pj for one in found), sum(one.latency_cycles for one in found)
+        return FoundPart(energy, latency, Tree((), tuple(one.tree for one in found)), stored)
 
     def _least_of_even(self, part: VisitedPart, even: tuple[float, BranchQuestion], cutoff: float) -> Outcome:
         """What a branch weighs at least, by its even visit. Where visits are uneven, computing takes longer the more

@@ -27,6 +27,7 @@ from ..exact.rows import Flags, Ints
 from .loop_choices import Choices, KnownChoices, Least
 from .parts import VisitedPart
 from .placing import Placing
+from .room_bounds import InRoom, RoomBounds
 from .sharing import SharedDim
 from .upper_memories import Floats, UpperMemories
 from .upper_nodes import Chain
@@ -49,6 +50,7 @@ class LoopBounds:
     both_pj  (operations,) what is taken for granted that each weighs more, where all its tensors come from the nearest
              memory: not so where one comes from further out
     known  choices; more are noted there
+    rooms  closer bounds of operations in the room that is left, where they are known
     """
 
     cascade: Cascade
@@ -61,6 +63,7 @@ class LoopBounds:
     any_order: bool
     both_pj: Floats
     known: KnownChoices
+    rooms: RoomBounds | None = None
 
     @cached_property
     def choices(self) -> Choices:
@@ -102,23 +105,64 @@ class LoopBounds:
 
         weight  of (..., n) what is taken
         """
+        together, _ = self._together(columns, weight, cutoff)
+        return np.full(len(columns), INFINITE) if together is None else np.asarray(weight(together).min(axis=0))
+
+    def in_rooms(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
+        """The same, with what operations take more in the room that is left, where it is known what that is."""
+        together, are_all_chosen = self._together(columns, weight, cutoff)
+        if together is None:
+            return np.full(len(columns), INFINITE)
+        found = np.asarray(weight(together))
+        if are_all_chosen and self.rooms is not None:
+            choice, trip = np.nonzero(found < cutoff)
+            found[choice, trip] = weight(self._in_rooms(self.rooms, together.pairs(choice, trip), columns, trip))
+        return np.asarray(found.min(axis=0))
+
+    def _together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> tuple[Least | None, bool]:
+        """What all tensors take at least, for some trips, by choices that have room together, and weigh less than the
+        cutoff with some trips; and whether these are choices for all tensors. None where there are none."""
         choices = self.choices.at(columns)
         together, nothing = choices.alone.alone(), choices.alone.none()
         later = [nothing, *itertools.accumulate(options.best() for options in reversed(choices.open))][::-1]
+        are_all_chosen = True
         # Where no tensor has a choice it is still seen whether there is room.
         for options, rest in zip(choices.open or (nothing.alone(),), later[1:] or later, strict=True):
             if together.bits.size * len(options.values) > MOST_TOGETHER:
-                together += options.best()
+                together, are_all_chosen = together + options.best(), False
                 continue
             together = together.with_each(options)
             open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
             together.energy[~open_ones] = INFINITE
             some = np.flatnonzero(open_ones.any(axis=1))
             if not len(some):
-                return np.full(len(columns), INFINITE)
+                return None, True
             if len(some) < len(together.values):
                 together = together.some(some)
-        return np.asarray(weight(together).min(axis=0))
+        return together, are_all_chosen
+
+    def _in_rooms(self, rooms: RoomBounds, chosen: Least, columns: Ints, trip: Ints) -> Least:
+        """Some choices, with what operations take more in the room that is left.
+
+        columns, trip  trips that are looked at, and which of these each choice is for
+        """
+        looked_at, tile = np.unique(trip, return_inverse=True)
+        columns = columns.take(looked_at)
+        trips = self.trips.take(columns, 1).astype(np.int64)
+        for place in rooms.places(self.part, self._exchanged()):
+            user = self.cascade.operation(self.part.names[place])
+            sizes = {dim: np.full(len(columns), size) for dim, size in self.part.sizes[place]}
+            for dim, steps in zip(self.dims, trips, strict=True):
+                sizes[dim.of(user.name)] //= steps
+
+            def repeats(tensor: str, user: Operation = user) -> Floats:
+                return self._repeats_inside(user, tensor).take(columns)
+
+            bits = self._left[place, 0] - chosen.bits[place, 0] if self._left.shape[1] else np.full(len(trip), np.inf)
+            energy, cycles = rooms.more(self.part, place, sizes, repeats, InRoom(tile, chosen.far[:, place], bits))
+            chosen.energy[:] += energy
+            chosen.cycles[place] += cycles
+        return chosen
 
     def _have_room(self, bits: Floats) -> Flags:
         """(..., n) whether there is room for (..., operations, rooms, n) bits."""
@@ -218,7 +262,8 @@ class LoopBounds:
         if home.name == self.memories.nearest:
             return
         one, every = user.problem.tensor(tensor), len(self.dims)
-        words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
+        found.far[self.part.names.index(user.name)] += 1 << user.problem.tensors.index(one)
+        words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats_inside(user, tensor)
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
         share = self.part.full_share(self.part.names.index(user.name))
@@ -234,6 +279,10 @@ class LoopBounds:
         repeated = [i for i, moving in enumerate(moves[:last]) if not moving]
         product: Floats = np.multiply.reduce(self.trips[repeated])
         return product
+
+    def _repeats_inside(self, user: Operation, tensor: str) -> Floats:
+        """(n,) the same of all loops, in a branch."""
+        return self._repeats(user, tensor, len(self.dims), all_of=True)
 
     def _last_moving(self, user: Operation, tensor: str, depth: int) -> int:
         """How many of so many loops there are up to the last one at whose steps a tensor is transferred again."""

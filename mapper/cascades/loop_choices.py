@@ -19,16 +19,26 @@ class Least:
 
     values      (..., rows, n), one after the other what is below: one array, since there are few trips
     operations, ports  how many there are
+    far         (..., operations) which tensors each operation takes from further out than the nearest memory: its
+                number's power of two for each of them
     """
 
     values: Floats
     operations: int
     ports: int
+    far: Ints
 
     @classmethod
     def nothing(cls, operations: int, ports: int, rooms: int, count: int) -> Least:
         """Of so many trips."""
-        return cls(np.zeros((1 + operations * (ports + rooms), count)), operations, ports)
+        values = np.zeros((1 + operations * (ports + rooms), count))
+        return cls(values, operations, ports, np.zeros(operations, dtype=np.int64))
+
+    @classmethod
+    def each(cls, options: Sequence[Least]) -> Least:
+        """Several choices."""
+        values, far = (np.array(each) for each in zip(*((one.values, one.far) for one in options), strict=True))
+        return cls(values, options[0].operations, options[0].ports, far)
 
     @property
     def size(self) -> int:
@@ -57,35 +67,39 @@ class Least:
         return self.values[..., first:, :].reshape(*axes, self.operations, rooms, count)
 
     def __add__(self, other: Least) -> Least:
-        return self._with(self.values + other.values)
+        return self._with(self.values + other.values, self.far + other.far)
 
     def alone(self) -> Least:
         """As the only choice."""
-        return self._with(self.values[None])
+        return self._with(self.values[None], self.far[None])
 
     def none(self) -> Least:
         """Nothing, of as many trips."""
-        return self._with(np.zeros_like(self.values))
+        return self._with(np.zeros_like(self.values), np.zeros_like(self.far))
 
     def at(self, columns: Ints) -> Least:
         """Of some trips."""
-        return self._with(self.values.take(columns, -1))
+        return self._with(self.values.take(columns, -1), self.far)
 
     def some(self, choices: Ints) -> Least:
         """Some of the choices."""
-        return self._with(self.values.take(choices, 0))
+        return self._with(self.values.take(choices, 0), self.far.take(choices, 0))
+
+    def pairs(self, choices: Ints, trips: Ints) -> Least:
+        """Of some choices, each with some trips, which are no axis of their own then."""
+        return self._with(self.values[choices, :, trips].T, self.far.take(choices, 0))
 
     def best(self) -> Least:
-        """The least of everything, over all choices."""
-        return self._with(self.values.min(axis=0))
+        """The least of everything, over all choices; from where tensors come is not known then."""
+        return self._with(self.values.min(axis=0), np.zeros(self.operations, dtype=np.int64))
 
     def with_each(self, options: Least) -> Least:
         """All choices of some tensors with all of one more."""
-        both = self.values[:, None] + options.values
-        return self._with(both.reshape(-1, *self.values.shape[1:]))
+        both, far = self.values[:, None] + options.values, self.far[:, None] + options.far
+        return self._with(both.reshape(-1, *self.values.shape[1:]), far.reshape(-1, self.operations))
 
-    def _with(self, values: Floats) -> Least:
-        return Least(values, self.operations, self.ports)
+    def _with(self, values: Floats, far: Ints) -> Least:
+        return Least(values, self.operations, self.ports, far)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +121,7 @@ class Choices:
         """
         by_count = sorted(tensors, key=len)
         alone = sum((options[0] for options in by_count if len(options) == 1), nothing)
-        more = (np.array([one.values for one in options]) for options in by_count if len(options) > 1)
-        found = cls(alone, tuple(Least(values, nothing.operations, nothing.ports) for values in more))
+        found = cls(alone, tuple(Least.each(options) for options in by_count if len(options) > 1))
         for each in (found.alone, *found.open):
             each.energy[~fits(each.bits)] = np.inf
         return found

@@ -93,7 +93,10 @@ class Placing:
 
         first  loops that stand outside the home: of generations, with the loop that steps over them
         """
-        key = part.names, part.sizes, part.over, part.apart, loops, tensor, home, first
+        # Of one that a single operation uses it does not matter how large tiles are.
+        is_shared = len(self.users(part, tensor)) > 1
+        tiles = (part.sizes, part.over, part.apart) if is_shared else ()
+        key = part.names, tiles, loops, tensor, home, first
         if key not in self._known:
             self._known[key] = self._chains(part, loops, tensor, home, first)
         return self._known[key]

@@ -121,8 +121,9 @@ class CascadeSearch(Proofs):
             self.out_of_means = True
         except KeyboardInterrupt:
             self.interrupted = True
-            if not self.corners:
+            if not self.points:
                 raise
+        self._count_fallback()
 
     def _explore(self) -> None:
         if not self.whole_front:
@@ -170,7 +171,7 @@ class CascadeSearch(Proofs):
             self.solve(ENERGY_ALONE)  # nothing fits
             return
         self._look_at_product(energy, latency)
-        if not self.corners and self.solve(ENERGY_ALONE) is None:
+        if not self.points and self.solve(ENERGY_ALONE) is None:
             return
         while self._close(plain=True):
             pass
@@ -180,11 +181,11 @@ class CascadeSearch(Proofs):
     def _close(self, plain: bool) -> bool:
         """Search along one line; whether there is more to search."""
         value, own = self.question.objective.value, self.plain_bounds if plain else []
-        best = min([self.question.below, *map(self._value, self.corners)])
+        best = min([self.question.below, *(value(*point) for point in self.points)])
         found = opening([*self.bounds, *own], value, best)
         if found is None:
             return False
-        across = line_across(found, [(one.energy, one.latency) for one in self.corners])
+        across = line_across(found, self.points)
         for weights in (across, self._in_balance(*found.corner)):
             if weights is not None and not self._is_searched(weights):
                 self.solve(weights)

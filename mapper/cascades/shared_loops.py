@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -21,10 +21,11 @@ from .loop_orders import LoopOrders
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
+from .room_bounds import RoomBounds
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
-from .weights import Yardstick
+from .weights import Weights, Yardstick
 from .window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
@@ -52,6 +53,19 @@ class Grid(NamedTuple):
         return cls(steps, trips, trips.tobytes())
 
 
+class OpenLoops(NamedTuple):
+    """Loops above a split, and what the part weighs at least with them.
+
+    among   all trips of loops in their order, and what these are measured by; None where there are no loops
+    column  which of the trips these are
+    """
+
+    bound: float
+    loops: Loops
+    among: tuple[LoopBounds, Callable[[Least], Floats]] | None = None
+    column: int = 0
+
+
 @dataclass
 class SharedLoops:
     """Loops above the splits of one cascade.
@@ -63,6 +77,7 @@ class SharedLoops:
     ragged   loops of which the last step is shorter
     orders   that are looked at
     known    of choices for tensors, by part and loops; more is noted there
+    rooms    closer bounds of operations in the room that nodes leave, where they are known
     """
 
     bounds: PartBounds
@@ -74,13 +89,20 @@ class SharedLoops:
     ragged: RaggedLoops
     orders: LoopOrders
     known: KnownChoices = field(default_factory=KnownChoices)
+    rooms: RoomBounds | None = None
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(
         self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
     ) -> Iterator[tuple[float, Loops]]:
-        """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
-        with more than one trip.
+        """All choices of shared loops whose bound lies below the cutoff, with their bounds."""
+        return ((one.bound, one.loops) for one in self.open_choices(part, cutoff, must_step, measure))
+
+    def open_choices(
+        self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
+    ) -> Iterator[OpenLoops]:
+        """All choices of shared loops whose bound lies below the cutoff: no dimension twice, each with more than one
+        trip.
 
         must_step  whether one of them has to step over generations, whatever branches could
         measure    what bounds are of, instead of what the part weighs
@@ -141,8 +163,8 @@ class SharedLoops:
         own: OwnLeast,
         weight: Callable[[Least], Floats],
         cutoff: float,
-    ) -> Iterator[tuple[float, Loops]]:
-        """All steps of loops in one order whose bound lies below the cutoff, with their bounds.
+    ) -> Iterator[OpenLoops]:
+        """All steps of loops in one order whose bound lies below the cutoff.
 
         order  of the dimensions, outermost first
         """
@@ -158,16 +180,39 @@ class SharedLoops:
             self.orders.filled_anew(part),
             own.both_pj,
             self.known,
+            self.rooms,
         )
         open_ones = np.flatnonzero(weight(bounds_of.least()) < cutoff)
         weights = bounds_of.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
+        among = bounds_of, weight
         for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
             steps = (grid.steps[i][place] for place in order)
             loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in zip(ordered, steps, strict=True))
             for passed in self.passing.ways(part.names, loops):
-                yield from ((least, placed) for placed in self.generations.ways(part, passed))
+                for placed in self.generations.ways(part, passed):
+                    yield OpenLoops(least, placed, among, i)
+
+    def closely(self, chosen: Iterable[OpenLoops], cutoff: float) -> list[OpenLoops]:
+        """Those of some loops whose bound lies below the cutoff with what operations take more in the room that is
+        left, where that is known."""
+        found: list[OpenLoops] = []
+        together: dict[int, list[OpenLoops]] = {}
+        for one in chosen:
+            if one.among is not None and one.among[0].rooms is not None:
+                together.setdefault(id(one.among), []).append(one)
+            elif one.bound < cutoff:
+                found.append(one)
+        for those in together.values():
+            assert those[0].among is not None
+            bounds, weight = those[0].among
+            columns = np.array(sorted({one.column for one in those}))
+            weights = dict(zip(columns.tolist(), bounds.in_rooms(columns, weight, cutoff).tolist(), strict=True))
+            closer = (one._replace(bound=max(one.bound, weights[one.column])) for one in those)
+            found += (one for one in closer if one.bound < cutoff)
+        self.pruned["loops"] += sum(map(len, together.values())) - sum(one.among is not None for one in found)
+        return found
 
     def _weight(self, own: OwnLeast, measure: Yardstick, more: Least) -> Floats:
         """(..., n) what a part weighs at least that takes more than its operations do by themselves.
@@ -175,7 +220,10 @@ class SharedLoops:
         With all tensors near, an operation weighs `both_pj` more than its least energy and its least latency together.
         Where ports make it wait, it has that least energy, and weighs what it waits for more, or it weighs `both_pj`
         more: a mapping that takes its time may be best in energy. So of these two the larger counts, not both."""
-        bounds, fits = self.bounds, more.energy < np.inf
+        bounds = self.bounds
+        if not bounds.timed and isinstance(measure, Weights):
+            return measure.energy * (own.energy_pj + more.energy)
+        fits = more.energy < np.inf
         energy = np.where(fits, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)  # whatever energy weighs
         latency = np.zeros_like(energy)
         if bounds.timed:

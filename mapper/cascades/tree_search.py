@@ -28,7 +28,7 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -51,9 +51,11 @@ from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_room, some_of
 from .placing import Placing
 from .ragged_loops import RaggedLoops
-from .shared_loops import Loops, SharedLoops
+from .room_bounds import RoomBounds
+from .shared_loops import Loops, OpenLoops, SharedLoops
 from .splits import Split, Splits
 from .sums import NARROW, Sums
+from .tables.tables import TableBranches
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
 from .weights import Weights
@@ -63,6 +65,12 @@ Fuse = Literal["all", "plain", "whole", "none"]
 
 MOST_IN_VAIN = 4
 """Times as many choices that are looked at where a beam has found nothing yet."""
+
+FIRST = 1
+"""Loops of a part that are looked at before others are bounded closely."""
+
+AT_ONCE = 32
+"""Loops that are bounded closely together."""
 
 MOST_BRANCHES = 4
 """Operations of which all ways to part them are bounded before any is searched."""
@@ -136,6 +144,9 @@ class TreeSearch:
             ragged,
             in_order,
             self.loop_choices,
+            RoomBounds(self.memories, placing, self.bounds.alone, self.solver)
+            if isinstance(self.solver, TableBranches)
+            else None,
         )
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam, known.nodes)
         self.exchanges = Exchanges(
@@ -224,6 +235,11 @@ class TreeSearch:
             least = min(least, max(nodes.bound, fixed + split))
         return least
 
+    def apart(self, names: Sequence[str]) -> FoundPart | None:
+        """The best tree in which nothing is fused, whatever constraints say; None where an operation does not fit."""
+        part = self._root(names)
+        return None if part is None else self.leaves.apart(part)
+
     def _root(self, names: Sequence[str]) -> VisitedPart | None:
         """All of it; None where what stays on chip has no room."""
         operations = [self.cascade.operation(name) for name in names]
@@ -266,16 +282,16 @@ class TreeSearch:
             if least >= cutoff:
                 return Outcome(least)
         must_step = self.flat and not is_root  # there are branches in branches for that alone
-        every = self.loops.choices(part, cutoff, must_step) if self.shares_loops else ()
+        every = self.loops.open_choices(part, cutoff, must_step) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:
-            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff), least)
+            return self._best_of(part, itertools.chain([OpenLoops(least, ())], every), Outcome(cutoff), least)
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
         close = self.open_bound = max(least, self.bounds.close(part), self.floor)
         close = max(close, self.bound_without_loops(part.names, cutoff))
         best = self._best_of(part, every, Outcome(cutoff), close)
-        return self._best_of(part, [(close, ())], best, close)
+        return self._best_of(part, [OpenLoops(close, ())], best, close)
 
     def _is_least(self, best: Outcome) -> bool:
         """Whether nothing can be better than what is found of the whole; not where it weighs less than it can: then it
@@ -283,38 +299,58 @@ class TreeSearch:
         return best.found is not None and math.isclose(best.bound, self.floor, rel_tol=RELATIVE_TOLERANCE)
 
     def _best_of(
-        self, part: VisitedPart, choices: Iterable[tuple[float, Loops]], best: Outcome, at_root: float | None = None
+        self, part: VisitedPart, choices: Iterable[OpenLoops], best: Outcome, at_root: float | None = None
     ) -> Outcome:
         """The best of a part with some loops, if it is better than what is known: always what has the lowest bound is
-        looked at next, be it loops, nodes with them, or these with a closer bound.
+        looked at next, be it loops, nodes with them, or these with a closer bound. The first loops alone are looked at
+        without closer bounds of all: often there is nothing better.
 
         at_root  of the whole cascade: what no choice left for later weighs less than
         """
-        waiting: list[_Waiting] = [_Waiting(bound, 0, i, loops) for i, (bound, loops) in enumerate(choices)]
+        waiting: list[_Waiting] = [_Waiting(one.bound, 0, i, one) for i, one in enumerate(choices)]
         heapq.heapify(waiting)
-        number, looked = itertools.count(len(waiting)), 0
+        number, looked, opened = itertools.count(len(waiting)), 0, 0
         while waiting and waiting[0].bound < _below(best):
-            if self.beam is not None and looked >= self.beam * (1 if best.found else MOST_IN_VAIN):
+            if self._is_enough(best, looked, waiting[0].bound, at_root):
                 break
-            self.means.check()
-            if at_root is not None:
-                self.open_bound = max(min(waiting[0].bound, at_root), self.floor)
-                if self._is_least(best):
-                    break
-            bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
+            if waiting[0].nodes is None and not waiting[0].is_close:
+                opened += 1
+                if opened > FIRST and self.loops.rooms is not None:
+                    waiting = self._closely(waiting, number, _below(best))
+                    continue
+            bound, _, _, chosen, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
-                for chosen in self.above.choices(part, loops, _below(best)):
-                    heapq.heappush(waiting, _Waiting(max(bound, chosen.bound), -1, next(number), loops, chosen))
+                for one in self.above.choices(part, chosen.loops, _below(best)):
+                    heapq.heappush(waiting, _Waiting(max(bound, one.bound), -1, next(number), chosen, one))
             elif not is_close:
-                close = max(bound, self.above.close(part, loops, nodes))
-                heapq.heappush(waiting, _Waiting(close, -2, next(number), loops, nodes, True))
+                close = max(bound, self.above.close(part, chosen.loops, nodes))
+                heapq.heappush(waiting, _Waiting(close, -2, next(number), chosen, nodes, True))
             else:
                 looked += 1
-                best = self._with_nodes(part, loops, nodes, best)
+                best = self._with_nodes(part, chosen.loops, nodes, best)
                 if at_root is not None and best.found is not None:
                     self.incumbent = best.found
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
+
+    def _is_enough(self, best: Outcome, looked: int, lowest: float, at_root: float | None) -> bool:
+        """Whether no more choices of a part are looked at; of the whole cascade it is noted what is open."""
+        if self.beam is not None and looked >= self.beam * (1 if best.found else MOST_IN_VAIN):
+            return True
+        self.means.check()
+        if at_root is None:
+            return False
+        self.open_bound = max(min(lowest, at_root), self.floor)
+        return self._is_least(best)
+
+    def _closely(self, waiting: list[_Waiting], number: Iterator[int], cutoff: float) -> list[_Waiting]:
+        """What waits, with closer bounds of some of the loops: of those with the lowest."""
+        loops = sorted(one for one in waiting if one.nodes is None and not one.is_close)[:AT_ONCE]
+        found = [one for one in waiting if one.nodes is not None or one.is_close or one > loops[-1]]
+        closer = self.loops.closely([one.loops for one in loops], cutoff)
+        found += (_Waiting(one.bound, 0, next(number), one, None, True) for one in closer)
+        heapq.heapify(found)
+        return found
 
     # ---- the split -----------------------------------------------------------------------------------------
 
@@ -390,13 +426,13 @@ class TreeSearch:
 class _Waiting(NamedTuple):
     """A choice that has not been looked at: the lowest bound is next, and of equal ones what is decided further.
 
-    is_close  whether the bound is that of what operations would be asked
+    is_close  whether the bound is that of what operations would be asked; of loops, one in the room that is left
     """
 
     bound: float
     later: int
     number: int
-    loops: Loops
+    loops: OpenLoops
     nodes: NodeChoice | None = None
     is_close: bool = False
 

@@ -16,6 +16,7 @@ from .oracle import ExactBranches
 from .parts import FoundPart
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from .sums import NARROW, Sums, all_wide, open_tensor
+from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .tree_searches import Corner, TreeSearches
 from .weights import ENERGY_ALONE, Weights
@@ -47,6 +48,7 @@ class WeightedSums(TreeSearches):
     bounds   what no mapping weighs less than, by weights, in which tiles below shared loops divide
     ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
+    fallback  a tree with nothing fused that tables have found: the cost model counts it once nothing beats it
     """
 
     branches: int = 0
@@ -55,6 +57,7 @@ class WeightedSums(TreeSearches):
     bounds: list[tuple[Weights, float]] = field(default_factory=list)
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    fallback: FoundPart | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,6 +78,7 @@ class WeightedSums(TreeSearches):
                 self._solve_ragged(weights, most, whole, time.perf_counter() - started)
         finally:
             self.use(whole)
+            self._count_fallback()
         if self.out_of_means:
             raise OutOfMeans
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
@@ -175,16 +179,30 @@ class WeightedSums(TreeSearches):
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
     def _least_known(self, weights: Weights, most: float = math.inf) -> float:
-        known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+        known = min((weights.of(*point) for point in self.points), default=math.inf)
         return min(known, self.question.below, most)
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Energy and latency of all that is known."""
+        known = [(corner.energy, corner.latency) for corner in self.corners]
+        return known if self.fallback is None else [*known, (self.fallback.energy_pj, self.fallback.latency_cycles)]
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
-        if not self.corners and self._may_be_apart and self.question.below == math.inf:
-            apart = self._apart(weights)
-            corner = None if apart is None else self.evaluated(apart)
-            if corner is not None:
-                self.corners.append(corner)
+        if not self.points and self._may_be_apart and self.question.below == math.inf:
+            self.fallback = self._apart(weights)
+            are_narrow = all(self._is_narrow(operation.name) for operation in self.question.cascade)
+            if isinstance(self.solver, ExactBranches) or not are_narrow:  # what it costs is not known for sure yet
+                self._count_fallback()
+
+    def _count_fallback(self) -> None:
+        """Keep the tree to fall back on, unless another one costs no more energy and no more latency."""
+        apart, self.fallback = self.fallback, None
+        if apart is not None and not any(
+            c.energy <= apart.energy_pj and c.latency <= apart.latency_cycles for c in self.corners
+        ):
+            self._keep(apart)
 
     @property
     def _may_be_apart(self) -> bool:
@@ -197,7 +215,9 @@ class WeightedSums(TreeSearches):
         """A tree with nothing fused, to fall back on: the best one where that takes no time."""
         if isinstance(self.solver, ExactBranches):
             return self._first_tree(self.tree_search(weights, fuse="none"), math.inf)
-        return self._least(weights, math.inf, fuse="none")[1]
+        if self.question.constraints != ANY_TREE:
+            return self._least(weights, math.inf, fuse="none")[1]
+        return self.tree_search(weights, fuse="none").apart([operation.name for operation in self.question.cascade])
 
     def _least(
         self,

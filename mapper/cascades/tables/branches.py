@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from operator import and_
+from operator import and_, mul
 
 import numpy as np
 
@@ -81,10 +81,10 @@ class TableChoices:
 
     bits     (choices,) of the nearest memory
     columns  (columns, choices) costs of one visit, as `CutTable` has them
-    entry    (choices,) of the sheet
+    entry    (choices,) of the sheet for these homes
     """
 
-    sheet: Sheet
+    homes: Sources
     bits: Ints
     columns: Floats
     entry: Ints
@@ -128,12 +128,47 @@ class BranchTable:
         """What there is for visits of a tile."""
         key = tile, homes
         if key not in self._choices:
-            if homes not in self._sheets:
-                self._sheets[homes] = self._sheet(homes)
-            self._choices[key] = self._of_tile(tile, self._sheets[homes])
+            has_nodes = FAR in homes
+            self._choices[key] = self._of_tile(tile, homes) if has_nodes else self._without_nodes(tile, homes)
         return self._choices[key]
 
-    def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> TableChoices:
+    def least_by_room(self, tiles: Sequence[Ints], homes: Sources) -> tuple[Ints, Floats]:
+        """(entries,) bits, ascending, and (columns, n, entries) the least of each column, of all visits, among what
+        needs no more bits.
+
+        tiles  per dimension, (n,) sizes of the visit's tile
+        """
+        if FAR not in homes:
+            cuts = self._cut_table(homes)
+            number = self.lattice.numbers([self.lattice.places(d, sizes) for d, sizes in enumerate(tiles)])
+            return np.zeros(1, dtype=np.int64), cuts.least.take(number, 1)[:, :, None]
+        sheet = self.sheet(homes)
+        stands = (each[self.lattice.places(d, tiles[d])] for d, each in enumerate(self.lattice.stands))
+        fits = reduce(and_, (each.take(outer, 1) for each, outer in zip(stands, sheet.outer, strict=True)))
+        columns = np.where(fits, sheet.columns[:, None], np.inf)
+        for passing in sheet.passing:
+            whole = reduce(mul, (tiles[d] for d in passing.dims))
+            columns += passing.per_word[:, None, None] * (passing.words / whole[:, None])
+        return sheet.bits, np.minimum.accumulate(columns, axis=2)
+
+    def sheet(self, homes: Sources) -> Sheet:
+        """All families for some homes, together."""
+        if homes not in self._sheets:
+            self._sheets[homes] = self._sheet(homes)
+        return self._sheets[homes]
+
+    def _without_nodes(self, tile: tuple[int, ...], homes: Sources) -> TableChoices:
+        """The same where all tensors come from the nearest memory, and the cut tile is the visit's: the sheet has the
+        entries of the cut table then, in their order."""
+        cuts, number = self._cut_table(homes), 0
+        for count, place in zip(self.lattice.shape, self.lattice.place(tile), strict=True):
+            number = number * count + place
+        entry = np.arange(cuts.start[number], cuts.start[number + 1])
+        columns = cuts.columns.take(entry, 1) * (math.prod(tile) / self.points)
+        return TableChoices(homes, np.zeros(len(entry), dtype=np.int64), columns, entry)
+
+    def _of_tile(self, tile: tuple[int, ...], homes: Sources) -> TableChoices:
+        sheet = self.sheet(homes)
         stands = (each[at] for each, at in zip(self.lattice.stands, self.lattice.place(tile), strict=True))
         fits = reduce(and_, (each.take(outer) for each, outer in zip(stands, sheet.outer, strict=True)))
         entry = fits.nonzero()[0]
@@ -143,7 +178,7 @@ class BranchTable:
             columns += passing.per_word[:, None] * (passing.words.take(entry) / whole)
         columns *= math.prod(tile) / self.points
         steps = not_led(columns) if self.timed else lower_steps(columns[0])
-        return TableChoices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
+        return TableChoices(homes, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
 
     def _sheet(self, homes: Sources) -> Sheet:
         """All families for some homes, together."""
@@ -256,9 +291,11 @@ class BranchTable:
     # ---- mappings ------------------------------------------------------------------------------------------
 
     def mapping(
-        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], sheet: Sheet, entry: int
+        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], sources: Sources, entry: int
     ) -> tuple[Mapping, Floats]:
-        """An entry of a sheet, below the homes of its tensors; (columns, 1) its costs of one visit, as if timed."""
+        """An entry of the sheet for some sources, below the homes of its tensors; (columns, 1) its costs of one visit,
+        as if timed."""
+        sheet = self.sheet(sources)
         number, place = sheet.which[:, entry].tolist()
         family = sheet.families[number]
         cell = int(family.cell[place])

@@ -57,6 +57,14 @@ class CutTable:
         tight = np.array([least < smaller for smaller in lattice.next_smaller(least)])[:, known]
         return cls(table, sources, timed, start, least[known].reshape(1, -1), tight, None)
 
+    @cached_property
+    def least(self) -> Floats:
+        """(columns, tiles) the least of every column below each tile, by itself; infinite where there is none."""
+        found = np.full((len(self.columns), len(self.start) - 1), np.inf)
+        known = np.flatnonzero(np.diff(self.start))
+        found[:, known] = np.minimum.reduceat(self.columns, self.start[known], axis=1)
+        return found
+
     def below(self, dims: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Entries that are tight along some dimensions: where a tile's begin, and which they are."""
         if dims not in self._below:

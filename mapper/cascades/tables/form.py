@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import mul
 
 from ....arch import Architecture, Fanout
 from ....ir import Loop, LoopNest, Mapping, Node, Operation, Problem, Tensor
 from ...exact.canonical import CanonicalForm, canonical_problem
+from ...exact.rows import Ints
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,10 @@ class NamedForm:
     def tile(self, sizes: MappingABC[str, int]) -> tuple[int, ...]:
         """A tile of the operation in the form's dimensions."""
         return tuple(math.prod(sizes[dim] for dim in self.canonical.members[name]) for name in self.dims)
+
+    def tiles(self, sizes: MappingABC[str, Ints]) -> tuple[Ints, ...]:
+        """The same of many tiles."""
+        return tuple(reduce(mul, (sizes[dim] for dim in self.canonical.members[name])) for name in self.dims)
 
     def restored(self, sizes: MappingABC[str, int], homes: MappingABC[str, str], nest: LoopNest) -> Mapping:
         """The nest of the form as a mapping of a tile of the operation, below the homes of its tensors."""

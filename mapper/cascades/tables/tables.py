@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +26,9 @@ from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
 from .inside import InsideTable
 from .machine import TableMachine, refusal
+
+MOST_STEPS = 1 << 17
+"""Steps of all tiles together that are looked at for one choice of homes."""
 
 
 def supports(
@@ -133,6 +138,34 @@ class TableBranches:
         np.less(bits[:-1], bits[1:], out=last[:-1])
         return StepFunction(bits[last], energy.take(steps[last]))
 
+    def least_by_room(
+        self, operation: str, tiles: MappingABC[str, Ints], far: Iterable[str], adding: float, timed: bool
+    ) -> tuple[Ints, Floats] | None:
+        """What all visits of an operation take at least, by the room that each has; None where that is very much.
+
+        tiles   per dimension, (n,) sizes of the visit's tile
+        far     tensors that come from the outermost memory; all others come from the nearest one
+        adding  steps, of all visits, that add to one word of the output
+
+        Returns (steps,) bits of the nearest memory, ascending, and what is least from there on: (1, n, steps) pJ
+        without what leaks; and if timed cycles of each port outside the arrays, (1 + ports, n, steps). Infinite where
+        nothing fits so far.
+        """
+        sizes = self._named_form(operation).tiles(tiles)
+        table, sources = self._table_from(operation, far, adding, timed)
+        if FAR in sources and len(table.sheet(sources).bits) * len(sizes[0]) > MOST_STEPS:
+            return None
+        bits, columns = table.least_by_room(sizes, sources)
+        return bits, columns[[0, *range(3, len(columns))]]
+
+    def _table_from(
+        self, operation: str, far: Iterable[str], adding: float, timed: bool
+    ) -> tuple[BranchTable, Sources]:
+        """That of an operation's branches, some tensors of which come from the outermost memory."""
+        named, far = self._named_form(operation), set(far)
+        sources: Sources = tuple(FAR if name in far else NEAR for name in named.tensors)
+        return self._table(named.form, math.prod(named.form.sizes) / adding, timed or self.timed), sources
+
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings in a region of which no other one has as little energy and latency, from the least energy on."""
         asked = self._ask(question, timed=True)
@@ -194,29 +227,39 @@ class TableBranches:
         return self._asked[key]
 
     def _tabled(self, question: BranchQuestion, timed: bool) -> _Tabled:
-        if question.operation not in self._named:
-            self._named[question.operation] = NamedForm.of(self.cascade.operation(question.operation), self.arch)
-        named = self._named[question.operation]
+        named = self._named_form(question.operation)
         tile, homes = named.tile(dict(question.sizes)), dict(question.homes)
         nearest = self.machine.nearest.name
         sources: Sources = tuple(NEAR if homes[name] == nearest else FAR for name in named.tensors)
         form = named.form
         adding = math.prod(tile[d] for d in form.dims_beside(form.output))
-        first = math.prod(form.sizes) / (adding * question.again)
+        table = self._table(form, math.prod(form.sizes) / (adding * question.again), timed)
+        return _Tabled(table, named, table.choices(tile, sources))
+
+    def _named_form(self, operation: str) -> NamedForm:
+        if operation not in self._named:
+            self._named[operation] = NamedForm.of(self.cascade.operation(operation), self.arch)
+        return self._named[operation]
+
+    def _table(self, form: TableForm, first: float, timed: bool) -> BranchTable:
+        """That of all branches of a form.
+
+        first  words of the output that come for the first time, over all visits
+        """
         key = form, first, timed
         if key not in self._tables:
             if key[:2] not in self._insides:
                 self._insides[key[:2]] = InsideTable(form, self.machine, first)
             self.searches += 1
             self._tables[key] = BranchTable(self._insides[key[:2]], timed)
-        return _Tabled(self._tables[key], named, self._tables[key].choices(tile, sources))
+        return self._tables[key]
 
     def _mapping(self, asked: _Tabled, question: BranchQuestion, at: int) -> BranchMapping:
-        entry, sheet = int(asked.choices.entry[at]), asked.choices.sheet
+        entry = int(asked.choices.entry[at])
         key = question.operation, question.sizes, question.homes, question.again, asked.table.timed, entry
         if key not in self._mappings:
             sizes, homes = dict(question.sizes), dict(question.homes)
-            mapping, columns = asked.table.mapping(asked.named, sizes, homes, sheet, entry)
+            mapping, columns = asked.table.mapping(asked.named, sizes, homes, asked.choices.homes, entry)
             self._mappings[key] = mapping.nest.items[len(asked.named.tensors) :], columns
         items, columns = self._mappings[key]
         latency = float(self._latency(columns, question)[0])

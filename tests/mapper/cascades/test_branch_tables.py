@@ -288,7 +288,7 @@ def test_nothing_stands_below_the_last_node_that_might_as_well_stand_above_it() 
         tables, problem = TableBranches(whole, arch, timed), whole.operation("T").problem
         homes = tuple((t.name, "DRAM") for t in problem.tensors)
         asked = tables._ask(BranchQuestion("T", problem.dims, homes, (("GLB", "", 400),)), timed)
-        for family in asked.choices.sheet.families:
+        for family in asked.table.sheet(asked.choices.homes).families:
             moving = asked.table.form.dims_of(family.tiles.order[-1])
             below = family.tiles.cut[moving][:, family.cell]
             assert (below == 1).all() == (kind == 0)

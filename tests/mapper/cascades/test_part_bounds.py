@@ -21,6 +21,7 @@ from tilewright.mapper.cascades.part_bounds import PartBounds
 from tilewright.mapper.cascades.parts import Outcome, VisitedPart
 from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.question import CascadeQuestion
+from tilewright.mapper.cascades.shared_loops import OpenLoops
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
@@ -152,7 +153,7 @@ def test_what_waits_for_ports_may_be_best_in_energy(leakage: float) -> None:
     assert part is not None
     assert search.bounds.own(part).both_pj.any()
     for bound, loops in itertools.islice(search.loops.choices(part, math.inf), 0, None, 12):
-        assert bound <= search._best_of(part, [(0.0, loops)], Outcome(math.inf)).bound * (1 + 1e-9), loops
+        assert bound <= search._best_of(part, [OpenLoops(0.0, loops)], Outcome(math.inf)).bound * (1 + 1e-9), loops
 
 
 def test_trees_with_some_loops_weigh_their_bounds_or_more() -> None:
@@ -162,9 +163,9 @@ def test_trees_with_some_loops_weigh_their_bounds_or_more() -> None:
     search: TreeSearch = WeightedSums(asked, Means()).tree_search(Weights(1.0, 1000.0))
     part = search._root(["T", "U"])
     apart = sum(search.weights.of(*search.bounds._of_one(part, place)) for place in (0, 1))
-    best = search._best_of(part, [(0.0, ())], Outcome(math.inf)).bound
+    best = search._best_of(part, [OpenLoops(0.0, ())], Outcome(math.inf)).bound
     for bound, loops in itertools.islice(search.loops.choices(part, math.inf), 0, None, 6):
-        found = search._best_of(part, [(bound, loops)], Outcome(math.inf))
+        found = search._best_of(part, [OpenLoops(bound, loops)], Outcome(math.inf))
         assert bound <= found.bound * (1 + 1e-9), loops
         best = min(best, found.bound)
     assert apart < search.bounds.of(part) <= best * (1 + 1e-9)

@@ -42,8 +42,8 @@ def searched(case: Case, weights: Weights) -> tuple[float, float]:
     for names in sums.orders():
         search = sums.tree_search(weights, fuse="plain", ragged=True)
         part = search._root(names)
-        every = search.loops.choices(part, best.bound)
-        ragged = [(bound, loops) for bound, loops in every if all(loop.tile is not None for loop in loops)]
+        every = search.loops.open_choices(part, best.bound)
+        ragged = [one for one in every if all(loop.tile is not None for loop in one.loops)]
         best = search._best_of(part, ragged, best)
     return best.bound, math.inf if best.found is None else counted(sums, best.found, weights)
 
