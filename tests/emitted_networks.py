@@ -150,7 +150,8 @@ def random_weights(
     found = ResidentWeights(GraphReading(graph), chosen, arch, wanted, memories)
     residents = []
     for number in range(len(chosen)):
-        own = {weight.name: tensor for tensor, weight in found.of(number).items()}
+        (weights,) = found.choices(number)
+        own = {weight.name: tensor for tensor, weight in weights.items()}
         every = (Resident(one.name, memories[one.memory], one.bits, own.get(one.name)) for one in found.every)
         residents.append(tuple(every))
     return residents

@@ -145,21 +145,22 @@ class Blocks:
 
     def may_pay_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
         """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
-        spread = self._with_room(block, arrays, tiles)
+        spread, apart = self._with_room(block, arrays, tiles)
         slides = self._of(self._slides(block.fanout, placement))
-        found = _any_dim((self._any_kind(block.fanout, placement, spread) | slides) & (spread > 1))
+        found = _any_dim((self._any_kind(block.fanout, placement, spread) | slides) & apart)
         if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
-            ones = self._with_room(block, arrays, np.ones_like(tiles))
-            more = (self._any_kind(block.fanout, placement, ones) & (ones > 1)).any(axis=1)
+            ones, apart = self._with_room(block, arrays, np.ones_like(tiles))
+            more = (self._any_kind(block.fanout, placement, ones) & apart).any(axis=1)
             found &= more == (len(block.inner) == len(self.dims))
         return found
 
-    def _with_room(self, block: Block, arrays: Sequence[Ints], tiles: Ints) -> Ints:
-        """(rows, dims) instances of an array, where a block above a tile can have several tiles for each; else 1."""
+    def _with_room(self, block: Block, arrays: Sequence[Ints], tiles: Ints) -> tuple[Ints, Flags]:
+        """(rows, dims) instances of an array, where a block above a tile can have several tiles for each, else 1; and
+        where such a block may cost something else than loops outside the array."""
         spread = self._spread(block.fanout, arrays)
         needed = tiles_needed([np.ones_like(tiles), *arrays[block.fanout :]], perfect=False)
         room = ceil_div_array(self.sizes, np.minimum(2 * tiles, self.sizes)) >= needed
-        return np.where(room, spread, 1)
+        return np.where(room, spread, 1), room & self._apart(spread)
 
     def _any_kind(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
         """(rows, dims) where a loop may pay otherwise than by sliding."""
@@ -201,8 +202,15 @@ class Blocks:
             moved = [self.tensors[boundary.tensor].dims for boundary in waiting]
             stays = self._of([d for d in idles if any(self.dims[d] not in dims for dims in moved)])
             may = may | (stays & self._leaves_idle(spread, below, above))
-        pays: Flags = may & (spread > 1)
+        pays: Flags = may & self._apart(self._spread(fanout, arrays)) & (above > below)
         return pays
+
+    def _apart(self, spread: Ints) -> Flags:
+        """(rows, dims) where a loop directly inside an array may cost something else than directly outside: that of a
+        dimension along which instances differ; where mappings count that only cost more, any, since loops of a
+        dimension may stand on both sides of the array."""
+        apart: Flags = spread > 1
+        return apart | _any_dim(apart)[:, None] if self.every else apart
 
     def may_still_pay(
         self, fanout: int, placement: Placement, arrays: Sequence[Ints], waiting: Sequence[MemoryBoundary]
@@ -213,7 +221,7 @@ class Blocks:
         still = {boundary.tensor for boundary in waiting}
         kept = tuple(held if t in still else () for t, held in enumerate(placement))
         slides = self._of(self._slides(fanout, kept))
-        return _any_dim((any_time | slides) & (spread > 1))
+        return _any_dim((any_time | slides) & self._apart(spread))
 
     def _spread(self, fanout: int, arrays: Sequence[Ints]) -> Ints:
         """(rows, dims) instances of a whole array."""

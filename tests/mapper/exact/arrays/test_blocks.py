@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from functools import cache
 
 import pytest
 
 import brute_force
-from generators import memory, random_architecture, random_problem, with_extras
+from generators import memory, random_architecture, random_problem, tensor, with_extras
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
-from tilewright.cost_models import OBJECTIVES
-from tilewright.ir import InfeasibleError, Loop, Problem
+from tilewright.cost_models import ENERGY, OBJECTIVES, evaluate
+from tilewright.ir import InfeasibleError, Loop, MappingError, Problem
 from tilewright.mapper.cpsat import search_cpsat
 from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.question import Question
+from tilewright.mapper.several import search_best
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d
@@ -93,3 +96,26 @@ def test_no_loop_inside_an_array_is_missed(seeds: range) -> None:
             except InfeasibleError:
                 found = float("inf")
             assert found == pytest.approx(expected[objective], rel=1e-9, abs=0), (seed, objective)
+
+
+@pytest.mark.parametrize("tiling", TILINGS)
+def test_of_several_mappings_loops_stand_on_both_sides_of_an_array(tiling: Tiling) -> None:
+    """Also those of a dimension that the array does not have: it costs more to begin a window anew half-way."""
+    window = Problem(
+        "window",
+        (("P", 4), ("R", 2), ("C", 2)),
+        (tensor("I", "input", "C", {"P": 1, "R": 1}), tensor("W", "weight", "C", "R"), tensor("O", "output", "P")),
+    )
+    levels = (
+        memory("DRAM", read_energy_pj=6.0, write_energy_pj=2.0),
+        Fanout(name="array", axes=(ArrayAxis(size=2),)),
+        memory("L1", size_bits=512, halo="innermost"),
+    )
+    arch = Architecture(name="one", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.5))
+    expected = set()
+    for mapping in brute_force.all_mappings(window, arch, tiling == "ragged"):
+        with suppress(MappingError):
+            cost = evaluate(mapping, arch)
+            expected.add((cost.energy_pj, cost.latency_cycles))
+    found = search_best(Question(window, arch, ENERGY, tiling), len(expected) + 1)
+    assert [(each.cost.energy_pj, each.cost.latency_cycles) for each in found] == sorted(expected)
