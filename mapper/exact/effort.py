@@ -118,13 +118,17 @@ class Effort:
     """Rows after which it is not the choice of arrays in work that goes on, but the one with the lowest bound."""
     near_enough: float = 0.05
     """Part of the best value that bounds may be below it to be raised by growing rows alone."""
+    near_enough_for_many: float = 0.15
+    """The same, where choices are so many that their tables take longer to make than has been spent."""
     own_at_once: int = 24
     """Choices of arrays that get tables of their own together."""
 
     # ---- Tables for groups of alike arrays --------------------------------------------------------------------------
-    rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 50, "uneven": 20})
+    rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})
     """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays
     take to make."""
+    slower_with_zeros: int = 8
+    """So many times as long it takes to look at rows where operands have zeros."""
     rows_of_long_steps: int = 400_000
     """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
     group_cells: tuple[int, ...] = (1_500, 25_000)

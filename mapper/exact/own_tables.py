@@ -37,7 +37,7 @@ class OwnTablesAsked:
 
         Asked for some choices, the coarsest ones do, which cost least; or, where choices are so few that all their
         tables are made in less time than has been spent, those that rows grow with. That is asked again when twice as
-        many rows have been looked at; not where bounds are near the cutoff already.
+        many rows have been looked at; not where bounds are near the cutoff already, for how much has to be made.
         """
         effort, looked_at, some = self.context.effort, self.context.looked_at, self._some
         cutoff = self.frontier.best.cutoff
@@ -45,11 +45,12 @@ class OwnTablesAsked:
             return False
         if self.frontier.let_go < cutoff:
             return True
-        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - effort.near_enough) * cutoff:
+        few = self._choices * effort.rows_per_own_table <= looked_at
+        near = effort.near_enough if few else effort.near_enough_for_many
+        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - near) * cutoff:
             return False
         self._asked_at = looked_at
         some = some.take(slice(int(np.searchsorted(some.bound, cutoff))))
-        few = self._choices * effort.rows_per_own_table <= looked_at
         levels = (0, self.context.own_level) if few else (0,)
         return bool(len(some)) and any(
             gained_alone(self.context, some, cutoff, level) >= effort.least_own_gain for level in levels
