@@ -128,6 +128,7 @@ ALONE = Effort(
     rows_before_own_tables=-1,
     least_own_gain=0,
     near_enough=0,
+    near_enough_for_many=0,
     own_at_once=3,
     group_cells=(20,),
     first_cells=60,
@@ -176,7 +177,9 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
     assert alone["finer"] > 0
 
 
-@pytest.mark.parametrize(("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near_enough": 1}, False)])
+@pytest.mark.parametrize(
+    ("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near_enough_for_many": 1}, False)]
+)
 def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     changes: dict[str, float], made: bool, alone: Counter[str]
 ) -> None:
@@ -220,7 +223,10 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     """Tables for any arrays let every dimension grow by all instances at once, and all tensors be shared by all."""
     asked = gemm(32, 48, 64), load_arch("eyeriss_v2_like"), "edp", "ragged"
     without, own = (
-        search_exact(*asked, effort=Effort(rows_before_own_tables=before, least_own_gain=0, near_enough=0))[2]
+        search_exact(
+            *asked,
+            effort=Effort(rows_before_own_tables=before, least_own_gain=0, near_enough=0, near_enough_for_many=0),
+        )[2]
         for before in (float("inf"), 10_000)
     )
     assert without.proven
