@@ -103,6 +103,6 @@ def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch
 
     monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)
     arch = load_arch("three_level", {"DRAM.line": "64 B"})
-    always = Effort(rows_before_own_tables=-1, least_own_gain=-1.0, near_enough=0.0)
+    always = Effort(rows_before_own_tables=-1, least_own_gain=-1.0, near_enough=0.0, near_enough_for_many=0.0)
     search_exact(gemm(30, 25, 32), arch, "edp", "ragged", effort=always)
     assert made == {False}
