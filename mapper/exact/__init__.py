@@ -3,6 +3,8 @@
 `search.py` describes the algorithm as a whole. From the outside in:
 
 search.py        best first over batches of partial mappings; the proof
+reduced.py       the question as rows see it: fewer dimensions, arrays with one axis each
+preparing.py     columns, bounds and context, before anything is decided
 effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
 own_tables.py    tables for single choices of arrays: whether they pay, and which choice is in work

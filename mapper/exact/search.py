@@ -39,14 +39,12 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ...arch import Architecture
-from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
-from ...cost_models.layouts import has_lines, packed
-from ...cost_models.ports import Port
+from ...cost_models import Capped, Cost, Objective, ObjectiveLike, parse_objective
+from ...cost_models.layouts import packed
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..constraints import Constraints
@@ -57,34 +55,21 @@ from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
+from ..tilings import TILINGS, Tiling
 from .arrays.array_choices import ArrayPlans
-from .arrays.single_axes import on_single_axes, with_single_axes
-from .bounds.bounds import Bounds, cells_for, lattice_of
-from .bounds.loop_charges import LoopCharges
-from .bounds.table_columns import TableColumns
-from .canonical import canonical_problem
 from .context import SearchContext
-from .counting.charges import BoundaryCosts
-from .counting.cost_columns import CostColumns, rounds_unequally
-from .counting.footprints import Footprints
-from .counting.lines import LineBounds
-from .counting.zero_rules import ZeroRules
-from .counting.zeros import ZeroBounds
 from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
 from .found import BestFound, FoundMapping
 from .frontier import Frontier
-from .hierarchy import Hierarchy
-from .limits import SearchLimits, missing_dims, named_dims, wants_more
+from .limits import missing_dims
 from .placements import Placements
+from .preparing import prepare
+from .reduced import ReducedQuestion
 from .simplest import simplest_mapping
 from .surroundings import ALONE, Surroundings
-from .symmetry import mirror_of
-from .table_memo import TableBudget
 from .unmet_limits import unmet_limits
-from .visits import VisitTiles
 
 FREE = Constraints()
 
@@ -115,25 +100,18 @@ class ExactSearch:
     surroundings: Surroundings = ALONE
     ceiling: float = math.inf
     effort: Effort = EFFORT
-    pruned: Counter[str] = field(default_factory=Counter)
-    interrupted: bool = False
-    out_of_time: bool = False
-    floor: float = 0.0
-    _witnesses: list[Mapping] = field(default_factory=list)
-    _by_arrays: bool = False
+    pruned: Counter[str] = field(default_factory=Counter, init=False)
+    interrupted: bool = field(default=False, init=False)
+    out_of_time: bool = field(default=False, init=False)
+    floor: float = field(default=0.0, init=False)
+    _witnesses: list[Mapping] = field(default_factory=list, init=False)
+    _by_arrays: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
-        # Where words lie tells dimensions apart that cost alike otherwise.
-        apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
-        self.zeros = ZeroRules(self.original, self.machine, self.tiling) if self.original.has_zeros else None
-        bounding = self.machine if self.zeros is None else self.zeros.machine
-        apart |= frozenset() if self.zeros is None else self.zeros.apart
-        counted = VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
-        self.canonical = canonical_problem(self.original, bounding, counted, apart)
-        own: Tiling = "perfect" if counted == "perfect" else self.tiling
-        self.visit = VisitTiles.of(self.canonical.problem, own, self.surroundings.cut)
-        self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
+        self.reduced = ReducedQuestion(
+            self.original, self.machine, self.tiling, self.space, self.constraints, self.surroundings
+        )
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
@@ -182,8 +160,10 @@ class ExactSearch:
 
     def _prepared(self) -> Exploring:
         """Bounds, arrays and placements, in which nothing is decided."""
-        context = self._context(self._first_rate())
-        finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
+        known = self.found[0].cost if self.found else None
+        several = self.count > 1
+        context = prepare(self.reduced, self.objective, known, several, self.means, self.effort, self.pruned)
+        finishing = Finishing(context, self.found, self.reduced.canonical, self.machine, self.constraints)
         exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
         if not missing_dims(self.constraints, self.original):
             exploring.start()
@@ -202,7 +182,7 @@ class ExactSearch:
     def _has_let_go(self) -> bool:
         """Whether nothing is left to look at but what there was no memory for, and tables for alike arrays, which bound
         it better, were not made from the start."""
-        if self.out_of_time or self.enough or self.visit.counted == "perfect" or not self.effort.rows_of_long_steps:
+        if self.out_of_time or self.enough or self.reduced.counted == "perfect" or not self.effort.rows_of_long_steps:
             return False
         return self.frontier.let_go < self.found.cutoff
 
@@ -232,9 +212,9 @@ class ExactSearch:
         choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves empty of
         them goes into each table, and takes longer to look up than rows take to grow. A search that has begun again so,
         and for lack of memory once more, goes another way then."""
-        if self.space == "uneven" or self.visit.counted == "perfect" or self._by_arrays or context.many_arrays:
+        if self.space == "uneven" or self.reduced.counted == "perfect" or self._by_arrays or context.many_arrays:
             return False
-        return bool(context.hierarchy.fanouts) and not self._has_lines and self.frontier.is_open
+        return bool(context.hierarchy.fanouts) and not self.reduced.has_lines and self.frontier.is_open
 
     def _explore_by_arrays(self, exploring: Exploring) -> None:
         """Search once more, with tables for every choice of arrays. What is known by now stays known."""
@@ -268,129 +248,22 @@ class ExactSearch:
 
     def _least(self, objective: Objective) -> Cost:
         """What the best mapping by another objective costs. Raises OutOfMeans where that is not proven in time."""
-        problem, machine, means = self.original, self.machine, self.means
-        search = ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, means)
+        search = replace(self, objective=objective, count=1, ceiling=math.inf)
         cost = search.run()[1]
         if not search.is_finished:
             raise OutOfMeans
         return cost
 
     def _has_mapping(self, constraints: Constraints) -> bool:
-        problem, machine = self.original, self.machine
-        if any(not violations(mapping, machine, constraints) for mapping in self._witnesses):
+        if any(not violations(mapping, self.machine, constraints) for mapping in self._witnesses):
             return True
-        search = ExactSearch(
-            problem,
-            machine,
-            self.objective,
-            self.tiling,
-            self.space,
-            constraints,
-            self.means,
-            enough=True,
-            surroundings=self.surroundings,
-            effort=self.effort,
-        )
+        search = replace(self, constraints=constraints, count=1, enough=True, ceiling=math.inf)
         if not search.solve():
             if not search.is_finished:
                 raise OutOfMeans
             return False
         self._witnesses.append(search.found[0].mapping)
         return True
-
-    def _context(self, exchange_rate: float | None) -> SearchContext:
-        hierarchy, tiling = self._hierarchy, self.visit.counted
-        # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
-        # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
-        # better; and where several mappings are wanted, those that only cost more count too.
-        every = self.count > 1 or (self.zeros is not None and self.zeros.orders_count)
-        every_trip = every or has_few_tiles(self.problem)
-        every_trip |= self.zeros is not None and self.zeros.trips_count
-        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
-        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        even = tuple(
-            fewest and linear_growth(self.problem, dim) and (lines is None or lines.are_words(d))
-            for d, dim in enumerate(self.problem.dim_names)
-        )
-        zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines, zeros)
-        footprints = Footprints(hierarchy, zeros)
-        room = self.effort.tables_share * self.means.memory_limit
-        moves = LoopCharges(hierarchy)
-        columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
-        most_cells = cells_for(moves, columns.tables.count, room, self.effort)
-        lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
-        bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        costs = BoundaryCosts(
-            hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), ragged=tiling == "ragged"
-        )
-        limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
-        return SearchContext(
-            hierarchy,
-            footprints,
-            bounds,
-            costs,
-            limits,
-            self.objective,
-            self.visit,
-            even,
-            self.pruned,
-            every_mapping=every,
-            mirror=mirror_of(self.problem, self.arch, self.zeros is not None) if self._may_mirror else None,
-            means=self.means,
-            most_cells=most_cells,
-            effort=self.effort,
-        )
-
-    @property
-    def _hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes)
-
-    @property
-    def _has_lines(self) -> bool:
-        return has_lines(self.machine)
-
-    @property
-    def _may_mirror(self) -> bool:
-        """Whether one of two mirror images will do: nothing tells them apart, as lines do, and zeros of which more
-        counts than how many words a tile has."""
-        told_apart = self._has_lines or (self.zeros is not None and bool(self.zeros.apart))
-        return self.constraints.is_free and self.surroundings is ALONE and not told_apart
-
-    def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
-        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none. What
-        is still to wait for banks has no bound."""
-        ports = [port for port in ports if port.waits_for is None]
-        if not self.found:
-            return ports
-        uses = {use.name: use for use in self.found[0].cost.memories}
-        fewest = self.problem.macs / (self.arch.mac_instances * self.arch.mac.per_cycle)
-        found = []
-        for port in ports:
-            use = uses[port.memory.name]
-            cycles = max(port.reads * use.read_cycles, port.writes * use.write_cycles)
-            if not port.memory.overlaps or cycles > self.effort.busy * fewest:
-                found.append(port)
-        return found
-
-    @property
-    def _homes(self) -> tuple[int, ...]:
-        """Per tensor, the number of its home; none where all come from the outermost memory."""
-        names = [memory.name for memory in reversed(self.arch.memories)]
-        homes = self.surroundings.homes
-        if not homes:
-            return ()
-        return tuple(names.index(homes.get(tensor.name, names[-1])) for tensor in self.problem.tensors)
-
-    def _first_rate(self) -> float | None:
-        """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
-        if self.objective != EDP:
-            return None
-        if self.found:
-            return self.found[0].cost.energy_pj / max(self.found[0].cost.latency_cycles, 1.0)
-        innermost = self.arch.memories[-1]
-        per_mac = self.arch.mac.energy_pj + 4 * self.arch.word_bits * innermost.read_energy_pj / innermost.access_bits
-        return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
     def _start_from_smaller_space(self) -> None:
         """Good mappings of a smaller space, found much sooner: nothing worse need be looked at.
@@ -400,7 +273,7 @@ class ExactSearch:
         """
         if self.space == "uneven":
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
-        elif not self.visit.perfect.all():
+        elif not self.reduced.visit.perfect.all():
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:
             self._start_from(self.tiling, self.space, 1)
@@ -410,14 +283,12 @@ class ExactSearch:
     def _start_from_full_lines(self) -> None:
         """The best mapping where lines are always full, known much sooner: with its lines it is good, and the best one
         if it costs no more."""
-        if not self._has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
+        if not self.reduced.has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
         if self.ceiling < math.inf:  # a good one is known
             return
-        machine = packed(self.machine)
         means = self.means.share(self.effort.full_lines_share)
-        asked = (self.objective, self.tiling, self.space, self.constraints, means)
-        first = ExactSearch(self.original, machine, *asked, ceiling=self.ceiling, effort=self.effort)
+        first = replace(self, machine=packed(self.machine), means=means)
         if first.solve():
             self.floor = min(first.open_bound, first.found[0].value)
             self.found.evaluate(first.found[0].mapping)
@@ -442,20 +313,7 @@ class ExactSearch:
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
         """Start with the mappings of another search, that may take some of the time."""
         means = self.means.share(self.effort.smaller_space_share)
-        first = ExactSearch(
-            self.original,
-            self.machine,
-            self.objective,
-            tiling,
-            space,
-            self.constraints,
-            means,
-            count,
-            self.enough,
-            self.surroundings,
-            self.found.cutoff,
-            self.effort,
-        )
+        first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.cutoff)
         first.solve(proof)
         self.found.start_from(first.found)
         self.pruned.update(first.pruned)

@@ -114,7 +114,7 @@ def test_the_same_optimum_with_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
         mirrored += 1
         found = optimum(problem, arch, objective, False, "even")
         with monkeypatch.context() as patch:
-            patch.setattr("tilewright.mapper.exact.search.mirror_of", lambda *_: None)
+            patch.setattr("tilewright.mapper.exact.reduced.mirror_of", lambda *_: None)
             expected = optimum(problem, arch, objective, False, "even")
         assert found == pytest.approx(expected, rel=1e-9), f"seed {seed}"
     assert mirrored >= 6
@@ -135,7 +135,7 @@ def test_the_same_optimum_as_without_mirrors(monkeypatch: pytest.MonkeyPatch) ->
         mirrored += mirror_of(problem, arch) is not None
         found = optimum(problem, arch, objective, ragged, space)
         with monkeypatch.context() as patch:
-            patch.setattr("tilewright.mapper.exact.search.mirror_of", lambda *_: None)
+            patch.setattr("tilewright.mapper.exact.reduced.mirror_of", lambda *_: None)
             expected = optimum(problem, arch, objective, ragged, space)
         assert found == pytest.approx(expected, rel=1e-9), f"seed {seed}"
     assert mirrored >= 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 
@@ -12,12 +13,17 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.sparse import densities_of, evaluate_sparse, with_densities
 from tilewright.ir import Loop, Mapping, MappingError, Problem
+from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.effort import EFFORT
 from tilewright.mapper.exact.hierarchy import Outline
-from tilewright.mapper.exact.search import ExactSearch
+from tilewright.mapper.exact.preparing import prepare
+from tilewright.mapper.exact.reduced import ReducedQuestion
+from tilewright.mapper.exact.surroundings import ALONE
+from tilewright.mapper.means import Means
 
 
 def question(seed: int) -> tuple[Problem, Architecture]:
@@ -66,11 +72,11 @@ def test_tables_know_what_words_take_in_tiles() -> None:
     tighter = 0
     for seed in range(6):
         problem, arch = question(seed)
-        search = ExactSearch(problem, arch, ENERGY, "perfect")
-        context = search._context(None)
+        reduced = ReducedQuestion(problem, arch, "perfect", "even", Constraints(), ALONE)
+        context = prepare(reduced, ENERGY, None, False, Means(), EFFORT, Counter())
         batch = ArrayPlans(context).start(Outline(next(context.hierarchy.placements())), float("inf"))
         assert isinstance(batch, Batch)
-        assert search.problem.dim_names == problem.dim_names
+        assert reduced.problem.dim_names == problem.dim_names
         for array, least in least_of_each(problem, arch).items():
             at = next(r for r in range(len(batch)) if tuple(batch.rows.arrays[0][r].tolist()) == array)
             row = batch.take(slice(at, at + 1))

@@ -98,7 +98,7 @@ def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch
     explore_by_arrays = ExactSearch._explore_by_arrays
 
     def explore_and_tell(self: ExactSearch, exploring: Exploring) -> None:
-        made.add(self._has_lines)
+        made.add(self.reduced.has_lines)
         explore_by_arrays(self, exploring)
 
     monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)

@@ -1,0 +1,97 @@
+"""A question as the steps of its search see it: fewer dimensions, arrays with one axis each, packed lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...arch import Architecture
+from ...cost_models.layouts import has_lines, packed
+from ...ir import Problem
+from ..constraints import Constraints
+from ..space import Space
+from ..tilings import Tiling
+from .arrays.single_axes import with_single_axes
+from .canonical import CanonicalForm, canonical_problem
+from .counting.zero_rules import ZeroRules
+from .hierarchy import Hierarchy
+from .limits import named_dims
+from .surroundings import ALONE, Surroundings
+from .symmetry import Mirror, mirror_of
+from .visits import VisitTiles
+
+
+@dataclass(frozen=True)
+class ReducedQuestion:
+    """What is asked (`original`, `machine`), and what rows are made of in its place (`problem`, `arch`)."""
+
+    original: Problem
+    machine: Architecture
+    tiling: Tiling
+    space: Space
+    constraints: Constraints
+    surroundings: Surroundings
+
+    @cached_property
+    def zeros(self) -> ZeroRules | None:
+        """What is known of zeros; None: no operand has any."""
+        return ZeroRules(self.original, self.machine, self.tiling) if self.original.has_zeros else None
+
+    @property
+    def has_lines(self) -> bool:
+        return has_lines(self.machine)
+
+    @cached_property
+    def canonical(self) -> CanonicalForm:
+        """The problem with fewer dimensions, and the way back."""
+        # Where words lie tells dimensions apart that cost alike otherwise.
+        apart = frozenset(self.original.dim_names) if self.has_lines else named_dims(self.constraints)
+        apart |= frozenset() if self.zeros is None else self.zeros.apart
+        bounding = self.machine if self.zeros is None else self.zeros.machine
+        return canonical_problem(self.original, bounding, self._counted_before, apart)
+
+    @property
+    def counted(self) -> Tiling:
+        """How words are counted: as of perfect tiles where all are."""
+        return self.visit.counted
+
+    @property
+    def _counted_before(self) -> Tiling:
+        """How words of the original problem are counted."""
+        return VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
+
+    @property
+    def problem(self) -> Problem:
+        return self.canonical.problem
+
+    @cached_property
+    def arch(self) -> Architecture:
+        return packed(with_single_axes(self.canonical.arch))
+
+    @cached_property
+    def visit(self) -> VisitTiles:
+        """Which tiles mappings are made of."""
+        own: Tiling = "perfect" if self._counted_before == "perfect" else self.tiling
+        return VisitTiles.of(self.problem, own, self.surroundings.cut)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes)
+
+    @property
+    def _homes(self) -> tuple[int, ...]:
+        """Per tensor, the number of its home; none where all come from the outermost memory."""
+        names = [memory.name for memory in reversed(self.arch.memories)]
+        homes = self.surroundings.homes
+        if not homes:
+            return ()
+        return tuple(names.index(homes.get(tensor.name, names[-1])) for tensor in self.problem.tensors)
+
+    @property
+    def mirror(self) -> Mirror | None:
+        """Dimensions that may change places, so that one of two mirror images will do; none where something tells them
+        apart, as lines do, and zeros of which more counts than how many words a tile has."""
+        told_apart = self.has_lines or (self.zeros is not None and bool(self.zeros.apart))
+        if told_apart or self.surroundings is not ALONE or not self.constraints.is_free:
+            return None
+        return mirror_of(self.problem, self.arch, self.zeros is not None)
