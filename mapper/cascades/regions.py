@@ -160,6 +160,8 @@ def opening(lines: Iterable[Line], value: Value, known: float) -> Opening | None
     """What points that lie below no line leave open beside a known value of an objective that is least at an end of
     every straight line, and 0 where energy or latency is; None where nothing is better."""
     corners = sorted(_corners(list(lines), math.inf, math.inf))
+    if not corners:  # a bound without end: there are no points
+        return None
     lowest = min(range(len(corners)), key=lambda i: value(*corners[i]))
     corner = corners[lowest]
     if value(*corner) >= known * (1 - RELATIVE_TOLERANCE) or not all(corner):

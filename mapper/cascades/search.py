@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from .front_search import FrontSearch
 from .parts import FoundPart
 from .proofs import Proofs, limits_of
 from .question import CascadeAnswer, NothingBelow
-from .regions import Box, heaviest, line_across, opening
+from .regions import Box, Line, heaviest, line_across, opening
 from .sums import NARROW, Sums, all_wide
 from .tables.tables import TableBranches
 from .tree_searches import Corner
@@ -162,7 +162,8 @@ class CascadeSearch(Proofs):
 
     def _close_openings(self) -> None:
         """Search along lines that leave nothing open below them, as far as trees weigh what their bounds say: first of
-        trees without shared loops along windows, where these are known by themselves, and then of all."""
+        trees without shared loops along windows, where these are known by themselves, then of all in which tiles
+        divide, and last of those in which they need not, where lines of the others have left something open."""
         energy, latency = (float(self.least_of(alone)) for alone in (ENERGY_ALONE, LATENCY_ALONE))
         for each in ((ENERGY_ALONE, energy), (LATENCY_ALONE, latency)):
             self.bounds.append(each)
@@ -173,34 +174,33 @@ class CascadeSearch(Proofs):
         self._look_at_product(energy, latency)
         if not self.points and self.solve(ENERGY_ALONE) is None:
             return
-        while self._close(plain=True):
+        while self._close(lambda: [*self.bounds, *self.plain_bounds], self.solve):
             pass
-        while self._close(plain=False):
+        while self._close(lambda: self.bounds, self.solve):
+            pass
+        while self.has_ragged_loops and self._close(lambda: self.ragged_bounds, self.solve_ragged):
             pass
 
-    def _close(self, plain: bool) -> bool:
-        """Search along one line; whether there is more to search."""
-        value, own = self.question.objective.value, self.plain_bounds if plain else []
+    def _close(self, lines: Callable[[], Sequence[Line]], solve: Callable[[Weights], object]) -> bool:
+        """Search along one line; whether there is more to search.
+
+        lines  what is known of some trees
+        solve  learn more of them
+        """
+        value = self.question.objective.value
         best = min([self.question.below, *(value(*point) for point in self.points)])
-        found = opening([*self.bounds, *own], value, best)
+        found = opening(lines(), value, best)
         if found is None:
             return False
         across = line_across(found, self.points)
         for weights in (across, self._in_balance(*found.corner)):
-            if weights is not None and not self._is_searched(weights):
-                self.solve(weights)
-                bound = max(bound for one, bound in [*self.bounds, *own] if one == weights)
+            if weights is not None and not _is_searched(weights, lines()):
+                solve(weights)
+                bound = max(bound for one, bound in lines() if one == weights)
                 is_better = any(self._value(one) < best * (1 - RELATIVE_TOLERANCE) for one in self.corners)
                 if is_better or bound > weights.of(*found.corner) * (1 + GAIN):
                     return True
         return False
-
-    def _is_searched(self, weights: Weights) -> bool:
-        """Whether a sum has been searched, or one so close that no bound could tell."""
-        return any(
-            one.energy == weights.energy and math.isclose(one.latency, weights.latency, rel_tol=GAIN)
-            for one, _ in self.bounds
-        )
 
     def _look_at_product(self, energy: float, latency: float) -> None:
         """A good mapping, before anything is proven: by the weighted sum that is as much energy as latency at what is
@@ -383,6 +383,13 @@ class CascadeSearch(Proofs):
         return any(
             c.energy <= found.energy_pj * more and c.latency <= found.latency_cycles * more for c in self.corners
         )
+
+
+def _is_searched(weights: Weights, lines: Iterable[Line]) -> bool:
+    """Whether a sum has been searched, or one so close that no bound could tell."""
+    return any(
+        one.energy == weights.energy and math.isclose(one.latency, weights.latency, rel_tol=GAIN) for one, _ in lines
+    )
 
 
 def _fast(corner: Corner) -> Weights:

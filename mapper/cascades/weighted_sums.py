@@ -136,6 +136,14 @@ class WeightedSums(TreeSearches):
         self._evaluate_plain(weights, found, ragged=True)
         self.out_of_means = unfinished
 
+    def solve_ragged(self, weights: Weights) -> None:
+        """The least of one weighted sum among trees in which tiles below shared loops need not divide alone."""
+        whole = self.means
+        try:
+            self._solve_ragged(weights, math.inf, whole, 0.0)
+        finally:
+            self.use(whole)
+
     def _evaluate_plain(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
         """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best
         of those in which all are wide."""
