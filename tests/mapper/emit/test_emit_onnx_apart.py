@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from emitted_networks import agrees_with_onnx, needs_gcc, random_answer
+from emitted_networks import agrees_with_onnx, as_library, needs_gcc, random_answer
 from onnx import helper
 
 from generators import random_architecture
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
-from tilewright.mapper.emit.network import network_program
+from tilewright.mapper.emit.network import network_program, network_weights
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import operation_groups
 
@@ -193,7 +193,23 @@ def compared() -> onnx.ModelProto:
     return model_of(nodes, {"x": [1, 4, 4, 5]}, stored=stored)
 
 
-SEEDS = {compared: 3, moved: 1, embedded: 2, squeezed: 1, transformer: 3}
+def exponentials() -> onnx.ModelProto:
+    """Logarithms of sums of exponentials, of words that are too large for exponentials, and of infinite ones."""
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "product"),
+        node("Mul", ["a", "much"], ["b"], "large"),
+        node("Pad", ["b", "around", "least"], ["c"], "pad"),
+        node("ReduceLogSumExp", ["c", "rows"], ["d"], "by_row", keepdims=1),
+        node("ReduceLogSumExp", ["c", "two"], ["e"], "of_two", keepdims=1),
+        node("ReduceLogSumExp", ["c"], ["f"], "of_all", keepdims=0),
+        node("Sum", ["b", "d", "e", "f"], ["y"], "all"),
+    ]
+    stored = {"u": w(3, 4), "much": np.array(400, np.float32), "around": ints(0, 0, 0, 0, 0, 1)}
+    stored |= {"least": np.array(-np.inf, np.float32), "rows": ints(2), "two": ints(0, -1)}
+    return model_of(nodes, {"x": [2, 2, 3]}, stored=stored)
+
+
+SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 
@@ -207,6 +223,25 @@ def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], t
 def test_a_function_of_a_newer_operator_set(tmp_path: Path) -> None:
     nodes = [node("MatMul", ["x", "u"], ["a"], "product"), node("Swish", ["a"], ["y"], "swish", alpha=0.7)]
     agrees_with_onnx(model_of(nodes, {"x": [2, 3]}, stored={"u": w(3, 4)}, opset=24), tmp_path, 1)
+
+
+@needs_gcc
+def test_the_sum_of_no_exponentials(tmp_path: Path) -> None:
+    """Its logarithm is as low as can be: `onnx.reference` says that it is no number."""
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "product"),
+        node("Where", ["which", "a", "least"], ["b"], "masked"),
+        node("ReduceLogSumExp", ["b"], ["y"], "sum", axes=[1], keepdims=0),
+    ]
+    stored = {"u": w(3, 4), "which": np.array([[True], [False]]), "least": np.array(-np.inf, np.float32)}
+    graph = load_network(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, stored=stored, opset=13))).wiring
+    assert graph is not None
+    rng = random.Random(0)
+    program = network_program(random_answer(rng, graph, random_architecture(rng)))
+    x = RNG.standard_normal((2, 3))
+    first, second = as_library(tmp_path, program, [x], network_weights(program))
+    assert first == pytest.approx(np.log(np.exp(x[0] @ stored["u"]).sum()))
+    assert second == -np.inf
 
 
 @needs_gcc
