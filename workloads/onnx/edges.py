@@ -319,6 +319,13 @@ class _NodeReader:
             return self._outside(node)
         if len({view.source for view in views}) < len(views):
             return self._outside(node)
+        shape = None
+        if kind not in ("add", "mul"):  # reshapes leave words in the shape in which they were made
+            made_in, read_in = NetworkGraph("", tuple(self.found)).shape(views[0].source) or (), node.shape(0)
+            if kind in ("maxpool", "avgpool") and made_in[-2:] != tuple(read_in[-2:]):
+                self.wanted.add(values[0].name)
+                return self._outside(node)
+            shape = node.output.shape if made_in[-1:] != tuple(read_in[-1:]) else None
         window = None
         if node.op in ("MaxPool", "AveragePool"):
             window = window_of_pool(node)
@@ -326,7 +333,7 @@ class _NodeReader:
                 return self._outside(node)
         sources = tuple(Source(view.source) for view in views)
         epsilon = node.number("epsilon", EPSILON) if kind in ("layernorm", "rmsnorm") else EPSILON
-        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon)
+        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon, shape=shape)
 
 
 _BY_WORD = """

@@ -209,7 +209,28 @@ def exponentials() -> onnx.ModelProto:
     return model_of(nodes, {"x": [2, 2, 3]}, stored=stored)
 
 
-SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, squeezed: 1, transformer: 3}
+def reshaped() -> onnx.ModelProto:
+    """Norms, softmax and pooling of words in other rows than those that they were made in."""
+    nodes = [
+        node("Conv", ["x", "w1"], ["a"], "conv1"),
+        node("Flatten", ["a"], ["b"], "flat"),
+        node("LayerNormalization", ["b", "g", "gb"], ["c"], "norm"),
+        node("Reshape", ["c", "heads"], ["d"], "split"),
+        node("RMSNormalization", ["d", "gh"], ["e"], "by_head"),
+        node("Softmax", ["e"], ["f"], "by_head_too"),
+        node("Reshape", ["f", "images"], ["h"], "image"),
+        node("MaxPool", ["h"], ["i"], "pool", kernel_shape=[2, 2]),
+        node("Reshape", ["i", "wide"], ["j"], "wider"),
+        node("AveragePool", ["j"], ["k"], "mean", kernel_shape=[1, 3]),
+        node("Flatten", ["k"], ["l"], "rows"),
+        node("MatMul", ["l", "w2"], ["y"], "product"),
+    ]
+    stored = {"w1": w(4, 2, 1, 1), "g": w(48), "gb": w(48), "heads": ints(1, 4, 3, 4), "gh": w(4)}
+    stored |= {"images": ints(1, 3, 4, 4), "wide": ints(1, 1, 3, 9)}
+    return model_of(nodes, {"x": [1, 2, 3, 4]}, stored=stored | {"w2": w(21, 3)}, opset=23)
+
+
+SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, reshaped: 1, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 
