@@ -306,3 +306,16 @@ def test_outputs_on_the_way_pass_through_the_outermost_memory(tmp_path: Path) ->
     rng = random.Random(0)
     program = network_program(random_answer(rng, graph, random_architecture(rng)))
     assert program.outputs == ("first", "first:b", "second")
+
+
+def test_a_function_that_is_handed_out_alone(tmp_path: Path) -> None:
+    """What it is of is read elsewhere, and no group keeps that to itself."""
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "first"),
+        node("Relu", ["a"], ["b"], "relu"),
+        node("MatMul", ["a", "v"], ["y"], "second"),
+    ]
+    model = model_of(nodes, {"x": [2, 3]}, ("b", "y"), stored={"u": w(3, 4), "v": w(4, 2)})
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    assert [group.names for group in operation_groups(graph, 3)] == [("x",), ("first",), ("second",)]
