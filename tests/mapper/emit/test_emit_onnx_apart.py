@@ -230,7 +230,27 @@ def reshaped() -> onnx.ModelProto:
     return model_of(nodes, {"x": [1, 2, 3, 4]}, stored=stored | {"w2": w(21, 3)}, opset=23)
 
 
-SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, reshaped: 1, squeezed: 1, transformer: 3}
+def generator() -> onnx.ModelProto:
+    """Images that products make, and images of other sizes than those that were made."""
+    nodes = [
+        node("Gemm", ["x", "w1"], ["a"], "rows"),
+        node("Reshape", ["a", "small"], ["b"], "image"),
+        node("Conv", ["b", "w2"], ["c"], "conv1", pads=[1, 1, 1, 1]),
+        node("Reshape", ["c", "large"], ["d"], "larger"),
+        node("Conv", ["d", "w3"], ["e"], "conv2", strides=[2, 1]),
+        node("GlobalAveragePool", ["e"], ["f"], "mean"),
+        node("Conv", ["f", "w4"], ["h"], "conv3"),
+        node("Flatten", ["h"], ["i"], "flat"),
+        node("Gemm", ["i", "w5"], ["j"], "rows2"),
+        node("Reshape", ["j", "points"], ["k"], "point"),
+        node("Conv", ["k", "w6"], ["y"], "conv4"),
+    ]
+    stored = {"w1": w(3, 24), "small": ints(1, 4, 2, 3), "w2": w(6, 4, 3, 3), "large": ints(1, 2, 3, 6)}
+    stored |= {"w3": w(4, 2, 2, 2), "w4": w(5, 4, 1, 1), "w5": w(5, 6), "points": ints(1, 6, 1, 1), "w6": w(3, 6, 1, 1)}
+    return model_of(nodes, {"x": [1, 3]}, stored=stored)
+
+
+SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, generator: 1, reshaped: 1, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 
