@@ -70,7 +70,7 @@ class GraphReading:
     occurrences  in the network's order
     before       of each, the places of those that make what it reads, as bits
     readers      of each, the places of those that read what it makes, as bits
-    handed_out   places of those that make what the network hands out, as bits
+    handed_out   places of those that make what the network hands out, or of which it hands out a form, as bits
     """
 
     def __init__(self, graph: NetworkGraph) -> None:
@@ -85,9 +85,11 @@ class GraphReading:
                 if made is not None:
                     self.before[i] |= 1 << made
                     self.readers[made] |= 1 << i
-        for name in graph.meaning.outputs if graph.meaning is not None else ():
-            if name in self.place:
-                self.handed_out |= 1 << self.place[name]
+        if graph.meaning is not None:
+            made_of = {form: source for source, forms in graph.meaning.copies.items() for form in forms}
+            for name in graph.meaning.outputs:
+                place = self.place.get(made_of.get(name, name))
+                self.handed_out |= 1 << place if place is not None else 0
         self._above, self._below = [0] * count, [0] * count
         for i in range(count):
             for j in bits_of(self.before[i]):

@@ -94,7 +94,7 @@ def members_of(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm
         raise ProblemError(f"{shown} is no operation that a cascade can have", where=graph.network, hint=hint)
     if occurrence.problem is not None:
         return [_layer(occurrence, occurrence.problem, shown)]
-    shapes = [graph.shape(source.name) for source in occurrence.sources]
+    shapes = [occurrence.shape, *(graph.shape(source.name) for source in occurrence.sources)]
     shape = next((shape for shape in shapes if shape is not None), None)
     is_one = occurrence.kind == "softmax" and softmax == "one" and shape is not None
     found = []

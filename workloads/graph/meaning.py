@@ -92,14 +92,15 @@ class ApartRead:
 
 
 ApartKind = Literal[
-    "move", "words", "sum", "mean", "max", "product", "argmax", "weighted", "softmax", "log_softmax", "norm", "gather"
+    *("move", "words", "sum", "mean", "max", "product", "argmax", "log_sum_exp", "weighted"),
+    *("softmax", "log_softmax", "norm", "gather"),
 ]
 """How the words of an output are made of others; see `ApartOperation`."""
 
 NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
 """What makes a word of every word that it takes."""
 
-REDUCING = frozenset(("sum", "mean", "max", "product", "argmax"))
+REDUCING = frozenset(("sum", "mean", "max", "product", "argmax", "log_sum_exp"))
 """What makes one word of all that it takes, each after the expression."""
 
 
@@ -109,7 +110,8 @@ class ApartOperation:
 
     how         "move": each word of the output is one word of one of the tensors, or `fill`; "words": the expression of
                 one word of each; "sum", "mean", "max", "product": over what is taken of the only one, each word after
-                the expression; "argmax": how many were taken before the largest; "weighted": the sum, each word times
+                the expression; "argmax": how many were taken before the largest; "log_sum_exp": the logarithm of the
+                sum of their exponentials; "weighted": the sum, each word times
                 its factors of all axes; "softmax", "log_softmax", "norm": every word that is taken of the first, beside
                 all that are taken with it, and then the expression of it and of one word of each other; "gather": rows
                 of the first along `axis`, those that the words of the second name, in place of that axis

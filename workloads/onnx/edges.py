@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from ...ir import Operand, Problem, ProblemError
+from ...ir import Operand, Problem, ProblemError, Tensor
 from ..graph.meaning import WORD, Apart, ApartOperation, ApartRead, NetworkMeaning, StoredOperand, WordFinish
 from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
@@ -226,12 +226,26 @@ class _NodeReader:
                 continue
             view = self.view(operand)
             found = lying(view, order, tensor.ranks, problem) if view is not None else None
+            if view is not None and not self._has_images(view, operand, tensor):
+                found = None
             if view is None or found is None:
                 self.wanted |= {operand.name} if view is not None else set()
                 return self._outside(node, LAYER)
             sources.append(Source(view.source, found, zeros_before(node, tensor.ranks)))
         row = self.rows[node.name]
         return Occurrence(node.name, LAYER, tuple(sources), problem=problem, layer=row, writes=writes)
+
+    def _made_in(self, view: TensorView) -> tuple[int, ...]:
+        """The shape in which the graph has what a view is of: reshapes leave it as it was."""
+        return NetworkGraph("", tuple(self.found)).shape(view.source) or ()
+
+    def _has_images(self, view: TensorView, value: OnnxValue, read: Tensor) -> bool:
+        """Whether what is read through windows has these axes as it was made; a pooling of whole images leaves none."""
+        count = sum(len(rank) > 1 or rank[0][1] != 1 for rank in read.ranks)
+        shape, made_in = tuple(value.shape or ()), self._made_in(view) if count else ()
+        if not count or made_in[-count:] == shape[-count:]:
+            return True
+        return set(shape[-count:]) == {1} and made_in == shape[:-count]
 
     # ---- what is passed on -------------------------------------------------------------------------------------
 
@@ -319,6 +333,13 @@ class _NodeReader:
             return self._outside(node)
         if len({view.source for view in views}) < len(views):
             return self._outside(node)
+        shape = None
+        if kind not in ("add", "mul"):  # reshapes leave words in the shape in which they were made
+            made_in, read_in = self._made_in(views[0]), node.shape(0)
+            if kind in ("maxpool", "avgpool") and made_in[-2:] != tuple(read_in[-2:]):
+                self.wanted.add(values[0].name)
+                return self._outside(node)
+            shape = node.output.shape if made_in[-1:] != tuple(read_in[-1:]) else None
         window = None
         if node.op in ("MaxPool", "AveragePool"):
             window = window_of_pool(node)
@@ -326,7 +347,7 @@ class _NodeReader:
                 return self._outside(node)
         sources = tuple(Source(view.source) for view in views)
         epsilon = node.number("epsilon", EPSILON) if kind in ("layernorm", "rmsnorm") else EPSILON
-        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon)
+        return Occurrence(node.name, kind, sources, window=window, epsilon=epsilon, shape=shape)
 
 
 _BY_WORD = """

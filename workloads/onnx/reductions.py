@@ -38,6 +38,7 @@ REDUCING = {
     "ReduceL1": _Reduction("sum", Call("abs", (_X,))),
     "ReduceL2": _Reduction("sum", Call("mul", (_X, _X)), Call("sqrt", (_RESULT,))),
     "ReduceLogSum": _Reduction("sum", None, Call("log", (_RESULT,))),
+    "ReduceLogSumExp": _Reduction("log_sum_exp"),
     "ReduceMax": _Reduction("max"),
     "ReduceMean": _Reduction("mean"),
     "ReduceMin": _Reduction("max", Call("neg", (_X,)), Call("neg", (_RESULT,))),

@@ -99,6 +99,9 @@ def reduction(operation: ApartOperation) -> Iterator[str]:
     walk, how = _Walk(operation), operation.how
     yield from tables_of(operation.reads)
     yield from _factor_tables(operation)
+    if how == "log_sum_exp":
+        yield from _log_sum_exp(walk)
+        return
     result = _RESULTS.get(how, "found")
     result = f"{result} * {operation.scale!r}" if operation.scale != 1 else result
     result = point_text(operation.after, {WORD: f"({result})"}) if operation.after is not None else result
@@ -109,6 +112,17 @@ def reduction(operation: ApartOperation) -> Iterator[str]:
         *walk.inner(*taken, "taken++;"),
         "(void)taken;",
         f"to[{walk.out}] = {result};",
+    )
+
+
+def _log_sum_exp(walk: _Walk) -> Iterator[str]:
+    """Exponentials of distances from the largest word, so that none is too large; where that is infinite, of words."""
+    yield from walk.outer(
+        "element largest = LOWEST, total = 0;",
+        *walk.inner(f"largest = larger(largest, {walk.word});"),
+        "largest = isinf((double)largest) ? 0 : largest;",
+        *walk.inner(f"total += exp({walk.word} - largest);"),
+        f"to[{walk.out}] = log(total) + largest;",
     )
 
 

@@ -92,7 +92,8 @@ def spread(shape: tuple[int, ...], extents: tuple[int, ...], read: ReadWords) ->
 
 
 def reduced(read: ReadWords, how: str) -> np.ndarray:
-    """The sum, mean, product or maximum of what is taken for each word, or the number of the largest."""
+    """The sum, mean, product or maximum of what is taken for each word, the number of the largest, or the logarithm of
+    the sum of exponentials."""
     where = places(read, 1)
     words, inside = read.words[np.maximum(where, 0)], where >= 0
     if how in ("max", "argmax"):
@@ -100,6 +101,11 @@ def reduced(read: ReadWords, how: str) -> np.ndarray:
         return np.asarray(words.max(axis=-1) if how == "max" else words.argmax(axis=-1).astype(float))
     if how == "product":
         return np.asarray(np.where(inside, words, 1).prod(axis=-1))
+    if how == "log_sum_exp":
+        words = np.where(inside, words, -np.inf)
+        largest = words.max(axis=-1, keepdims=True)
+        largest = np.where(np.isinf(largest), 0, largest)
+        return np.asarray(np.log(np.exp(words - largest).sum(axis=-1)) + largest[..., 0])
     total = np.asarray(np.where(inside, words, 0).sum(axis=-1))
     return np.asarray(total / inside.sum(axis=-1)) if how == "mean" else total
 

@@ -20,7 +20,7 @@ from onnx.reference import ReferenceEvaluator
 from quantized_models import qdq, qlinear
 from small_networks import SMALL
 from test_emit_onnx import MODELS
-from test_emit_onnx_apart import compared, embedded, moved, squeezed, transformer
+from test_emit_onnx_apart import compared, embedded, exponentials, generator, moved, reshaped, squeezed, transformer
 
 from generators import random_architecture
 from longer import TIMES
@@ -39,7 +39,8 @@ from tilewright.workloads.graph import NetworkGraph
 
 CASES: dict[str, Callable[[], onnx.ModelProto]] = {
     **MODELS,
-    **{"compared": compared, "moved": moved, "embedded": embedded, "squeezed": squeezed, "transformer": transformer},
+    **{"compared": compared, "moved": moved, "embedded": embedded, "exponentials": exponentials, "squeezed": squeezed},
+    **{"generator": generator, "reshaped": reshaped, "transformer": transformer},
     **{"qlinear": lambda: qlinear(0), "qdq": lambda: qdq(0)},
 }
 
