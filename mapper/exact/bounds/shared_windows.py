@@ -51,7 +51,7 @@ class SharedWindows:
             if spreads is not None:
                 least[...] = 0.0
                 for spread in spreads:
-                    shared = np.prod(spread[others], dtype=np.float64)
+                    shared: Floats = np.full(self.lattice.shape, float(np.prod(spread[others])))
                     for rank in windows:
                         shared = shared * self._along(rank, spread)
                     np.maximum(least, shared, out=least)
