@@ -24,6 +24,7 @@ from ..lattice import Lattice
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
+from .shared_windows import SharedWindows
 from .tile_bits import TileBits
 
 Gaps = tuple[LineGaps, LineGaps]
@@ -61,6 +62,7 @@ class BoundaryBounds:
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
         self._bits = bits
+        self._shared_windows = SharedWindows(hierarchy, lattice, arrays)
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
@@ -69,7 +71,8 @@ class BoundaryBounds:
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
         gaps, bits = self._gaps_at_tiles(boundary, passed), self._bits_at_tiles(boundary)
-        costs = self.book(boundary, passed, words, gaps=gaps, bits=bits)
+        shared_by = self._shared_windows.shared_by(boundary, passed)
+        costs = self.book(boundary, passed, words, np.inf if shared_by is None else shared_by, gaps=gaps, bits=bits)
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def more_at_macs(self, memory: int, tensor: int) -> Floats | None:
@@ -140,7 +143,8 @@ class BoundaryBounds:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
 
-        shared_by  (n,) instances that may share a serving, at most, where more is known than of the arrays of a group
+        shared_by  (n,) or (groups, n) instances that may share a serving, at most, where more is known than of the
+                   arrays of a group whatever the tile
         gaps       (n,) what lines take more than words in the outer and the inner memory, where more is known than for
                    any tile
         bits       (n,) of a word of an operand, where more is known than the least of any tile
