@@ -91,10 +91,8 @@ class ApartRead:
     offsets: tuple[Index, ...]
 
 
-ApartKind = Literal[
-    *("move", "words", "sum", "mean", "max", "product", "argmax", "log_sum_exp", "weighted"),
-    *("softmax", "log_softmax", "norm", "gather"),
-]
+ApartReduction = Literal["sum", "mean", "max", "product", "argmax", "log_sum_exp"]
+ApartKind = Literal["move", "words", ApartReduction, "weighted", "softmax", "log_softmax", "norm", "gather"]
 """How the words of an output are made of others; see `ApartOperation`."""
 
 NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
