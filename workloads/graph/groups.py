@@ -51,8 +51,9 @@ def operation_groups(
     softmax    "parts" or "one", as of `cascade_of`
     runs_only  only those that stand one after the other in the network
 
-    Raises ProblemError where one occurrence alone is no operation, and it is not said to be made outside.
+    Raises ProblemError where occurrences alone are no operations, and are not said to be made outside: all are named.
     """
+    _check_layers(graph)
     reading = GraphReading(graph)
     found = []
     for places in sorted(_connected(reading, most), key=lambda one: (one[0], one[-1], one)):
@@ -62,6 +63,15 @@ def operation_groups(
         if group is not None:
             found.append(group)
     return found
+
+
+def _check_layers(graph: NetworkGraph) -> None:
+    """ProblemError for layers that read in a way that is not known, all of them named."""
+    unknown = [graph.shown(occurrence) for occurrence in graph if occurrence.multiplies and occurrence.problem is None]
+    if unknown:
+        message = f"layers that cannot be mapped with others: {', '.join(unknown)}"
+        hint = "export them as Conv, Gemm or MatMul of two different tensors, or search each of them alone"
+        raise ProblemError(message, where=graph.network, hint=hint)
 
 
 class GraphReading:

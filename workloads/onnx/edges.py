@@ -237,7 +237,7 @@ class _NodeReader:
 
     def _made_in(self, view: TensorView) -> tuple[int, ...]:
         """The shape in which the graph has what a view is of: reshapes leave it as it was."""
-        return NetworkGraph("", tuple(self.found)).shape(view.source) or ()
+        return NetworkGraph("", tuple(self.found)).shape(view.source) or self.extents[view.source]
 
     def _has_images(self, view: TensorView, value: OnnxValue, read: Tensor) -> bool:
         """Whether what is read through windows has these axes as it was made; a pooling of whole images leaves none."""

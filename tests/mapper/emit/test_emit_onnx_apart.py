@@ -14,7 +14,7 @@ from onnx import helper
 
 from generators import random_architecture
 from onnx_models import model_of, saved
-from tilewright.ir import MappingError
+from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.emit.network import network_program, network_weights
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import operation_groups
@@ -339,3 +339,15 @@ def test_a_function_that_is_handed_out_alone(tmp_path: Path) -> None:
     graph = load_network(saved(tmp_path, model)).wiring
     assert graph is not None
     assert [group.names for group in operation_groups(graph, 3)] == [("x",), ("first",), ("second",)]
+
+
+def test_layers_that_no_group_can_have_are_named_at_once(tmp_path: Path) -> None:
+    nodes = [
+        node("Einsum", ["x", "x"], ["a"], "gram", equation="ij,kj->ik"),
+        node("MatMul", ["a", "u"], ["b"], "product"),
+        node("Einsum", ["b", "b"], ["y"], "square", equation="ij,jk->ik"),
+    ]
+    graph = load_network(saved(tmp_path, model_of(nodes, {"x": [3, 3]}, stored={"u": w(3, 3)}))).wiring
+    assert graph is not None
+    with pytest.raises(ProblemError, match="layers that cannot be mapped with others: gram, square"):
+        operation_groups(graph, 2)
