@@ -10,6 +10,7 @@ exploring.py     what is grown next, and when better bounds are made
 own_tables.py    tables for single choices of arrays: whether they pay, and which choice is in work
 frontier.py      what is still open, by its bound
 told_apart.py    rows by the room that they take
+known_rows.py    rows that have been queued, and stand for others that come to the same by other steps
 finishing.py     complete rows, evaluated
 found.py         the best mappings so far, and the cutoff
 simplest.py      the mapping that there is always time for

@@ -19,6 +19,8 @@ class Effort:
     """Part of the memory for what is open."""
     tables_share: float = 0.25
     """Part of the memory for tables. The rest is for what is being worked on."""
+    known_share: float = 1 / 16
+    """Part of the memory for what is known of rows that have been queued (`known_rows.py`)."""
     smaller_space_share: float = 0.3
     full_lines_share: float = 0.6
     """The same for the search where lines are always full: it may be all that is needed."""

@@ -18,6 +18,7 @@ from .context import SearchContext
 from .effort import Effort
 from .finishing import Finishing
 from .frontier import Frontier, Open
+from .known_rows import KnownRows
 from .loop_bands.loops import expand_loops
 from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
@@ -45,6 +46,7 @@ class Exploring:
     def __post_init__(self) -> None:
         self.own_tables = OwnTablesAsked(self.context, self.frontier)
         self.turns = ArrayTurns(self.context, self.frontier)
+        self.known = KnownRows(self.context)
 
     @property
     def _effort(self) -> Effort:
@@ -285,7 +287,7 @@ class Exploring:
         for batch in grown:
             if batch.complete:  # what is complete may lower the cutoff at once
                 self.finishing.finish(batch.take(slice(1)))
-            self.frontier.push_rows(batch)
+            self.frontier.push_rows(self.known.new_ones(batch))
 
     def _schedule(self, gained: bool) -> None:
         """Dive again at the next step while that gains, and less and less often while it does not."""

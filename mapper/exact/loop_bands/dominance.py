@@ -52,10 +52,10 @@ def standing_for(context: SearchContext, batch: Batch) -> Ints:
 
 def _future(context: SearchContext, batch: Batch) -> list[Ints]:
     """Columns on which depends what everything further out costs."""
-    return _waiting_on(batch) if _is_settled(context, batch) else _everything(context, batch)
+    return waiting_on(context, batch) if is_settled(context, batch) else _everything(context, batch)
 
 
-def _is_settled(context: SearchContext, batch: Batch) -> bool:
+def is_settled(context: SearchContext, batch: Batch) -> bool:
     """Whether all that has been charged is known for good, and time steps with it; and whether no constraint asks what
     loops there have been."""
     if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
@@ -78,15 +78,25 @@ def _has_averages(context: SearchContext) -> bool:
     return windows or not context.costs.knows_busiest
 
 
-def _waiting_on(batch: Batch) -> list[Ints]:
-    """The tile; and of boundaries that wait since node groups further inside, the tiles from there on, and the arrays:
-    how many instances have work in the last round depends on the tiles below them."""
-    tiles, arrays, top = batch.rows.tiles, batch.rows.arrays, len(batch.rows.tiles) - 1
-    since = min(
-        (batch.path.node_group_of(boundary.inner, boundary.tensor) for boundary in batch.state.waiting), default=top
-    )
-    parts = [*tiles[since:], *(arrays if since < top else ())]
+def waiting_on(context: SearchContext, batch: Batch) -> list[Ints]:
+    """The tile; and where something waits since further inside, the tiles from there on, and the arrays: how many
+    instances have work in the last round depends on the tiles below them."""
+    tiles, arrays, since = batch.rows.tiles, batch.rows.arrays, waiting_since(context, batch)
+    parts = [*tiles[since:], *(arrays if since < len(tiles) - 1 else ())]
     return [column for part in parts for column in part.T]
+
+
+def waiting_since(context: SearchContext, batch: Batch) -> int:
+    """The innermost node group on whose tile depends what is still to be charged: that of a boundary which waits, with
+    instances outside its inner memory, or bits of words that tiles decide. The last one, if there is none."""
+    path, top = batch.path, len(batch.rows.tiles) - 1
+    fanouts = context.hierarchy.inside
+    inner = (
+        path.node_group_of(boundary.inner, boundary.tensor)
+        for boundary in batch.state.waiting
+        if context.zeros is not None or any(inside > boundary.inner for inside in fanouts)
+    )
+    return min(inner, default=top)
 
 
 def _everything(context: SearchContext, batch: Batch) -> list[Ints]:

@@ -25,6 +25,7 @@ from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
+from tilewright.mapper.exact.known_rows import KnownRows
 from tilewright.mapper.exact.own_tables import ArrayTurns
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
@@ -108,6 +109,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
         patch.setattr(Exploring, "_dive", lambda *_: None)
         patch.setattr(Batch, "unsettled", property(lambda _: False))
         patch.setattr("tilewright.mapper.exact.loop_bands.loops.undominated", lambda _, batch: batch)
+        patch.setattr(KnownRows, "new_ones", lambda _, batch: batch)
         return optimum(case)
 
 
