@@ -62,7 +62,7 @@ def uneven(rng: random.Random, seed: int) -> Watched:
     return alternating(rng)
 
 
-@pytest.mark.parametrize("seeds", blocks(16, 16))
+@pytest.mark.parametrize("seeds", blocks(8, 4))
 def test_a_row_left_aside_for_one_of_other_steps_leads_to_nothing_better(
     seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
