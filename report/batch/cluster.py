@@ -44,7 +44,8 @@ class Cluster:
 
     def count(self) -> int:
         """Threads of all workers at the moment; more may join at any time."""
-        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        # Of a scheduler that has just gone away nothing is known, until its calls end with that.
+        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
         return sum(worker["nthreads"] for worker in workers.values())
 
     def on_scheduler(self, function: Callable[[], T]) -> T:

@@ -104,6 +104,16 @@ def test_workers_that_join_later_are_counted(tmp_path: Path, address: str) -> No
         cluster.stop()
 
 
+def test_nothing_is_known_of_a_scheduler_that_has_just_gone_away(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers were asked for before the client noticed: a KeyError."""
+    cluster = Cluster(address)
+    try:
+        monkeypatch.setattr("distributed.Client.scheduler_info", lambda *_, **__: {})
+        assert cluster.count() == 0
+    finally:
+        cluster.stop()
+
+
 def test_a_scheduler_that_cannot_be_reached_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.report.batch.cluster._PATIENCE", 1.0)
     with pytest.raises(TilewrightError, match="the scheduler cannot be reached") as caught:
