@@ -65,7 +65,7 @@ def test_a_batch_survives_the_death_of_a_worker(tmp_path: Path, address: str) ->
 
     def watch(progress: Progress) -> None:
         seen.append(progress.done)
-        if progress.done == 2:
+        if progress.done >= 2:  # several may be done at once
             workers[0].send_signal(signal.SIGKILL)
 
     try:
@@ -128,7 +128,7 @@ def test_a_scheduler_that_goes_away_loses_nothing(tmp_path: Path) -> None:
     asked = questions(tmp_path, archs=("three_level", "eyeriss"), dataflows=("free", "weight-stationary"))
 
     def watch(progress: Progress) -> None:
-        if progress.done == 2:
+        if progress.done:
             scheduler.kill()
             worker.kill()
 
@@ -137,7 +137,7 @@ def test_a_scheduler_that_goes_away_loses_nothing(tmp_path: Path) -> None:
             with pytest.raises(TilewrightError, match="the connection to the workers was lost"):
                 run_batch(asked, store, lambda: patient_cluster(port), watch=watch)
             kept = len(list(store.records()))
-            assert 2 <= kept < len(asked)
+            assert 1 <= kept < len(asked)
             assert run_batch(asked, store, Here).progress.recalled == kept
     finally:
         for process in (scheduler, worker):
