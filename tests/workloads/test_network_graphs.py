@@ -22,7 +22,7 @@ from tilewright.workloads import (
     names_cascade,
     resolve_cascade,
 )
-from tilewright.workloads.graph import BETWEEN, cascade_parameters
+from tilewright.workloads.graph import BETWEEN, OUTSIDE, NetworkGraph, Occurrence, Source, cascade_parameters
 
 ARCH = load_arch("three_level")
 
@@ -398,3 +398,11 @@ def test_a_tensor_that_is_both_operands_is_one(tmp_path: Path) -> None:
     assert np.allclose(found["square"], found["up"] ** 2)
     parameters = cascade_parameters(network.wiring, list(network.wiring), whole)
     assert sorted(one.occurrence for one in parameters.values()) == ["down", "up"]
+
+
+def test_shapes_at_the_end_of_a_long_chain() -> None:
+    """They were looked for along every way through what works element by element: here 2^60 of them."""
+    chain = [Occurrence("x", OUTSIDE, shape=(2, 3)), Occurrence("y0", "mul", (Source("x"), Source("x")))]
+    for i in range(60):
+        chain.append(Occurrence(f"y{i + 1}", "mul", (Source(chain[-1].name), Source(chain[-1].name))))
+    assert NetworkGraph("chain", tuple(chain)).shape("y60") == (2, 3)

@@ -156,7 +156,7 @@ class NetworkGraph:
         return self._shape_between(occurrence)
 
     def _shape_between(self, occurrence: Occurrence) -> tuple[int, ...] | None:
-        known = [self.shape(source.name) for source in occurrence.sources]
+        known = (self.shape(source.name) for source in occurrence.sources)  # the first will do: others may lie far back
         shape = next((shape for shape in known if shape is not None), None)
         if shape is None or occurrence.kind not in ("maxpool", "avgpool"):
             return shape
