@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ...ir import Expression
 
@@ -98,7 +98,7 @@ ApartKind = Literal["move", "words", ApartReduction, "weighted", "softmax", "log
 NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
 """What makes a word of every word that it takes."""
 
-REDUCING = frozenset(("sum", "mean", "max", "product", "argmax", "log_sum_exp"))
+REDUCING: frozenset[str] = frozenset(get_args(ApartReduction))
 """What makes one word of all that it takes, each after the expression."""
 
 
