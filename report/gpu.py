@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from ..cost_models.gpu import Advice, Gemm, GemmCost, Gpu, ModelAccuracy, SweepPoint
-from .figures import BLACK, GREY, figure_style, legend_above, new_figure
+from ..cost_models.gpu.alignment import thread_width
+from ..cost_models.gpu.sweep import largest_power_of_two
+from .figures import BLACK, GREY, figure_style, legend_above, new_figure, new_panels
 from .text import columns, pairs, section
 from .units import percent, plural, seconds, significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Point = TypeVar("Point")
 
 _TERA = 1e12
 _FINEST = 64  # powers of two from here on share a colour: rows of 64 two-byte elements fill whole lines of memory
@@ -99,7 +104,7 @@ def product_text(gemm: Gemm) -> str:
 def sweep_page(gpu: Gpu, dtype: str, points: Sequence[SweepPoint]) -> Group:
     """For every power of two: how many sizes there are, and how fast they run."""
     table = columns(["largest power of two in N"], ["sizes", "least TFLOP/s", "median", "most", "of peak"])
-    for power, tier in tiers(points).items():
+    for power, tier in tiers(points, lambda point: point.n).items():
         rates = sorted(point.flop_per_s for point in tier)
         table.add_row(
             tier_name(power),
@@ -107,14 +112,14 @@ def sweep_page(gpu: Gpu, dtype: str, points: Sequence[SweepPoint]) -> Group:
             *(f"{value / _TERA:.1f}" for value in (rates[0], rates[len(rates) // 2], rates[-1])),
             percent(rates[-1], gpu.peak(dtype)),
         )
-    return Group(pairs(gpu_rows(gpu, dtype)), section("Modelled, unmeasured", table))
+    return Group(pairs(gpu_rows(gpu, dtype)), section("Modelled", table))
 
 
-def tiers(points: Sequence[SweepPoint]) -> dict[int, list[SweepPoint]]:
-    """The points by the largest power of two that divides N, those of 64 and more together; ascending."""
-    found: dict[int, list[SweepPoint]] = {}
+def tiers(points: Sequence[Point], size: Callable[[Point], int]) -> dict[int, list[Point]]:
+    """The points by the largest power of two that divides their size, those of 64 and more together; ascending."""
+    found: dict[int, list[Point]] = {}
     for point in points:
-        found.setdefault(min(point.power_of_two, _FINEST), []).append(point)
+        found.setdefault(min(largest_power_of_two(size(point)), _FINEST), []).append(point)
     return dict(sorted(found.items()))
 
 
@@ -138,24 +143,52 @@ def draw_sweep(title: str, points: Sequence[SweepPoint]) -> Figure:
 
     Raises TilewrightError when matplotlib is missing.
     """
-    import matplotlib
 
     figure, axes = new_figure(10, 5.6)
-    found = tiers(points)
-    shades = matplotlib.colormaps[_COLORS].resampled(len(found) + 1)  # the lightest one is too pale on white
-    many = len(points) > _MANY
-    for shade, (power, tier) in enumerate(found.items()):
-        sizes, rates = [point.n for point in tier], [point.flop_per_s / _TERA for point in tier]
-        dots = axes.scatter(
-            sizes, rates, s=7 if many else 26, color=shades(shade), label=tier_name(power), linewidths=0
-        )
-        dots.set(zorder=3, rasterized=many)
+    shown = _draw_tiers(axes, [(point.n, point.flop_per_s) for point in points])
     _draw_roofs(axes, sorted(points, key=lambda point: point.n))
     axes.set_xlabel("N")
     axes.set_ylabel("TFLOP/s (modelled)")
     figure.suptitle(title, x=0.01, ha="left")
-    legend_above(axes, len(found) + 2, "largest power of two that divides N", 3 if many else 1.5)
+    legend_above(axes, shown + 2, "largest power of two that divides N", 3 if len(points) > _MANY else 1.5)
     return figure
+
+
+@figure_style()
+def draw_comparison(title: str, comparison: ModelAccuracy) -> Figure:
+    """Measured and modelled rates against N, side by side, coloured by the largest power of two in N.
+
+    Raises TilewrightError when matplotlib is missing.
+    """
+    figure, axes = new_panels(10, 8.5, 2)
+    rows = [(measurement.gemm, measurement.seconds, modelled) for measurement, modelled in comparison.rows]
+    measured = [(gemm.n, gemm.flop / seconds) for gemm, seconds, _ in rows]
+    modelled = [(gemm.n, gemm.flop / seconds) for gemm, _, seconds in rows]
+    top = 1.05 / _TERA * max(rate for _, rate in (*measured, *modelled))
+    for panel, points, name in zip(axes, (measured, modelled), ("measured", "modelled"), strict=True):
+        shown = _draw_tiers(panel, points)
+        panel.set_xlabel("N")
+        panel.set_ylabel(f"TFLOP/s ({name})")
+        panel.set_ylim(0, top)
+    figure.suptitle(title, x=0.01, ha="left")
+    legend_above(axes[0], shown, "largest power of two that divides N", 3 if len(rows) > _MANY else 1.5)
+    return figure
+
+
+def _draw_tiers(axes: Axes, points: Sequence[tuple[int, float]]) -> int:
+    """Sizes and rates [FLOP/s] as dots, a colour for each power of two; how many of those there are."""
+    import matplotlib
+
+    found = tiers(points, lambda point: point[0])
+    shades = matplotlib.colormaps[_COLORS].resampled(len(found) + 1)  # the lightest one is too pale on white
+    many = len(points) > _MANY
+    for shade, (power, tier) in enumerate(found.items()):
+        sizes, rates = [n for n, _ in tier], [rate / _TERA for _, rate in tier]
+        dots = axes.scatter(
+            sizes, rates, s=7 if many else 26, color=shades(shade), label=tier_name(power), linewidths=0
+        )
+        dots.set(zorder=3, rasterized=many)
+    return len(found)
 
 
 def _draw_roofs(axes: Axes, points: Sequence[SweepPoint]) -> None:
@@ -169,7 +202,7 @@ def _draw_roofs(axes: Axes, points: Sequence[SweepPoint]) -> None:
 
 
 def comparison_page(gpu: Gpu, comparison: ModelAccuracy) -> Group:
-    """How near the model comes to measured times, and where it is furthest off."""
+    """How near the model comes to measured times, by alignment, and where it is furthest off."""
     table = columns(["M", "N", "K", "type"], ["measured", "modelled", "modelled / measured"])
     worst = sorted(comparison.rows, key=lambda row: -abs(row[1] / row[0].seconds - 1))[:_WORST]
     for measurement, modelled in worst:
@@ -183,7 +216,23 @@ def comparison_page(gpu: Gpu, comparison: ModelAccuracy) -> Group:
         ("Median error", percent(comparison.median_error, 1)),
         ("Median ratio", f"{comparison.median_ratio:.3f} modelled / measured time"),
     ]
-    return Group(pairs(rows), section(f"The {plural(len(worst), 'product')} that the model is furthest off for", table))
+    return Group(
+        pairs(rows),
+        section("By what all three matrices are aligned to", _alignment_table(comparison)),
+        section(f"The {plural(len(worst), 'product')} that the model is furthest off for", table),
+    )
+
+
+def _alignment_table(comparison: ModelAccuracy) -> Table:
+    """Median rates and errors of products whose threads load so many bytes at once."""
+    table = columns(["bytes"], ["products", "measured TFLOP/s", "modelled", "median error", "modelled / measured"])
+    for width in sorted({thread_width(measurement.gemm) for measurement, _ in comparison.rows}):
+        rows = [(m.gemm.flop, m.seconds, time) for m, time in comparison.rows if thread_width(m.gemm) == width]
+        rates = (median(row[0] / row[kind] / _TERA for row in rows) for kind in (1, 2))
+        ratios = [modelled / measured for _, measured, modelled in rows]
+        error = percent(median(abs(ratio - 1) for ratio in ratios), 1)
+        table.add_row(str(width), str(len(rows)), *(f"{rate:.1f}" for rate in rates), error, f"{median(ratios):.3f}")
+    return table
 
 
 def _sizes(gemm: Gemm) -> tuple[str, str, str]:

@@ -140,25 +140,35 @@ def compare_command(
     gpu: GpuOption = "a100",
     split_k: SplitOption = True,
     stream_k: StreamOption = False,
+    svg: SvgOption = None,
+    png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
 ) -> None:
     """Compare the model with measured times: rank correlation, median error, and where it is furthest off.
+
+    The picture has measured and modelled rates side by side, for tables of many sizes N.
 
     \b
     python benchmarks/gpu_measure.py --n 1024:4096:32 --out measured.csv     on a machine with a GPU
     tilewright gpu compare measured.csv --gpu a100
     """
     from ..cost_models.gpu import compare, load_gpu, read_measurements
-    from ..report.gpu import comparison_page
+    from ..report.figures import check_pictures, save_figure
+    from ..report.gpu import comparison_page, draw_comparison
 
     machine = load_gpu(gpu)
+    pictures = check_pictures(svg, png)
     comparison = compare(machine, read_measurements(measured), _choice(None, split_k, stream_k))
+    for picture in pictures:
+        save_figure(draw_comparison(f"{measured.name}, and the model of {machine.name}", comparison), picture)
     if json:
         from dataclasses import asdict
 
         show_document(asdict(comparison))
         return
     show_page(comparison_page(machine, comparison))
+    for path in pictures:
+        say(f"wrote {path}")
 
 
 def _choice(tile: str | None, split_k: bool, stream_k: bool) -> Choice:

@@ -52,15 +52,13 @@ def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
 
     Raises TilewrightError, with the line, for a file that cannot be read, missing columns and senseless values.
     """
-    name = os.fspath(path)
-    lines = read_text(Path(name), name, "a table of measured products (CSV)").splitlines()
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    reader = csv.DictReader(line for _, line in numbered)
-    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
-    if missing:
-        hint = "benchmarks/gpu_measure.py writes such a table"
-        raise TilewrightError(f"missing the columns {', '.join(missing)}", where=name, hint=hint)
-    return [_measurement(row, f"{name}:{number}") for row, (number, _) in zip(reader, numbered[1:], strict=True)]
+    return [Measurement(_product(row, where), _seconds(row, where)) for row, where in _table(path, COLUMNS)]
+
+
+def read_products(path: str | os.PathLike[str]) -> list[Gemm]:
+    """The products of such a file, whose times may be missing. Raises as `read_measurements` does."""
+    columns = [column for column in COLUMNS if column != "seconds"]
+    return [_product(row, where) for row, where in _table(path, columns)]
 
 
 def compare(gpu: Gpu, measurements: Sequence[Measurement], choice: Choice | None = None) -> ModelAccuracy:
@@ -93,17 +91,36 @@ def ranks(values: Iterable[float]) -> list[float]:
     return [first[value] + (counts[value] + 1) / 2 for value in values]
 
 
-def _measurement(row: Mapping[str, str], where: str) -> Measurement:
+def _table(path: str | os.PathLike[str], columns: Sequence[str]) -> list[tuple[Mapping[str, str], str]]:
+    """The rows of a CSV file, each with where it stands."""
+    name = os.fspath(path)
+    lines = read_text(Path(name), name, "a table of measured products (CSV)").splitlines()
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    reader = csv.DictReader(line for _, line in numbered)
+    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    if missing:
+        hint = "benchmarks/gpu_measure.py writes such a table"
+        raise TilewrightError(f"missing the columns {', '.join(missing)}", where=name, hint=hint)
+    return [(row, f"{name}:{number}") for row, (number, _) in zip(reader, numbered[1:], strict=True)]
+
+
+def _product(row: Mapping[str, str], where: str) -> Gemm:
+    found = {column: row[column] for column in ("m", "n", "k", "batch")}
     try:
-        sizes = {column: int(row[column]) for column in ("m", "n", "k", "batch")}
-        seconds = float(row["seconds"])
+        sizes = {column: int(size) for column, size in found.items()}
     except (TypeError, ValueError):
-        found = {column: row[column] for column in COLUMNS}
-        raise TilewrightError(f"found {found}, expected whole sizes and a time in seconds", where=where) from None
-    if not 0 < seconds < float("inf"):
-        raise TilewrightError(f"found {seconds} seconds, expected a positive time", where=where)
+        raise TilewrightError(f"found {found}, expected whole sizes", where=where) from None
     try:
-        gemm = Gemm(**sizes, dtype=row["dtype"], a=cast(Order, row["a"]), b=cast(Order, row["b"]))
+        return Gemm(**sizes, dtype=row["dtype"], a=cast(Order, row["a"]), b=cast(Order, row["b"]))
     except TilewrightError as error:
         raise error.located(where) from None
-    return Measurement(gemm, seconds)
+
+
+def _seconds(row: Mapping[str, str], where: str) -> float:
+    try:
+        seconds = float(row["seconds"])
+    except (TypeError, ValueError):
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise TilewrightError(f"found {row['seconds']!r} seconds, expected a positive time", where=where)
+    return seconds

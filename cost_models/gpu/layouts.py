@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import cast
 
-from .alignment import LANES, lines_touched, load_width
+from .alignment import LANES, SECTOR_BYTES, lines_touched, load_width
 from .best import Choice, best_plan
 from .gemm import ORDERS, Gemm, Order
 from .machine import Gpu
 from .timing import GemmCost
-
-SECTOR_BYTES = 32
-"""Bytes that memory answers with at least. NVIDIA, CUDA C++ Best Practices Guide, on coalesced access."""
 
 
 @dataclass(frozen=True)

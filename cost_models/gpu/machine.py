@@ -13,6 +13,7 @@ from ...arch import Architecture, Fanout, Memory, load_arch
 from ...arch.document import Field, is_path, read_document, read_text
 from ...arch.units import bits_per_cycle, seconds, size_bits
 from ...ir import ArchitectureError, did_you_mean
+from .alignment import WIDEST_LOAD_BYTES
 from .gemm import DTYPES
 
 _MACHINES = Path(__file__).parent / "machines"
@@ -30,7 +31,8 @@ _KEYS = {
     "line": "a size such as 128 B",
     "launch_overhead": "a time such as 3 us",
 }
-_OPTIONAL = ("shared_reserved",)
+_OPTIONAL = ("shared_reserved", "shared_busy", "widest_load", "boxes")
+_BOX_KEYS = {"align": "a size such as 16 B", "warp_rate": "a part of the tensor cores' rate such as 0.63"}
 
 # What the levels of an architecture must be called for it to be taken for a GPU.
 _SMS, _L2, _SHARED = "SMs", "L2", "shared"
@@ -50,6 +52,10 @@ class Gpu:
     hbm_bytes_per_s      bandwidth of the memory outside the chip
     line_bytes           a line of the caches
     launch_s             time that every kernel takes besides its work
+    shared_busy          part of the cycles in which shared memory does something, where a product waits for it
+    widest_load          bytes that a thread loads at once, at most, in kernels that do not copy boxes
+    box_bytes            alignment of matrices that the machine copies in boxes by itself; None if it cannot
+    warp_rate            part of the tensor cores' rate that is reached without that
     """
 
     name: str
@@ -65,6 +71,10 @@ class Gpu:
     hbm_bytes_per_s: float
     line_bytes: int
     launch_s: float
+    shared_busy: float
+    widest_load: int
+    box_bytes: int | None
+    warp_rate: float
 
     def rate(self, dtype: str) -> float:
         """Multiply-adds per cycle of one SM; ArchitectureError if its tensor cores do not know the type."""
@@ -122,6 +132,7 @@ def parse_gpu(text: str, file: str) -> Gpu:
     hbm = arch.memories[0].shared_bits_per_cycle
     if hbm is None:
         raise fields["arch"].error(f"{arch.memories[0].name} has no bandwidth, expected one port with one")
+    boxes = fields["boxes"].members(_BOX_KEYS) if "boxes" in fields else {}
     reserved = _bytes(fields["shared_reserved"]) if "shared_reserved" in fields else 0
     return Gpu(
         name=fields["gpu"].text(_KEYS["gpu"]),
@@ -137,6 +148,10 @@ def parse_gpu(text: str, file: str) -> Gpu:
         hbm_bytes_per_s=hbm / _BITS * arch.clock_hz,
         line_bytes=_bytes(fields["line"]),
         launch_s=fields["launch_overhead"].quantity(seconds, _KEYS["launch_overhead"]),
+        shared_busy=_part(fields["shared_busy"]) if "shared_busy" in fields else 1.0,
+        widest_load=_bytes(fields["widest_load"]) if "widest_load" in fields else WIDEST_LOAD_BYTES,
+        box_bytes=_bytes(boxes["align"]) if boxes else None,
+        warp_rate=_part(boxes["warp_rate"]) if boxes else 1.0,
     )
 
 
@@ -161,6 +176,13 @@ def _bytes(field: Field) -> int:
     if bits % _BITS:
         raise field.error(f"found {bits} bits, expected whole bytes")
     return bits // _BITS
+
+
+def _part(field: Field) -> float:
+    part = field.number("a part of the whole, such as 0.77")
+    if not 0 < part <= 1:
+        raise field.error(f"found {part:g}, expected a part of the whole: above 0, and 1 at most")
+    return part
 
 
 def _bandwidth(field: Field, hertz: float) -> float:

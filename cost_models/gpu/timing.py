@@ -1,12 +1,15 @@
 """How long a product takes, run in one particular way.
 
-    step      = max(tensor cores, loads)                  cycles of one SM for one K step of one tile
+    step      = max(tensor cores, loads, shared memory)   cycles of one SM for one K step of one tile
     wave      = K steps * step + storing the tile         cycles of one tile
     cycles    = sum over waves                            SMs that have a tile each, at the same time
     kernel    = max(cycles / clock, HBM bytes / HBM bandwidth)
     seconds   = launch + kernel [+ launch + adding up the parts, with split-K]
 
-Loads ask L2 for whole lines (alignment.py); L2 serves all active SMs together, and no SM takes in more than its port.
+Loads bring whole sectors (alignment.py); L2 serves all active SMs together, and no SM takes in more than its port. In
+shared memory panels come to lie, and every warp reads those of its 64 x 64 part of the tile from it. Where the machine
+copies boxes by itself, neither takes passes that a warp would wait for, and tensor cores read shared memory themselves;
+but only of matrices whose rows are aligned for it. Others are run as on the machines before it.
 Stream-K deals out the K steps of all tiles evenly, so there are no waves; the partial sums of tiles that are cut go
 through L2. A padded tile costs as much as a full one, and so does a padded K step.
 """
@@ -16,11 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 
-from .alignment import requests
+from .alignment import PASS_BYTES, passes_to_load, sector_bytes, thread_width
 from .gemm import SUM_BYTES, Gemm
 from .machine import Gpu
 from .quantization import ceil_div, grid, tile_count, tile_efficiency, wave_count, wave_efficiency
 from .tiles import BlockTile, Plan
+
+WARP_TILE = 64
+"""Rows and columns of C that a warp computes: what the libraries' kernels for large tiles do (results/gpu)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ def _in_waves(gpu: Gpu, gemm: Gemm, plan: Plan, tiles: int) -> tuple[float, floa
     cycles = 0.0
     for waves, active in ((full, gpu.sms), (1, rest)):
         if waves and active:
-            step = max(math, _load_cycles(gpu, gemm, plan.tile, active))
+            step = max(math, _load_cycles(gpu, gemm, plan.tile, active), _shared_cycles(gpu, gemm, plan.tile))
             cycles += waves * (steps * step + _store_cycles(gpu, gemm, plan, active))
     return cycles, wave_count(tiles, gpu.sms) * steps * math
 
@@ -113,7 +119,7 @@ def _streamed(gpu: Gpu, gemm: Gemm, plan: Plan, tiles: int) -> tuple[float, floa
     active = min(gpu.sms, steps)
     share = ceil_div(steps, active)
     math = _math_cycles(gpu, gemm, plan.tile)
-    step = max(math, _load_cycles(gpu, gemm, plan.tile, active))
+    step = max(math, _load_cycles(gpu, gemm, plan.tile, active), _shared_cycles(gpu, gemm, plan.tile))
     stores = max(1.0, tiles / active) * _store_cycles(gpu, gemm, plan, active)
     return share * step + stores + _fix_up_cycles(gpu, plan.tile, tiles, active), share * math
 
@@ -132,7 +138,25 @@ def _fix_up_cycles(gpu: Gpu, tile: BlockTile, tiles: int, active: int) -> float:
 
 def _math_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile) -> float:
     """Cycles of the tensor cores for one K step of a tile."""
-    return tile.rows * tile.columns * tile.k_step(gpu, gemm.dtype) / gpu.rate(gemm.dtype)
+    rate = gpu.rate(gemm.dtype) * (1.0 if _in_boxes(gpu, gemm) else gpu.warp_rate)
+    return tile.rows * tile.columns * tile.k_step(gpu, gemm.dtype) / rate
+
+
+def _in_boxes(gpu: Gpu, gemm: Gemm) -> bool:
+    """Whether the machine copies panels by itself, in boxes."""
+    return gpu.box_bytes is not None and thread_width(gemm) >= gpu.box_bytes
+
+
+def _shared_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile) -> float:
+    """Cycles of shared memory for one K step of a tile, as far as warps wait for them."""
+    if _in_boxes(gpu, gemm):
+        return 0.0
+    step_bytes = gpu.line_bytes
+    fragments = tile.rows * tile.columns / WARP_TILE**2 * 2 * WARP_TILE * step_bytes / PASS_BYTES
+    passes = fragments + passes_to_load(
+        (tile.rows + tile.columns) * step_bytes, min(thread_width(gemm), gpu.widest_load)
+    )
+    return passes / gpu.shared_busy
 
 
 def _load_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile, active: int) -> float:
@@ -140,16 +164,16 @@ def _load_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile, active: int) -> float:
     k_step, width = tile.k_step(gpu, gemm.dtype), gemm.operand_bytes
     a_rows, a_length = (tile.rows, k_step) if gemm.a == "row" else (k_step, tile.rows)
     b_rows, b_length = (k_step, tile.columns) if gemm.b == "row" else (tile.columns, k_step)
-    lines = a_rows * requests(a_length * width, gemm.a_leading * width, gpu.line_bytes)
-    lines += b_rows * requests(b_length * width, gemm.b_leading * width, gpu.line_bytes)
-    return lines * gpu.line_bytes / gpu.load_bytes_per_cycle(active)
+    loaded = a_rows * sector_bytes(a_length * width, gemm.a_leading * width)
+    loaded += b_rows * sector_bytes(b_length * width, gemm.b_leading * width)
+    return loaded / gpu.load_bytes_per_cycle(active)
 
 
 def _store_cycles(gpu: Gpu, gemm: Gemm, plan: Plan, active: int) -> float:
     """Cycles in which a tile of C goes to L2; the sums of a part of K are not rounded to the type of C."""
     width = gemm.result_bytes if plan.split == 1 else SUM_BYTES
-    lines = plan.tile.rows * requests(plan.tile.columns * width, gemm.c_leading * width, gpu.line_bytes)
-    return lines * gpu.line_bytes / gpu.load_bytes_per_cycle(active)
+    stored = plan.tile.rows * sector_bytes(plan.tile.columns * width, gemm.c_leading * width)
+    return stored / gpu.load_bytes_per_cycle(active)
 
 
 def _reduction_seconds(gpu: Gpu, gemm: Gemm, plan: Plan) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
 from math import gcd
@@ -32,7 +33,7 @@ from tilewright.cost_models.gpu import (
     sweep,
     wave_count,
 )
-from tilewright.cost_models.gpu.alignment import LANES, lines_touched, load_width, requests
+from tilewright.cost_models.gpu.alignment import lines_touched, load_width, passes_to_load
 from tilewright.cost_models.gpu.machine import parse_gpu
 from tilewright.cost_models.gpu.quantization import tile_count, tile_efficiency, wave_efficiency
 from tilewright.cost_models.gpu.sweep import largest_power_of_two
@@ -123,12 +124,13 @@ def test_a_larger_product_may_be_faster() -> None:
     assert seconds[1792] < seconds[1791]
 
 
-def test_a_matrix_that_needs_n_for_its_stores_alone_loses_little() -> None:
-    """With column-major B, an odd N is read without loss: only the tile that leaves pays."""
+def test_a_kernel_is_written_for_the_alignment_of_all_matrices() -> None:
+    """With column-major B, an odd N is the leading dimension of C alone, and costs what one of B does: on an H100, 60
+    products of which only C is not aligned took 2.7 times as long as if that were free (results/gpu)."""
     gemm = Gemm(4096, 4096, 4096, b="column")
-    lost = {d: evaluate_gemm(A100, gemm.resized({d: 4095}), Plan(SQUARE)).seconds for d in "NK"}
+    lost = {d: evaluate_gemm(A100, gemm.resized({d: 4095}), Plan(SQUARE)).seconds for d in "MNK"}
     without = evaluate_gemm(A100, gemm, Plan(SQUARE)).seconds
-    assert without < lost["N"] < 1.1 * without < 1.5 * without < lost["K"]
+    assert lost["M"] == without < 1.5 * without < min(lost["N"], lost["K"])
 
 
 def test_a_batch_that_is_a_power_of_two_is_not_the_point() -> None:
@@ -153,16 +155,24 @@ def test_lines_are_those_of_all_rows(lines: int, leading: int, line: int) -> Non
     assert lines_touched(length, leading, line) == pytest.approx(touched)
 
 
-@given(st.integers(1, 5000), st.sampled_from([1, 2, 4]), st.sampled_from([64, 128, 256]))
-def test_requests_are_those_of_all_instructions(leading: int, width: int, elements: int) -> None:
-    """Against a walk over the instructions of enough rows: each asks for every line that it touches."""
-    stride, length, line = leading * width, elements * width, 128
-    piece = min(length, LANES * load_width(stride))
-    asked = 0
-    for row in range(line):
-        for start in range(row * stride, row * stride + length, piece):
-            asked += (start + piece - 1) // line - start // line + 1
-    assert requests(length, stride, line) == pytest.approx(asked / line)
+@pytest.mark.parametrize("width", [2, 4, 8, 16])
+def test_passes_are_those_of_the_banks(width: int) -> None:
+    """Against the banks of every instruction: 32 of 4 bytes, each of which hands out one word a pass; instructions of
+    more than 128 bytes are run in parts of that. A thread's pieces are 16 bytes, and the panel is 8 KiB."""
+    panel, passes = 8192, 0
+    lanes = min(32, 128 // width)
+    for base, part, first in product(range(0, panel, 512), range(0, 16, width), range(0, 32, lanes)):
+        starts = [base + 16 * lane + part for lane in range(first, first + lanes)]
+        words = {byte // 4 for start in starts for byte in range(start, start + width)}
+        passes += max(Counter(word % 32 for word in words).values())
+    assert passes_to_load(panel, width) == passes + panel / 128
+
+
+def test_boxes_are_for_matrices_that_are_aligned() -> None:
+    """An H100 takes 16 bytes for aligned, and loads less than that 4 bytes at once: so N = 4092 is as slow as 4094."""
+    rates = {n: best_plan(load_gpu("h100"), square(n)).flop_per_s for n in (4088, 4090, 4092, 4094, 4095)}
+    assert rates[4092] == pytest.approx(rates[4094], rel=0.01)
+    assert rates[4095] < 0.8 * rates[4094] < 0.35 * rates[4088]
 
 
 def test_an_unaligned_row_touches_one_line_more() -> None:
@@ -311,7 +321,7 @@ def test_splitting_k_pays_where_tiles_are_few() -> None:
 
 
 def test_what_bounds_a_product() -> None:
-    assert best_plan(A100, square(8192)).bound == "compute"
+    assert best_plan(load_gpu("v100"), square(8192)).bound == "compute"
     assert best_plan(A100, square(8191)).bound == "loads"
     assert best_plan(A100, Gemm(16, 8192, 8192)).bound == "memory"
     assert best_plan(A100, square(64)).bound == "launch"
@@ -324,7 +334,7 @@ def test_padding_an_odd_vocabulary_pays() -> None:
     """GPT-2's vocabulary of 50257, known to be faster as 50304: N is odd, and the leading dimension of B and C."""
     advice = advise(A100, Gemm(8192, 50257, 768))
     assert set(advice.alone) == {"N"}
-    assert advice.alone["N"].sizes["N"] == 50304
+    assert advice.alone["N"].sizes["N"] in (50264, 50272, 50304)  # of 16 bytes or more: nothing to choose between them
     assert 1.2 < advice.alone["N"].speedup < 4
     assert advice.best is not None
     assert advice.best.speedup >= advice.alone["N"].speedup
@@ -460,6 +470,5 @@ def test_the_layouts_of_a_product() -> None:
     assert [(c.a, c.b) for c in choices[:1]] == [("row", "row")]
     assert len(choices) == 4
     best = max(choices, key=lambda c: c.speedup)
-    assert best.b == "column"  # N is odd
     assert best.speedup == pytest.approx(choices[0].cost.seconds / best.cost.seconds)
     assert best.cost == best_plan(A100, Gemm(8192, 50257, 768, a=best.a, b=best.b))

@@ -7,6 +7,7 @@ import io
 import sys
 from pathlib import Path
 
+import gpu_sectors
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +74,8 @@ def test_layouts_types_and_batches_are_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("m,n\n1,2\n", "missing the columns k, batch, dtype, a, b, seconds"),
-        (HEADER + "1,2,3,1,fp16,row,row,fast\n", "measured.csv:2: .*expected whole sizes"),
+        (HEADER + "1,2,many,1,fp16,row,row,1\n", "measured.csv:2: .*expected whole sizes"),
+        (HEADER + "1,2,3,1,fp16,row,row,fast\n", "measured.csv:2: .*positive time"),
         ("# note\n" + HEADER + "1,2,3,1,fp16,row,row,-1\n", "measured.csv:3: .*positive time"),
         (HEADER + "1,2,3,1,fp17,row,row,1\n", "measured.csv:2: .*unknown element type"),
         (HEADER + "0,2,3,1,fp16,row,row,1\n", "measured.csv:2: .*m is 0"),
@@ -113,7 +115,7 @@ def test_the_measuring_script_writes_what_is_read(tmp_path: Path) -> None:
     """All of it but the GPU: options, rows and the table, with a made-up clock."""
     options = gpu_measure.parser().parse_args(["--n", "1024:1280:128", "--k", "512", "--b", "column", "--out", "x"])
     file = io.StringIO()
-    gpu_measure.write_table(file, ["made up"], gpu_measure.rows(options, lambda m, n, k: m * n * k / 1e14))
+    gpu_measure.write_table(file, ["made up"], gpu_measure.rows(options, lambda gemm: gemm.m * gemm.n * gemm.k / 1e14))
     found = read_measurements(table(tmp_path, file.getvalue()))
     assert [entry.gemm for entry in found] == [Gemm(n, n, 512, b="column") for n in (1024, 1152, 1280)]
     assert found[0].seconds == pytest.approx(1024 * 1024 * 512 / 1e14)
@@ -124,3 +126,26 @@ def test_the_measuring_script_needs_a_gpu(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "argv", ["gpu_measure.py", "--out", str(tmp_path / "x.csv")])
     with pytest.raises(SystemExit, match="needs torch"):
         gpu_measure.main()
+
+
+RESULTS = Path(__file__).parent.parent.parent / "results" / "gpu"
+
+
+@pytest.mark.parametrize(
+    ("file", "rank", "error"), [("h100_fp16", 0.96, 0.12), ("h100_random", 0.97, 0.17), ("h100_advised", 0.97, 0.16)]
+)
+def test_the_model_is_as_near_to_an_h100_as_is_said(file: str, rank: float, error: float) -> None:
+    """As measured; every 17th size of the sweep."""
+    measured = read_measurements(RESULTS / f"{file}.csv")
+    found = compare(load_gpu("h100"), measured[::17] if file == "h100_fp16" else measured)
+    assert found.rank_correlation > rank
+    assert found.median_error < error
+
+
+def test_lines_are_the_sectors_that_a_gpu_counts() -> None:
+    """Mappings of matrices and images as programs of a warp, and the rows of matrices: closed form, and counter."""
+    with (GOLDEN / "gpu_sectors.csv").open(encoding="utf-8") as file:
+        counted = {row["case"]: (int(row["loads"]), float(row["sectors"])) for row in csv.DictReader(file)}
+    found = {case.name: (len(case.steps), pytest.approx(case.modelled)) for case in gpu_sectors.cases()}
+    assert len(counted) == 128
+    assert counted == found
