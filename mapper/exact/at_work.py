@@ -78,13 +78,15 @@ def _at_work(blocks: int, counts: Sequence[int], tiles: Sequence[int]) -> int:
     return whole * inside + (_at_work(rest, inner, tiles[:-1]) if rest else 0)
 
 
-def first_has(size: int, block: Ints, instances: Ints) -> Ints:
-    """(rows,) elements of a ragged dimension that the first of some instances works on, at least.
+def first_has(size: int | Ints, block: Ints, instances: Ints) -> Ints:
+    """(rows,) elements of a ragged dimension that the first of some instances works on, at least. Or, with a size for
+    each of several dimensions, (rows, dims).
 
     block      (rows,) elements that the arrays inside these instances cover, no more than there are
     instances  (rows,) how many there are along the dimension
     """
     blocks = ceil_div_array(size, block)
-    last = np.where((blocks - 1) % instances == 0, size - (blocks - 1) * block, block)
-    found: Ints = (ceil_div_array(blocks, instances) - 1) * block + last
+    more = ceil_div_array(blocks, instances) - 1
+    last = np.where(more * instances == blocks - 1, size - (blocks - 1) * block, block)
+    found: Ints = more * block + last
     return found

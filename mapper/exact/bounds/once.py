@@ -6,9 +6,9 @@ and nothing of tiles; the larger of the two holds, column by column.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -46,7 +46,9 @@ class OnceEach(BoundaryBounds):
         super().__init__(bounds.hierarchy, bounds.lattice, bounds.columns.rows, group)
         self._tiling, self._rows = tiling, rows
         self._known: dict[MemoryBoundary, Floats] = {}
+        self._together: dict[tuple[int, ...], Ints] = {}
         self._working: dict[tuple[int, ...], Ints] = {}
+        self._parts_of_first: dict[int, Floats] = {}
 
     def of(self, boundary: MemoryBoundary) -> Floats:
         """(columns, rows) of one boundary."""
@@ -98,16 +100,22 @@ class OnceEach(BoundaryBounds):
 
         alike  (rows, dims) along the other dimensions, instances that would have as much to do
         """
-        outside = self._fanouts_outside(memory)
-        spread, block = self._spread(outside), self._block(outside)
-        found: Floats = alike[:, self._others(t)].prod(axis=1, dtype=np.float64)
+        loads = self._most_instances(memory, len(self._rows.arrays)) * np.ones(len(self._rows))
+        columns: list[Ints | Floats] = [alike[:, d] for d in self._others(t)]
         for rank in self.tensors[t].ranks:
-            for d in (self.dims.index(dim) for dim, _ in rank):
-                size = self.lattice.sizes[d]
-                own = size / first_has(size, block[:, d], spread[:, d]) if len(rank) == 1 else spread[:, d]
-                found = found * own
-        loads: Floats = found[:, None] * self._most_instances(memory, len(self._rows.arrays))
-        return loads
+            of_one = self._one_in(memory) if len(rank) == 1 else self._spread(self._fanouts_outside(memory))
+            columns += [of_one[:, self.dims.index(dim)] for dim, _ in rank]
+        for column in columns:
+            loads *= column
+        return loads[:, None]
+
+    def _one_in(self, memory: int) -> Floats:
+        """(rows, dims) as how large a part the first instance of a memory has of each dimension, one in how many; at
+        most."""
+        if memory not in self._parts_of_first:
+            outside, sizes = self._fanouts_outside(memory), np.array(self.lattice.sizes)
+            self._parts_of_first[memory] = sizes / first_has(sizes, self._block(outside), self._spread(outside))
+        return self._parts_of_first[memory]
 
     def _fanouts_outside(self, memory: int) -> list[int]:
         """The fanouts outside a memory whose arrays are decided."""
@@ -119,9 +127,11 @@ class OnceEach(BoundaryBounds):
 
     def _spread(self, fanouts: Sequence[int]) -> Ints:
         """(rows, dims) instances of some fanouts together."""
-        one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
-        found: Ints = np.prod([one, *(self._rows.arrays[f] for f in fanouts)], axis=0)
-        return found
+        key = tuple(fanouts)
+        if key not in self._together:
+            one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
+            self._together[key] = functools.reduce(np.multiply, (self._rows.arrays[f] for f in fanouts), one)
+        return self._together[key]
 
     def _block(self, fanouts: Sequence[int]) -> Ints:
         """(rows, dims) elements that the arrays inside some fanouts cover; one, where loops outside cut a dimension
@@ -129,7 +139,7 @@ class OnceEach(BoundaryBounds):
         covered = np.minimum(self._spread(range(min(fanouts, default=0))), np.array(self.lattice.sizes))
         return np.where(self._cut, 1, covered)
 
-    @cached_property
+    @functools.cached_property
     def _cut(self) -> Flags:
         """(dims,) where loops outside cut."""
         return np.array(self.hierarchy.visit or self.lattice.sizes) < np.array(self.lattice.sizes)
