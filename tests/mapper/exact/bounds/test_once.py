@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,18 @@ def test_the_first_sm_has_whole_blocks() -> None:
         once, names = of_product(rows, {1: 4, 4: 5})
         cycles = once.of(MemoryBoundary(0, 1, 2))[names.index("shared"), 0]
         assert cycles == pytest.approx(first * 32 * 16 / (128 * 8)), rows
+
+
+def test_of_visits_single_rows_are_dealt_out() -> None:
+    """Loops outside cut the rows into visits of nine: of blocks in them nothing is said."""
+    cut = (9, 8, 32)
+    once, _ = of_product(56, {1: 4, 3: 2, 4: 7})
+    once.hierarchy = replace(once.hierarchy, visit=cut)
+    assert once.times(MemoryBoundary(1, 0, 1))[0][0] == 13, "all partitions of six SMs, and one of the seventh"
+    once, names = of_product(24, {1: 4, 4: 5})
+    once.hierarchy = replace(once.hierarchy, visit=cut)
+    cycles = once.of(MemoryBoundary(0, 1, 2))[names.index("shared"), 0]
+    assert cycles == pytest.approx(5 * 32 * 16 / (128 * 8))
 
 
 @pytest.mark.parametrize("outer", [1, 2, 3])
