@@ -25,6 +25,7 @@ context.py       what all steps of a search have in common
 rows.py          partial mappings as arrays, and counting over them
 batch.py         partial mappings that have taken the same steps
 instances.py     instances that an array's axes can realize
+at_work.py       which of them ever have work, and how much the first one has
 lattice.py       the tiles that stand for all others
 table_memo.py    the tables that were used last
 placements.py    step: which memories keep which tensor

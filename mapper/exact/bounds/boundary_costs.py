@@ -154,8 +154,8 @@ class BoundaryBounds:
         costs = np.moveaxis(found, 1, 0)
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[boundary.outer], self._memory(boundary.inner)
-        outer_instances = np.asarray(self._equal_loads(boundary.tensor, boundary.outer))
-        inner_instances = np.asarray(self._equal_loads(boundary.tensor, boundary.inner)) if inner else nothing
+        outer_instances = np.asarray(self._outer_loads(boundary.tensor, boundary.outer))
+        inner_instances = np.asarray(self._inner_loads(boundary.tensor, boundary.inner)) if inner else nothing
         copies, apart, shared = self._copies(boundary, passed)
         shared = np.minimum(shared, shared_by)
         # However many instances share a serving, every word of the tensor is served once.
@@ -245,12 +245,17 @@ class BoundaryBounds:
         parts = math.prod(self.arrays.parts[f] for f in fanouts)
         return parts, math.prod(self.arrays.copies[f][boundary.tensor] for f in fanouts)
 
-    def _equal_loads(self, _tensor: int, memory: int) -> Limit:
-        """How many instances of a memory would have as much of a tensor to do as the busiest has, at most."""
+    def _inner_loads(self, _tensor: int, memory: int) -> Limit:
+        """How many instances of the inner memory would have as much of a tensor to do as the busiest has, at most."""
         return self._most_instances(memory)
 
-    def _most_instances(self, memory: int) -> Limit:
-        outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)
+    def _outer_loads(self, _tensor: int, memory: int) -> Limit:
+        """The same of the outer memory."""
+        return self._most_instances(memory)
+
+    def _most_instances(self, memory: int, first: int = 0) -> Limit:
+        """Most instances of a memory, over fanouts from `first` on."""
+        outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory and f >= first)
         return math.prod(self.arrays.instances[f] for f in outside)
 
     def _memory(self, memory: int) -> Memory | None:

@@ -6,6 +6,7 @@ and nothing of tiles; the larger of the two holds, column by column.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 
@@ -15,9 +16,10 @@ from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank
 from ...tilings import Tiling
+from ..at_work import first_has, instances_at_work
 from ..hierarchy import MemoryBoundary, Placement, State
 from ..instances import tiles_needed
-from ..rows import Floats, Ints, Rows, ceil_div_array
+from ..rows import Flags, Floats, Ints, Rows
 from .array_groups import Limit, partly_decided
 from .boundary_costs import BoundaryBounds
 from .bounds import Bounds
@@ -30,11 +32,13 @@ class OnceEach(BoundaryBounds):
     Every instance of a memory is given each word at least once that anything inside it ever works on, however tiles
     and loops are chosen. So many words are wanted at least (`_wanted`):
 
-    - Along a dimension that a tensor does not have, by all instances that ever have work. Of nested arrays, all
-      instances but the last one have a whole tile, with work for all that is inside them (`instances.tiles_needed`).
+    - Along a dimension that a tensor does not have, by all instances that ever have work (`at_work.py`).
     - Along a rank of several dimensions, c1 i1 + c2 i2 + ..., instances work on sets of indices A1, A2, ... that
       are apart from each other, and cover each dimension together. Sums of such sets are as many as |A1| + |A2| + ... -
       (dimensions - 1) at least, and more where one of two dimensions steps over the other (`_windows`).
+
+    A port is busy as long as the busiest instance of its memory needs: no shorter than the first one, which has whole
+    blocks along each dimension of the tensor, and of these no fewer than the average (`at_work.first_has`).
     """
 
     def __init__(self, bounds: Bounds, tiling: Tiling, rows: Rows) -> None:
@@ -42,6 +46,9 @@ class OnceEach(BoundaryBounds):
         super().__init__(bounds.hierarchy, bounds.lattice, bounds.columns.rows, group)
         self._tiling, self._rows = tiling, rows
         self._known: dict[MemoryBoundary, Floats] = {}
+        self._together: dict[tuple[int, ...], Ints] = {}
+        self._working: dict[tuple[int, ...], Ints] = {}
+        self._parts_of_first: dict[int, Floats] = {}
 
     def of(self, boundary: MemoryBoundary) -> Floats:
         """(columns, rows) of one boundary."""
@@ -62,33 +69,104 @@ class OnceEach(BoundaryBounds):
     def times(self, boundary: MemoryBoundary) -> tuple[Floats, Floats]:
         """(rows,) how many times each word of a tensor is given to instances of the inner memory, on average, and how
         many times it is served to them; at least."""
-        outside = [f for f in range(len(self._rows.arrays)) if self.hierarchy.inside[f] > boundary.inner]
+        outside = self._fanouts_outside(boundary.inner)
         apart = [f for f in outside if not self.hierarchy.joins(f, boundary)]
         return self._wanted(boundary.tensor, outside), self._wanted(boundary.tensor, apart)
 
-    def _equal_loads(self, tensor: int, memory: int) -> Limit:
-        """Along a dimension with as many words as elements, some instance has a whole number of elements, and no less
-        than the average; those that want the same words have them all."""
-        instances = self._most_instances(memory)
-        if self._tiling == "perfect" or not self.cost_columns.scales_words:
-            return instances
-        outside = [array for f, array in enumerate(self._rows.arrays) if self.hierarchy.inside[f] > memory]
-        for rank in self.tensors[tensor].ranks:
-            if len(rank) == 1 and outside:
-                d = self.dims.index(rank[0][0])
-                spread, size = np.prod([array[:, d] for array in outside], axis=0), self.lattice.sizes[d]
-                instances = instances * (size / (spread * ceil_div_array(size, spread)))[:, None]
-        return instances
+    def _inner_loads(self, tensor: int, memory: int) -> Limit:
+        """As above. Those that want the same words have all of them: `_wanted` counts as many, and no others."""
+        if not self._loads_differ:
+            return self._most_instances(memory)
+        outside = self._fanouts_outside(memory)
+        # Where other visits add to the same sums, the fewest instances say nothing of the sums that come in.
+        wanting = self._at_work(outside) if self.cost_columns.once_of == 1 else self._spread(outside)
+        return self._loads(tensor, memory, wanting)
+
+    def _outer_loads(self, tensor: int, memory: int) -> Limit:
+        """As above. The busiest one serves words no less often than the average."""
+        if not self._loads_differ:
+            return self._most_instances(memory)
+        return self._loads(tensor, memory, self._spread(self._fanouts_outside(memory)))
+
+    @property
+    def _loads_differ(self) -> bool:
+        """Whether instances of a memory may have more or less to do than others, and words say how much."""
+        return self._tiling == "ragged" and self.cost_columns.scales_words
+
+    def _loads(self, t: int, memory: int, alike: Ints) -> Limit:
+        """(rows, 1) how many instances of a memory would have as much of a tensor to do as the busiest has, at most.
+        That is no less than the first one has along the tensor's own dimensions, and than the average along windows and
+        over the instances of arrays that are not decided.
+
+        alike  (rows, dims) along the other dimensions, instances that would have as much to do
+        """
+        loads = self._most_instances(memory, len(self._rows.arrays)) * np.ones(len(self._rows))
+        columns: list[Ints | Floats] = [alike[:, d] for d in self._others(t)]
+        for rank in self.tensors[t].ranks:
+            of_one = self._one_in(memory) if len(rank) == 1 else self._spread(self._fanouts_outside(memory))
+            columns += [of_one[:, self.dims.index(dim)] for dim, _ in rank]
+        for column in columns:
+            loads *= column
+        return loads[:, None]
+
+    def _one_in(self, memory: int) -> Floats:
+        """(rows, dims) as how large a part the first instance of a memory has of each dimension, one in how many; at
+        most."""
+        if memory not in self._parts_of_first:
+            outside, sizes = self._fanouts_outside(memory), np.array(self.lattice.sizes)
+            self._parts_of_first[memory] = sizes / first_has(sizes, self._block(outside), self._spread(outside))
+        return self._parts_of_first[memory]
+
+    def _fanouts_outside(self, memory: int) -> list[int]:
+        """The fanouts outside a memory whose arrays are decided."""
+        return [f for f in range(len(self._rows.arrays)) if self.hierarchy.inside[f] > memory]
+
+    def _others(self, t: int) -> list[int]:
+        """The dimensions that a tensor does not have."""
+        return [d for d, dim in enumerate(self.dims) if dim not in self.tensors[t].dims]
+
+    def _spread(self, fanouts: Sequence[int]) -> Ints:
+        """(rows, dims) instances of some fanouts together."""
+        key = tuple(fanouts)
+        if key not in self._together:
+            one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
+            self._together[key] = functools.reduce(np.multiply, (self._rows.arrays[f] for f in fanouts), one)
+        return self._together[key]
+
+    def _block(self, fanouts: Sequence[int]) -> Ints:
+        """(rows, dims) elements that the arrays inside some fanouts cover; one, where loops outside cut a dimension
+        into visits, whose edges tiles do not cross."""
+        covered = np.minimum(self._spread(range(min(fanouts, default=0))), np.array(self.lattice.sizes))
+        return np.where(self._cut, 1, covered)
+
+    @functools.cached_property
+    def _cut(self) -> Flags:
+        """(dims,) where loops outside cut."""
+        return np.array(self.hierarchy.visit or self.lattice.sizes) < np.array(self.lattice.sizes)
+
+    def _at_work(self, fanouts: Sequence[int]) -> Ints:
+        """(rows, dims) instances of some fanouts that ever have work along each dimension, at least."""
+        key = tuple(fanouts)
+        if key not in self._working:
+            self._working[key] = self._least_at_work(fanouts)
+        return self._working[key]
+
+    def _least_at_work(self, fanouts: Sequence[int]) -> Ints:
+        arrays = [self._rows.arrays[f] for f in fanouts]
+        working = tiles_needed([self._spread([]), *arrays], self._tiling == "perfect")
+        if self._tiling == "perfect" or len(arrays) < 2:
+            return working
+        block = self._block(fanouts)
+        for d in np.flatnonzero(~self._cut).tolist():
+            working[:, d] = instances_at_work(self.lattice.sizes[d], block[:, d], [array[:, d] for array in arrays])
+        return working
 
     def _wanted(self, t: int, fanouts: Sequence[int]) -> Floats:
         """(rows,) instances of some fanouts that want a word of a tensor, over the whole run, averaged over its words;
         at least."""
-        tensor, arrays = self.tensors[t], [self._rows.arrays[f] for f in fanouts]
-        one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
-        working = tiles_needed([one, *arrays], self._tiling == "perfect")
-        others = [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]
-        found: Floats = working[:, others].prod(axis=1, dtype=np.float64)
-        for rank in tensor.ranks:
+        working = self._at_work(fanouts)
+        found: Floats = working[:, self._others(t)].prod(axis=1, dtype=np.float64)
+        for rank in self.tensors[t].ranks:
             if len(rank) > 1:
                 found = found * self._windows(rank, working)
         return found

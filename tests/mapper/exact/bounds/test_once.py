@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,47 @@ def test_windows_reach_beyond_the_part_of_each_instance() -> None:
     assert times([2, 3, 1]) == (14 * 3 + 3 * 2 - 6) / 16
     assert times([2, 1, 1], stride=2) == (14 * 2 + 2) / 29, "windows over every second pixel share one"
     assert times([2, 1, 1], stride=3) == 1, "and none over every third"
+
+
+def of_product(rows: int, arrays: dict[int, int]) -> tuple[OnceEach, list[str]]:
+    """A product of so many rows, 32 deep, on a GPU: instances along the rows for some of its fanouts, the innermost one
+    number 0; and the names of the cost columns."""
+    dims = (("M", rows), ("N", 8), ("K", 32))
+    pairs = (("A", "MK", "input"), ("B", "KN", "weight"), ("C", "MN", "output"))
+    tensors = tuple(Tensor(name, tuple(((dim, 1),) for dim in own), role) for name, own, role in pairs)
+    context = context_of(Problem("product", dims, tensors), load_arch("v100"), "ragged", "uneven")
+    names = ["energy", *(port.memory.name for port in context.costs.cost_columns.ports)]
+    chosen = [np.array([[arrays.get(fanout, 1), 1, 1]]) for fanout in range(5)]
+    return OnceEach(context.bounds, "ragged", Rows(1, [], chosen)), names
+
+
+def test_few_rows_leave_work_for_nearly_all_of_nested_instances() -> None:
+    """Two partitions of each of seven SMs, in blocks of four rows: 13 blocks or 25 can leave one partition without any,
+    14 blocks or 27 cannot."""
+    shared = MemoryBoundary(1, 0, 1)
+    for rows, working in ((56, 14), (53, 14), (52, 13), (108, 14), (105, 14), (100, 13)):
+        once, _ = of_product(rows, {1: 4, 3: 2, 4: 7})
+        assert once.times(shared)[0][0] == working, rows
+
+
+def test_the_first_sm_has_whole_blocks() -> None:
+    """24 rows are six blocks of four, of which one of five SMs has two; and of 21 rows the last block has one row."""
+    for rows, first in ((24, 8), (21, 5), (20, 4), (28, 8), (29, 8)):
+        once, names = of_product(rows, {1: 4, 4: 5})
+        cycles = once.of(MemoryBoundary(0, 1, 2))[names.index("shared"), 0]
+        assert cycles == pytest.approx(first * 32 * 16 / (128 * 8)), rows
+
+
+def test_of_visits_single_rows_are_dealt_out() -> None:
+    """Loops outside cut the rows into visits of nine: of blocks in them nothing is said."""
+    cut = (9, 8, 32)
+    once, _ = of_product(56, {1: 4, 3: 2, 4: 7})
+    once.hierarchy = replace(once.hierarchy, visit=cut)
+    assert once.times(MemoryBoundary(1, 0, 1))[0][0] == 13, "all partitions of six SMs, and one of the seventh"
+    once, names = of_product(24, {1: 4, 4: 5})
+    once.hierarchy = replace(once.hierarchy, visit=cut)
+    cycles = once.of(MemoryBoundary(0, 1, 2))[names.index("shared"), 0]
+    assert cycles == pytest.approx(5 * 32 * 16 / (128 * 8))
 
 
 @pytest.mark.parametrize("outer", [1, 2, 3])
