@@ -173,15 +173,18 @@ class CompiledNetwork(Shown):
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
         )
 
-    def weights(self, seed: int = 0) -> bytes:
-        """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
-        Those of an ONNX file are its own; a table has none, and random ones of a seed stand for them.
+    def weights(self, seed: int = 0, form: NetworkForm = "c") -> bytes:
+        """The parameters of all operations, in the order of the program that reads them: doubles, the least significant
+        byte first; for the C of a quantized network each in a type of its own (docs/networks.md). Those of an ONNX file
+        are its own; a table has none, and random ones of a seed stand for them.
 
         Raises MappingError for networks whose programs cannot be written, ProblemError where parameters are missing.
         """
-        from .mapper.emit.network import network_weights, weights_bytes
+        check_writes_networks(form, "form")
+        from .mapper.emit.network import network_weights, stored_bytes, weights_bytes
 
-        return weights_bytes(network_weights(self._program, checks.whole(seed, "the seed", 0)))
+        values = network_weights(self._program, checks.whole(seed, "the seed", 0))
+        return stored_bytes(self._program, values) if form == "c" else weights_bytes(values)
 
     @cached_property
     def _program(self) -> NetworkProgram:
@@ -199,7 +202,7 @@ class CompiledNetwork(Shown):
         from .mapper.emit.network import WEIGHTS_FILE
         from .report.files import write_bytes
 
-        text, weights = self.emit(form, element), self.weights()
+        text, weights = self.emit(form, element), self.weights(form=form)
         name = NETWORK_FILES[form]
         place = prepare_folder(folder, (name, WEIGHTS_FILE))
         return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)

@@ -55,11 +55,13 @@ class Builder:
         given = [self.parameter(f"{name}.scale", scale), norm[0], norm[1], self.parameter(f"{name}.variance", variance)]
         return self.add("BatchNormalization", f"{name}.bn", made, *given)
 
-    def model(self, name: str, shape: list[int], result: str) -> onnx.ModelProto:
+    def model(self, name: str, shape: list[int], result: str, opset: int = OPSET) -> onnx.ModelProto:
         """The whole, with input `x` and one output."""
         given = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
         graph = helper.make_graph(self.nodes, name, [given], [helper.make_empty_tensor_value_info(result)], self.stored)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        made = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > OPSET else 8
+        )
         return onnx.shape_inference.infer_shapes(made)
 
 
@@ -121,6 +123,48 @@ def resnet50(size: int = 224, width: int = 64, classes: int = 1000, seed: int = 
     return build.model("resnet50", [1, 3, size, size], build.add("Gemm", "fc", read, *given, transB=1))
 
 
+def quantized_mobilenet(size: int = 224, width: int = 32, classes: int = 1000, seed: int = 0) -> onnx.ModelProto:
+    """MobileNet v1 (Howard et al., 2017, table 1) of QLinear operators: weights of 8 bits with a scale for each filter,
+    activations of 8 bits from 0 on, which is what a Relu leaves, each convolution with a bias of 32 bits."""
+    build = Builder(seed)
+
+    def scale(name: str, value: float | np.ndarray[Any, Any]) -> str:
+        return build.parameter(name, np.asarray(value, np.float32))
+
+    def weights(name: str, *shape: int) -> str:
+        return build.parameter(name, build.rng.integers(-127, 128, shape).astype(np.int8))
+
+    def conv(name: str, read: tuple[str, str, str], filters: int, channels: int, kernel: int, **options: int) -> Any:
+        terms = channels // options.get("group", 1) * kernel**2
+        scales = scale(f"{name}.ws", (1 + build.rng.random(filters)) / 120 / math.sqrt(terms))
+        zeros = build.parameter(f"{name}.wz", np.zeros(filters, np.int8))
+        bias = build.parameter(f"{name}.b", build.rng.integers(-2000, 2000, filters).astype(np.int32))
+        stored = [weights(f"{name}.w", filters, terms // kernel**2, kernel, kernel), scales, zeros]
+        made = scale(f"{name}.s", 0.05), build.parameter(f"{name}.z", np.array(0, np.uint8))
+        strides, pads = [options.get("stride", 1)] * 2, [kernel // 2] * 4
+        given = (*read, *stored, *made, bias)
+        return build.add("QLinearConv", name, *given, group=options.get("group", 1), strides=strides, pads=pads), *made
+
+    given = scale("x.s", 0.04), build.parameter("x.z", np.array(114, np.uint8))
+    read = conv("stem", (build.add("QuantizeLinear", "x.q", "x", *given), *given), width, 3, 3, stride=2)
+    channels = width
+    for number, (factor, stride) in enumerate(
+        [(2, 1), (4, 2), (4, 1), (8, 2), (8, 1), (16, 2), *[(16, 1)] * 5, (32, 2), (32, 1)]
+    ):
+        read = conv(f"b{number}.depthwise", read, channels, channels, 3, group=channels, stride=stride)
+        read = conv(f"b{number}.pointwise", read, width * factor, channels, 1)
+        channels = width * factor
+    mean = build.add(
+        "Flatten", "flat", build.add("GlobalAveragePool", "mean", build.add("DequantizeLinear", "d", *read))
+    )
+    mean = build.add("QuantizeLinear", "mean.q", mean, *read[1:])
+    last = [weights("fc.w", channels, classes), scale("fc.ws", 0.001), build.parameter("fc.wz", np.array(0, np.int8))]
+    made = scale("fc.s", 0.02), build.parameter("fc.z", np.array(128, np.uint8))
+    product = build.add("QLinearMatMul", "fc", mean, *read[1:], *last, *made)
+    result = build.add("DequantizeLinear", "y", product, *made)
+    return build.model("quantized_mobilenet", [1, 3, size, size], result, opset=21)  # which ONNX's reference knows
+
+
 def transformer_block(tokens: int = 128, width: int = 768, heads: int = 12, seed: int = 0) -> onnx.ModelProto:
     """A block of GPT-2 (norms first) without a mask: attention, and a feed-forward with the tanh Gelu written out."""
     build, each = Builder(seed), width // heads
@@ -161,6 +205,7 @@ def transformer_block(tokens: int = 128, width: int = 768, heads: int = 12, seed
 MODELS: Mapping[str, Callable[..., onnx.ModelProto]] = {
     "mobilenet_v2": mobilenet_v2,
     "resnet50": resnet50,
+    "quantized_mobilenet": quantized_mobilenet,
     "transformer_block": transformer_block,
 }
 

@@ -28,8 +28,9 @@ from tilewright.mapper.emit.network import (
     emit_c_network,
     network_program,
     network_weights,
-    weights_bytes,
+    stored_bytes,
 )
+from tilewright.mapper.emit.network.stored import DTYPES
 from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.mapper.emit.tree_scalar_program import WholeLying
 from tilewright.mapper.fusing import FusedAnswer
@@ -226,27 +227,29 @@ def self_checked(
     """What the program says of itself, under sanitizers."""
     weights = network_weights(program, seed)
     made = built(folder, text, *SANITIZED, *flags)
-    (folder / "weights.bin").write_bytes(weights_bytes(weights))
+    (folder / "weights.bin").write_bytes(stored_bytes(program, weights))
     return subprocess.run([made, str(seed), str(runs)], capture_output=True, text=True, check=False, timeout=120)
 
 
 def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     """What `run` computes for these inputs, as the first output."""
     library = ctypes.CDLL(str(built(folder, emit_c_network(program), "-DNO_MAIN", "-shared", "-fPIC")))
-    output = np.full(program.words[program.outputs[0]], np.nan)
+    outputs = [np.zeros(program.words[key], DTYPES[program.kind(key).type]) for key in program.outputs]
     threads = 8  # as many as an arena has parts for, where threads share loops
     arena = np.full(program.plan.height + threads * sum(program.heights.values()) + 64, np.nan)
     pointers = ctypes.c_void_p * max(len(inputs), 1)
-    flat = [np.ascontiguousarray(one, float) for one in inputs]
+    kinds = [DTYPES[program.kind(key).type] for key in program.inputs]
+    flat = [np.ascontiguousarray(one, kind) for one, kind in zip(inputs, kinds, strict=True)]
+    weights = np.frombuffer(stored_bytes(program, weights), np.uint8)
     if program.loaded:
         library.load(ctypes.c_void_p(weights.ctypes.data), ctypes.c_void_p(arena.ctypes.data))
     library.run(
         pointers(*(one.ctypes.data for one in flat)),
         ctypes.c_void_p(weights.ctypes.data),
-        (ctypes.c_void_p * 1)(output.ctypes.data),
+        (ctypes.c_void_p * len(outputs))(*(one.ctypes.data for one in outputs)),
         ctypes.c_void_p(arena.ctypes.data),
     )
-    return output
+    return outputs[0].astype(float)
 
 
 def agrees_with_onnx(model: onnx.ModelProto, folder: Path, seed: int) -> None:

@@ -26,7 +26,7 @@ def with_better_bands(body: tuple[Statement, ...]) -> tuple[tuple[Statement, ...
     buffers, which are packed along the innermost loop."""
     packed: dict[Array, Array] = {}
     found = tuple(_changed(statement, packed) for statement in body)
-    return tuple(_renamed(statement, packed) for statement in found), packed
+    return tuple(renamed(statement, packed) for statement in found), packed
 
 
 def _changed(statement: Statement, packed: dict[Array, Array]) -> Statement:
@@ -128,7 +128,7 @@ def _pack(access: Access, loop: For, packed: dict[Array, Array]) -> None:
         packed[array] = replace(array, order=order)
 
 
-def _renamed(statement: Statement, packed: Mapping[Array, Array]) -> Statement:
+def renamed(statement: Statement, packed: Mapping[Array, Array]) -> Statement:
     """A statement on the buffers as they are packed."""
     changes: dict[str, Any] = {}
     for name in ("array", "buffer", "source", "target"):
@@ -138,7 +138,7 @@ def _renamed(statement: Statement, packed: Mapping[Array, Array]) -> Statement:
         elif isinstance(value, Access):
             changes[name] = _renamed_access(value, packed)
     if isinstance(statement, For):
-        changes["body"] = tuple(_renamed(each, packed) for each in statement.body)
+        changes["body"] = tuple(renamed(each, packed) for each in statement.body)
     if isinstance(statement, Compute):
         changes["operands"] = tuple(_renamed_access(each, packed) for each in statement.operands)
     return replace(statement, **changes) if changes else statement

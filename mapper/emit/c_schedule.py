@@ -72,8 +72,23 @@ class CSchedule:
         ordered = [index[axis] for axis in array.order] or ["0"]
         return self.array[array] + "".join(f"[{text}]" for text in ordered)
 
+    def word(self, array: Array, index: list[str]) -> str:
+        """An element as what is computed with."""
+        return self.element(array, index)
+
+    def kind(self, _: Array) -> str:
+        """The type of its elements."""
+        return "element"
+
+    def zero(self, _: Array) -> str:
+        """What an element is that stands for 0."""
+        return "0"
+
     def access(self, access: Access) -> str:
-        return self.element(access.array, [self.text(part) for part in access.index])
+        return self.element(access.array, self.index(access))
+
+    def index(self, access: Access) -> list[str]:
+        return [self.text(part) for part in access.index]
 
     def row_type(self, array: Array) -> str:
         """`[5][7]` behind a pointer to rows, or nothing behind a pointer to elements."""
@@ -105,14 +120,15 @@ class CSchedule:
         self, array: Array, const: str, source: str, indent: str, restrict: str = "restrict "
     ) -> Iterator[str]:
         """The array as one of as many axes as the tensor has."""
-        rows, name = self.row_type(array), self.array[array]
+        rows, name, kind = self.row_type(array), self.array[array], self.kind(array)
         shown = " x ".join(str(array.shape[axis]) for axis in array.order) or "1"
         yield from c_comment(f"{array.memory} keeps {array.tensor}: {shown}", indent)
         if rows:
-            cast = f"({const}element (*){rows})"
-            yield f"{indent}{const}element (*{restrict}{name}){rows} = {cast}{source};"
+            cast = f"({const}{kind} (*){rows})"
+            yield f"{indent}{const}{kind} (*{restrict}{name}){rows} = {cast}{source};"
         else:
-            yield f"{indent}{const}element *{restrict}{name} = {source};"
+            cast = "" if kind == "element" else f"({const}{kind} *)"
+            yield f"{indent}{const}{kind} *{restrict}{name} = {cast}{source};"
 
     def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """A body with the large buffers that belong to it: to one thread, below the loop that threads share."""
@@ -158,21 +174,21 @@ class CSchedule:
         index = self._copied(statement.extents)
         if statement.at:
             index = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
-        action = f"{self.element(statement.array, index)} = 0;"
+        action = f"{self.element(statement.array, index)} = {self.zero(statement.array)};"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
 
     def copy_lines(self, statement: Fill | Drain, indent: str) -> Iterator[str]:
         index = self._copied(statement.extents)
-        outside = statement.source if isinstance(statement, Fill) else statement.target
         steps = statement.steps if isinstance(statement, Fill) else (1,) * len(index)
         there = [plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
-        inner, outer = self.element(statement.buffer, index), self.element(outside, there)
-        action = self.copied_text(statement, inner, outer)
+        action = self.copied_text(statement, index, there)
         yield from self._box_lines(statement.buffer, statement.extents, action, indent)
 
-    def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
-        """What is done with one element of a buffer, and of the array outside it."""
-        return f"{inner} = {outer};" if isinstance(statement, Fill) else f"{outer} += {inner};"
+    def copied_text(self, statement: Fill | Drain, index: list[str], there: list[str]) -> str:
+        """What is done with one element of a buffer, and of the array outside it, at these places."""
+        if isinstance(statement, Fill):
+            return f"{self.element(statement.buffer, index)} = {self.word(statement.source, there)};"
+        return f"{self.element(statement.target, there)} += {self.word(statement.buffer, index)};"
 
     def _copied(self, extents: Index) -> list[str]:
         """The index of a copy on each axis; an axis of one element needs no loop."""

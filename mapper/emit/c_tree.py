@@ -111,7 +111,7 @@ class CTree(CSchedule):
             yield f"{indent}    {self.combined(statement)}"
             return
         yield f"{indent}{{"
-        yield f"{indent}    element sum = 0;"
+        yield f"{indent}    {self.sum_kind(statement)} sum = 0;"
         if hint:
             yield f"{indent}    #pragma omp simd reduction(+ : sum)"
         yield f"{indent}    {self.head(loop)}"
@@ -119,35 +119,47 @@ class CTree(CSchedule):
         yield f"{indent}    {self.access(statement.target)} += sum;"
         yield f"{indent}}}"
 
-    def element(self, array: Array, index: list[str]) -> str:
-        """An element; where a tensor has none, which is asked for around it, 0."""
-        found = super().element(array, index)
+    def word(self, array: Array, index: list[str]) -> str:
+        """An element as what is computed with; where a tensor has none, which is asked for around it, 0."""
+        return self.inside(array, index, super().word(array, index), "0")
+
+    def inside(self, array: Array, index: list[str], found: str, otherwise: str) -> str:
+        """What is found, or something else around a tensor."""
         if not array.edges:
             return found
         inside = " && ".join(f"within({index[axis]}, {array.shape[axis]})" for axis in sorted(array.edges))
-        return f"({inside} ? {found} : 0)"
+        return f"({inside} ? {found} : {otherwise})"
+
+    def sum_kind(self, _: Compute) -> str:
+        """The type in which points are summed up."""
+        return "element"
 
     def combined(self, statement: Compute) -> str:
         """One point of an operation."""
-        return self.joined(statement.operation.output.name, self.access(statement.target), self.value(statement))
+        return self.joined(statement.target.array, self.index(statement.target), self.value(statement))
 
-    def joined(self, tensor: str, target: str, value: str) -> str:
+    def joined(self, array: Array, index: list[str], value: str) -> str:
         """A word of a tensor that is written, with what was there before."""
+        target, tensor = self.element(array, index), array.tensor.name
         return f"{target} = {value};" if tensor in self.iterated else added(target, value, tensor in self.maxima)
 
     def value(self, statement: Compute) -> str:
         """What an operation makes of its operands at a point."""
         operands = zip(statement.operation.problem.operands, statement.operands, strict=True)
-        words = {tensor.name: self.access(access) for tensor, access in operands}
-        words[statement.operation.output.name] = self.access(statement.target)
+        words = {tensor.name: self.word(access.array, self.index(access)) for tensor, access in operands}
+        words[statement.operation.output.name] = self.word(statement.target.array, self.index(statement.target))
         return point_text(statement.operation.expression, words)
 
     def begin_lines(self, statement: Begin, indent: str) -> Iterator[str]:
         """Loops over words that are not combined with others yet."""
         index = self._copied(statement.extents)
         there = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
-        action = f"{self.element(statement.array, there)} = {number_text(statement.value)};"
+        action = f"{self.element(statement.array, there)} = {self.begun(statement)};"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
+
+    def begun(self, statement: Begin) -> str:
+        """What elements begin with."""
+        return number_text(statement.value)
 
     def look_up_lines(self, statement: LookUp, indent: str) -> Iterator[str]:
         """Constants from a table."""
@@ -168,7 +180,7 @@ class CTree(CSchedule):
         row = index[axis] if shape[axis] > 1 else "0"
         here = [index[i] if n > 1 else "0" for i, n in enumerate(shape)]
         there = [f"{row} + {shift}" if i == axis else one for i, one in enumerate(here)]
-        moved = f"within({row} + {shift}, {shape[axis]}) ? {self.element(array, there)} : 0"
+        moved = f"within({row} + {shift}, {shape[axis]}) ? {self.element(array, there)} : {self.zero(array)}"
         yield from self._box_lines(
             array, tuple(map(Affine.of, shape)), f"{self.element(array, here)} = {moved};", indent
         )
@@ -177,10 +189,10 @@ class CTree(CSchedule):
         """The number of a loop's step."""
         return f"{self.names[loop]} / {tile}" if tile > 1 else self.names[loop]
 
-    def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
+    def copied_text(self, statement: Fill | Drain, index: list[str], there: list[str]) -> str:
         if isinstance(statement, Drain):
-            return self.joined(statement.buffer.tensor.name, outer, inner)
-        return f"{inner} = {outer};"
+            return self.joined(statement.target, there, self.word(statement.buffer, index))
+        return super().copied_text(statement, index, there)
 
 
 def _header_lines(fused: FusedMapping, arch: Architecture) -> Iterator[str]:

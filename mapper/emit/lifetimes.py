@@ -69,6 +69,8 @@ def _written(statement: Statement) -> Iterator[Array]:
                 yield from _written(each)
         case Allocate(buffer=array) | Zero(array=array) | Fill(buffer=array):
             yield array
+        case Finish(array=array, target=Array() as target):
+            yield from (array, target)  # as a drain
         case Finish(array=array) | Begin(array=array) | MoveUp(array=array):
             yield array
         case Drain(target=array, buffer=buffer):
@@ -83,6 +85,8 @@ def arrays_of(statement: Statement) -> Iterator[Array]:
         case For(body=body):
             for each in body:
                 yield from arrays_of(each)
+        case Finish(array=array, target=Array() as target):
+            yield from (array, target)
         case (
             Allocate(buffer=array) | Zero(array=array) | Begin(array=array) | Finish(array=array) | MoveUp(array=array)
         ):

@@ -216,6 +216,7 @@ class Finish:
     """`array[at + i] = finish of that word` for all i within `extents`.
 
     position  in the tensor of the first of these words
+    target    the array of the whole tensor in which the word is put instead, at its position
     """
 
     array: Array
@@ -223,6 +224,7 @@ class Finish:
     extents: Index
     position: Index
     finish: TensorFinish
+    target: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ class NetworkMeaning:
               and after functions of their words, each of which is a form of its own
     copies    by what is made, its other forms
     forms     by reader and what it reads, the form that it reads, where that is not what is made
+    types     of inputs and outputs, as the model names them: INT8, FLOAT
+    is_quantized  whether some operators are those of quantized models
     """
 
     finishes: Mapping[str, WordFinish]
@@ -161,3 +163,5 @@ class NetworkMeaning:
     apart: Mapping[str, Apart] = field(default_factory=dict)
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    is_quantized: bool = False

@@ -100,6 +100,7 @@ class _NodeReader:
         self.extents: dict[str, tuple[int, ...]] = {}
         self.forms = WordForms()
         self.views: dict[str, TensorView] = {}
+        self.types: dict[str, str] = {}
         self.shapes: set[str] = set()
         self.found: list[Occurrence] = []
         self.stored: dict[tuple[str, str], StoredOperand] = {}
@@ -108,6 +109,7 @@ class _NodeReader:
 
     def read(self, node: OnnxNode) -> None:
         """Add an occurrence for a node, or pass on what it reads."""
+        self.types |= {value.name: value.type for value in (*node.inputs, *node.outputs) if value is not None}
         if all(value.constant for value in node.outputs):
             return
         moving = [value for value in node.inputs if value is not None and not value.constant]
@@ -288,7 +290,7 @@ class _NodeReader:
 
     def meaning(self, ends: GraphEnds) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
-        outputs = []
+        outputs, handed = [], []
         for result in ends.results:
             view = self.views.get(result)
             if view is None and self.unknown:  # one of the reasons there
@@ -299,6 +301,7 @@ class _NodeReader:
                 continue
             self.forms.note(view, "")
             outputs.append(view)
+            handed.append(result)
         outside = {one.name for one in self.found if one.kind == OUTSIDE and not one.sources}
         finishes = self.forms.settle(outside)
         self.made_apart |= {key: partial(copied, of, self.extents[of]) for of, key in self.forms.apart}
@@ -316,6 +319,14 @@ class _NodeReader:
             self.made_apart,
             self.forms.by_source,
             {use: name for use, name in read.items() if name != use[1]},
+            {
+                **{self.views[name].source: self.types.get(name, "") for name in ends.given if name in self.views},
+                **{
+                    self.forms.name_of(view): self.types.get(name, "")
+                    for view, name in zip(outputs, handed, strict=True)
+                },
+            },
+            self.singles,
         )
 
     # ---- between layers ----------------------------------------------------------------------------------------

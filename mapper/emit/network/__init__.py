@@ -7,6 +7,11 @@ parameters.py  all parameters, one after the other
 finishes.py   what is done with words as they are written
 addresses.py  where the buffers of a group lie in the other memories
 weights.py    parameters, as a file
+stored_values.py  those that a model states
+stored.py     types in which words are stored in C programs of quantized networks
+kinds.py      which of them each tensor has
+known_words.py  between which numbers words are
+leaving.py    where words are finished that are stored in another way than sums
 exact.py      with which of them results are exact
 numpy_network.py  one numpy program
 runtime_network.py  what all such have in common
@@ -28,7 +33,7 @@ from .c_network import emit_c_network
 from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
-from .weights import network_weights, weights_bytes
+from .weights import network_weights, stored_bytes, weights_bytes
 
 __all__ = [
     "WEIGHTS_FILE",
@@ -39,5 +44,6 @@ __all__ = [
     "exact_magnitude",
     "network_program",
     "network_weights",
+    "stored_bytes",
     "weights_bytes",
 ]

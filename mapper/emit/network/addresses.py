@@ -8,8 +8,9 @@ there are zeros around a tile that the plan does not count), the buffers of that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ....arch import Architecture
 from ....ir import MemoryPlanError, Place
@@ -47,7 +48,7 @@ class Staying:
 
     arena        in which it lies
     offset       of its first word, in elements
-    words        that it has
+    words        that are kept for it, in elements
     first, last  places of these groups among the segments
     """
 
@@ -66,10 +67,11 @@ class Staying:
 def group_addresses(
     segment: Segment,
     arch: Architecture,
-    bits: int,
+    bits: int | Fraction,
     body: tuple[Statement, ...],
     places: Mapping[Array, Place],
     taken: Mapping[ArenaKey, Sequence[Staying]],
+    size: Callable[[Array], int] = lambda array: array.elements,
 ) -> dict[ArenaKey, Addresses]:
     """Addresses of all buffers of a group's program, by arena; those in the outermost memory too.
 
@@ -77,6 +79,7 @@ def group_addresses(
     body    of the program
     places  of its buffers in the tree
     taken   what stays in arenas while the group works
+    size    of a buffer, in what addresses count: elements, or bytes
     """
     assert segment.answer is not None
     cost = segment.answer.cost
@@ -88,17 +91,17 @@ def group_addresses(
     arenas: dict[ArenaKey, dict[Array, LiveBuffer]] = {}
     offsets: dict[Array, int] = {}
     for array, buffer in live_buffers(body).items():
-        found = planned.get(places[array], [])
+        found = planned.get(places[array], []) if array in places else []  # sums of outputs are not planned
         key = found[0][0] if found else (array.memory, ())
-        arenas.setdefault(key, {})[array] = buffer
+        arenas.setdefault(key, {})[array] = replace(buffer, size=size(array))
         if len(found) == 1:  # a tile that lies in two parts, one after the other, is given one address of its own
             offsets[array] = found[0][1]
     return {key: _addresses(buffers, offsets, taken.get(key, ())) for key, buffers in arenas.items()}
 
 
-def in_elements(offset: int, bits: int) -> int:
+def in_elements(offset: int, bits: int | Fraction) -> int:
     """Where a tile begins that lies at some byte, in elements of so many bits."""
-    return -(-offset * 8 // bits)
+    return int(-(-offset * 8 // bits))
 
 
 def narrowest_bits(segments: Iterable[Segment], arch: Architecture) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ....ir import Cascade, MappingError, ProblemError
 from ....workloads.graph import (
@@ -18,12 +19,14 @@ from ....workloads.graph import (
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...segmentation import NetworkAnswer, Segment, StayingTensor
 from ..lifetimes import tightened
-from ..loop_program import Statement, TensorFinish
+from ..loop_program import Array, Statement, TensorFinish
 from ..passing import without_passing
 from ..tree_lowering import lower_tree
 from ..tree_scalar_program import TreeProgram, WholeLying
 from ..tree_tiles import margins_of
 from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
+from .kinds import GroupKinds, NetworkKinds
+from .leaving import finished_outside
 from .operands import Reading, Weight
 from .parameters import ParameterRow
 from .program import (
@@ -37,7 +40,9 @@ from .program import (
     padded_buffer,
     scratch_buffer,
     scratch_height,
+    unfinished_buffer,
 )
+from .stored import ELEMENT, WordType
 
 
 def network_program(answer: NetworkAnswer) -> NetworkProgram:
@@ -46,7 +51,13 @@ def network_program(answer: NetworkAnswer) -> NetworkProgram:
     Raises MappingError for what is made in a way that is no operation, all of it named, and for groups whose programs
     cannot be written yet.
     """
-    return _Assembly(answer).program()
+    meaning = answer.question.graph.meaning
+    if meaning is None or not meaning.is_quantized:
+        return _Assembly(answer, 0).program()
+    assembly = _Assembly(answer, 1)
+    program = assembly.program()
+    spread = assembly.bytes_of_planned()
+    return program if spread == 1 else _Assembly(answer, spread).program()
 
 
 @dataclass(frozen=True)
@@ -58,17 +69,22 @@ class _LoweredTree:
 
 
 class _Assembly:
-    """One use for one network."""
+    """One use for one network.
 
-    def __init__(self, answer: NetworkAnswer) -> None:
+    spread  bytes of an arena for each planned one, where tensors are stored in types of their own; 0: they are not
+    """
+
+    def __init__(self, answer: NetworkAnswer, spread: int) -> None:
         self.answer, self.arch = answer, answer.question.arch
         self.graph: NetworkGraph = answer.question.graph
         self.words: dict[str, int] = {}
         self.trees: dict[object, _LoweredTree] = {}
         self.programs: dict[object, GroupProgram] = {}
         self.meaning = self.graph.meaning
-        self.parameters = ParameterRow(self.graph)
-        self.bits = narrowest_bits(answer.segments, self.arch)
+        self.parameters = ParameterRow(self.graph, is_narrow=spread > 0)
+        self.kinds = NetworkKinds(self.meaning) if self.meaning is not None and spread else None
+        self.bits = Fraction(8, spread) if spread else narrowest_bits(answer.segments, self.arch)
+        self.line = LINE * WordType("double").bytes if spread else LINE
         self.staying: dict[str, Staying] = {}
         self.resident: dict[str, Staying] = {}
         self.loaded: dict[str, Staying] = {}
@@ -99,7 +115,28 @@ class _Assembly:
             self.staying,
             self.loaded,
             self.meaning.values if self.meaning is not None else None,
+            self.kinds.stored if self.kinds is not None else {},
         )
+
+    def bytes_of_planned(self) -> int:
+        """How many bytes a planned one has to be for all that stays on chip to have room."""
+        bits = {one.name: one.bits for one in self.answer.staying}
+        names = {id(one): name for name, one in self.resident.items()}
+        weights = {weight.name: weight for weight in self.parameters.weights}
+        stays = [(self._size(self.words[name], self._kind(name)), bits[name]) for name in self.staying]
+        stays += [
+            (self._size(weights[name].words, weights[name].stored_as), bits[names[id(one)]])
+            for name, one in self.loaded.items()
+        ]
+        return max((-(-size * 8 // planned) for size, planned in stays), default=1)
+
+    def _kind(self, key: str) -> WordType:
+        """How the words of a tensor are stored."""
+        return self.kinds.stored[key] if self.kinds is not None else ELEMENT
+
+    def _size(self, words: int, kind: WordType) -> int:
+        """Words in what addresses count: elements, or bytes."""
+        return words if self.kinds is None else words * kind.bytes
 
     def _check_outputs(self, outputs: Sequence[str], calls: Sequence[Step]) -> None:
         handed = {key for call in calls for key in _handed_by(call)}
@@ -144,7 +181,8 @@ class _Assembly:
         arenas = (arena for arena in self.answer.segments[number].arenas if arena.memory == one.memory)
         arena = next(arena for arena in arenas if buffer in arena.plan.offsets)
         offset = in_elements(arena.plan.offsets[buffer][0], self.bits)
-        return Staying((arena.memory, arena.roles), offset, math.prod(shape), one.first, one.last)
+        size = math.prod(shape) if self.kinds is None else in_elements(-(-one.bits // 8), self.bits)
+        return Staying((arena.memory, arena.roles), offset, size, one.first, one.last)
 
     def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
         return [self.graph.by_name[name] for name in names]
@@ -179,9 +217,9 @@ class _Assembly:
             else:
                 inputs.append(self.parameters.of_apart(name, read))
         self._see(name, operation.shape)
-        return ApartCall(
-            number + 1, name, operation, tuple(inputs), self.parameters.of_finish(name, segment, operation.shape)
-        )
+        finished = self.parameters.of_finish(name, segment, operation.shape)
+        kinds = None if self.kinds is None else self.kinds.of_apart(name, operation, inputs, finished)
+        return ApartCall(number + 1, name, operation, tuple(inputs), finished, kinds)
 
     def _call(self, number: int, segment: Segment) -> GroupCall:
         assert segment.answer is not None
@@ -224,7 +262,12 @@ class _Assembly:
             if keys[name] in (self.staying if name in cascade.producers else self.loaded):
                 extents = cascade.extents(name)
                 on_chip[name] = WholeLying(extents, (0,) * len(extents))
-        program = self._group(number, segment, {name: found.finish for name, found in known.items()}, on_chip)
+        kinds = None
+        if self.kinds is not None:
+            weights = {n: one for n, one in zip(_given(cascade), inputs, strict=True) if isinstance(one, Weight)}
+            kinds = self.kinds.of_group(cascade, keys, weights, known)
+        finishes = {name: found.finish for name, found in known.items()}
+        program = self._group(number, segment, finishes, on_chip, kinds)
         outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
         return GroupCall(
             number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
@@ -253,26 +296,41 @@ class _Assembly:
             raise MappingError(message, where=self.graph.network, hint=hint)
 
     def _group(
-        self, number: int, segment: Segment, finishes: Mapping[str, TensorFinish], on_chip: Mapping[str, WholeLying]
+        self,
+        number: int,
+        segment: Segment,
+        finishes: Mapping[str, TensorFinish],
+        on_chip: Mapping[str, WholeLying],
+        kinds: GroupKinds | None,
     ) -> GroupProgram:
         """The program of a group, or of one before it that is alike, does the same with words, and has its tiles at the
         same addresses."""
         assert segment.answer is not None
         producers = segment.answer.mapping.cascade.producers
-        kind = segment.alike, tuple(finishes.get(name) for name in producers), tuple(on_chip.items())
+        stored = kinds.alike(producers) if kinds is not None else None
+        kind = segment.alike, tuple(finishes.get(name) for name in producers), tuple(on_chip.items()), stored
         if kind not in self.trees:
-            self.trees[kind] = self._lowered(segment, finishes, on_chip)
+            self.trees[kind] = self._lowered(segment, finishes, on_chip, is_narrow=kinds is not None)
         lowered, taken = self.trees[kind], self._taken(number)
-        addresses = group_addresses(segment, self.arch, self.bits, lowered.body, lowered.tree.places, taken)
+
+        def size(array: Array) -> int:
+            return self._size(array.elements, kinds.of(array) if kinds is not None else ELEMENT)
+
+        addresses = group_addresses(segment, self.arch, self.bits, lowered.body, lowered.tree.places, taken, size)
         at = tuple((key, tuple(one.offsets.items()), one.is_planned) for key, one in addresses.items())
         if (kind, at) not in self.programs:
             self.programs[kind, at] = GroupProgram(
-                number + 1, segment, self.arch, finishes, lowered.tree, lowered.body, addresses
+                number + 1, segment, self.arch, finishes, lowered.tree, lowered.body, addresses, kinds
             )
         return self.programs[kind, at]
 
     def _lowered(
-        self, segment: Segment, finishes: Mapping[str, TensorFinish], on_chip: Mapping[str, WholeLying]
+        self,
+        segment: Segment,
+        finishes: Mapping[str, TensorFinish],
+        on_chip: Mapping[str, WholeLying],
+        *,
+        is_narrow: bool,
     ) -> _LoweredTree:
         assert segment.answer is not None
         try:
@@ -280,13 +338,15 @@ class _Assembly:
         except MappingError as error:
             where = f"{self.graph.network}: {' + '.join(segment.names)}"
             raise MappingError(error.message, where=where, hint=error.hint) from None
-        return _LoweredTree(tree, tightened(without_passing(tree.body)))
+        body = without_passing(tree.body)
+        body = finished_outside(body, self.arch.memories[0].name) if is_narrow else body
+        return _LoweredTree(tree, tightened(body))
 
     def _taken(self, number: int) -> dict[ArenaKey, list[Staying]]:
         """What lies in each arena while a group works."""
         found: dict[ArenaKey, list[Staying]] = {}
         for one in (*self.staying.values(), *self.resident.values()):
-            if one.first <= number <= one.last:
+            if one.first <= number <= one.last:  # of all words, what is planned for them
                 found.setdefault(one.arena, []).append(one)
         return found
 
@@ -299,17 +359,22 @@ class _Assembly:
             end |= dict.fromkeys(_read_by(call), moment + 1)
             begin |= dict.fromkeys(_handed_by(call), moment)
             if isinstance(call, ApartCall):
+                if call.kinds is not None and call.finished is not None:
+                    size = self._size(self.words[call.key], call.kinds.made)
+                    buffers.append(LiveBuffer(unfinished_buffer(call.key), moment, moment + 1, size, self.line))
                 continue
             for reading in _readings(call):
                 if not reading.is_read_in_place:
                     name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
-                    buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
+                    size = self._size(size, self._kind(reading.key))
+                    buffers.append(LiveBuffer(name, moment, moment + 1, size, self.line))
             size = scratch_height(call.program, self.arch)
             if size:
-                buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, LINE))
+                buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, self.line))
         for key, moment in begin.items():
             if key not in given:
-                buffers.append(LiveBuffer(key, moment, end.get(key, moment + 1), self.words[key], LINE))
+                size = self._size(self.words[key], self._kind(key))
+                buffers.append(LiveBuffer(key, moment, end.get(key, moment + 1), size, self.line))
         return plan_elements(BufferSet(tuple(buffers)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,45 +12,54 @@ from ..c_direct import number_text, point_text
 from ..c_text import c_comment
 from .c_places import along, sum_of, tables_of, times
 from .c_reduced import normalization, reduction
+from .kinds import ApartKinds
+from .stored import ELEMENT, WordType
 
 
-def apart_function(function: str, operation: ApartOperation) -> Iterator[str]:
-    """A function of what an operation reads, in order, and of its output."""
-    given = [f"const element *restrict {read.name}" for read in operation.reads]
+def apart_function(function: str, operation: ApartOperation, kinds: ApartKinds | None = None) -> Iterator[str]:
+    """A function of what an operation reads, in order, and of its output.
+
+    kinds  how words are stored, if not as elements
+    """
+    names = [read.name for read in operation.reads]
+    stored = dict(zip(names, kinds.reads if kinds is not None else [ELEMENT] * len(names), strict=True))
+    made = kinds.made if kinds is not None else ELEMENT
+    given = [f"const {stored[name].pointed} *restrict {name}" for name in names]
     shape = " x ".join(map(str, operation.shape)) or "1"
     yield from c_comment(f"{shape}, {operation.how}")
-    yield f"static APART void {function}({', '.join([*given, 'element *restrict to'])})"
+    yield f"static APART void {function}({', '.join([*given, f'{made.pointed} *restrict to'])})"
     yield "{"
     words = math.prod(operation.shape)
     if operation.how == "move":
         if sum(math.prod(map(len, read.positions)) for read in operation.reads) < words:
             yield f"    for (int64_t at = 0; at < {words}; at++)"
-            yield f"        to[at] = {number_text(operation.fill)};"
+            yield f"        to[at] = {made.written(number_text(operation.fill))};"
         for read in operation.reads:  # a block each: their tables have the same names
             yield "    {"
-            yield from (f"    {line}" for line in _nest((read,), f"to[{{to}}] = {read.name}[{{{read.name}}}];"))
+            word = made.written(stored[read.name].read_whole(f"{read.name}[{{{read.name}}}]"))
+            yield from (f"    {line}" for line in _nest((read,), f"to[{{to}}] = {word};"))
             yield "    }"
     elif operation.how == "words":
         assert operation.expression is not None
-        names = {read.name: f"{read.name}[{{{read.name}}}]" for read in operation.reads}
-        yield from _nest(operation.reads, f"to[{{to}}] = {point_text(operation.expression, names)};")
+        texts = {name: stored[name].read(f"{name}[{{{name}}}]") for name in names}
+        yield from _nest(operation.reads, f"to[{{to}}] = {made.written(point_text(operation.expression, texts))};")
     elif operation.how == "gather":
-        yield from _gather(operation)
+        yield from _gather(operation, stored, made)
     elif operation.how in NORMALIZING:
-        yield from normalization(operation)
-        yield from _worked_on(operation)
+        yield from normalization(operation, stored[names[0]])
+        yield from _worked_on(operation, stored)
     else:
-        yield from reduction(operation)
+        yield from reduction(operation, stored[names[0]], made)
     yield "}"
     yield ""
 
 
-def _worked_on(operation: ApartOperation) -> Iterator[str]:
+def _worked_on(operation: ApartOperation, stored: Mapping[str, WordType]) -> Iterator[str]:
     """What is done with the words that a normalization has left: scales and biases."""
     first, others = operation.reads[0], operation.reads[1:]
     if others:
         assert operation.expression is not None
-        names = {first.name: "to[{to}]", **{read.name: f"{read.name}[{{{read.name}}}]" for read in others}}
+        names = {first.name: "to[{to}]", **{r.name: stored[r.name].read(f"{r.name}[{{{r.name}}}]") for r in others}}
         yield "    {"
         yield from (f"    {line}" for line in _nest(others, f"to[{{to}}] = {point_text(operation.expression, names)};"))
         yield "    }"
@@ -86,7 +95,7 @@ def flattened(read: ApartRead) -> ApartRead:
     return ApartRead(read.name, read.source, read.value, (words.size,), (words.ravel(),), (flat,))
 
 
-def _gather(operation: ApartOperation) -> Iterator[str]:
+def _gather(operation: ApartOperation, stored: Mapping[str, WordType], made: WordType) -> Iterator[str]:
     """Loops over the words that name rows, and over all that lies in a row, before its axis and behind it."""
     rows, chosen = operation.reads
     yield from tables_of((rows,))
@@ -105,11 +114,12 @@ def _gather(operation: ApartOperation) -> Iterator[str]:
         indent += "    "
         out.append(times(index, math.prod(operation.shape[place + 1 :])))
     word = sum_of([along(each[:, 0], f"A1_{k}", f"j{k}") for k, each in enumerate(chosen.offsets)])
-    yield f"{indent}int64_t i{axis} = (int64_t)A1[{word}];"
+    yield f"{indent}int64_t i{axis} = (int64_t){stored['A1'].read(f'A1[{word}]')};"
     yield f"{indent}i{axis} += i{axis} < 0 ? {count} : 0;"
     yield f"{indent}i{axis} = i{axis} < 0 ? 0 : i{axis} < {count} ? i{axis} : {count - 1};"
     source = sum_of([along(each[:, 0], f"A0_{k}", f"i{k}") for k, each in enumerate(rows.offsets)])
-    yield f"{indent}to[{sum_of(out)}] = A0[{source}];"
+    taken = made.written(stored["A0"].read_whole(f"A0[{source}]"))
+    yield f"{indent}to[{sum_of(out)}] = {taken};"
     for _ in loops:
         indent = indent[4:]
         yield f"{indent}}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ....ir import Operation
@@ -12,6 +12,7 @@ from .c_between import apart_calls
 from .c_finish import finish_function
 from .exact import exact_magnitude
 from .program import ApartCall, GroupCall, NetworkProgram, Step, made_by
+from .stored import ELEMENT, WordType
 
 WEIGHTS_FILE = "weights.bin"
 """Beside the program."""
@@ -38,7 +39,7 @@ def network_direct_lines(program: NetworkProgram) -> Iterator[str]:
 
     for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
-            calls += [*apart_calls(program, call, place), f"    DONE({number});"]
+            calls += [*apart_calls(program, call, place, lambda one: f"weights + {one.offset}"), f"    DONE({number});"]
             continue
         for operation in call.cascade:
             lines = list(_direct_of(call, operation, "FUNCTION"))
@@ -73,6 +74,11 @@ def _step_name(step: Step) -> str:
     return c_string(" + ".join(operation.name for operation in step.cascade))
 
 
+def _kind_number(stored: WordType) -> str:
+    """The kind of a row of words, as `main` knows it."""
+    return stored.type.removesuffix("_t").upper()
+
+
 def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator[str]:
     return direct_lines(function, operation, call.layout(operation))
 
@@ -88,12 +94,22 @@ def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     def numbers(values: list[int]) -> str:
         return ", ".join(f"INT64_C({value})" for value in values)
 
+    def kinds(keys: Iterable[str]) -> str:
+        return ", ".join(_kind_number(program.kind(key)) for key in keys)
+
     weights = sum(weight.words for weight in program.weights)
+    rows: list[tuple[int, WordType]] = [(weight.words, weight.stored_as) for weight in program.weights]
+    rows = (rows or [(0, ELEMENT)]) if program.is_narrow else [(weights, ELEMENT)]
     yield f"#define INPUTS {len(program.inputs)}"
     yield f"#define OUTPUTS {len(program.outputs)}"
     yield f"#define TENSORS {len(made)}"
     yield f"#define WEIGHTS {weights}"
+    yield f"#define WEIGHT_ROWS {len(rows)}"
     yield f"#define WEIGHTS_FILE {c_string(WEIGHTS_FILE)}"
+    yield f"#define NARROW_KINDS {int(program.is_narrow)}"
+    yield f"#define OWN_KINDS {c_string('words of their own types' if program.is_narrow else 'floats')}"
+    yield "#define RUN(inputs, weights, outputs, arena) \\"
+    yield "    run((const data *const *)(inputs), (const data *)(weights), (data *const *)(outputs), arena)"
     yield f"#define EXACT {int(largest > 0)}"
     yield f"#define LARGEST {largest or 1}"
     yield f"#define TOLERANCE {_TOLERANCES[element]}"
@@ -101,6 +117,11 @@ def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     yield f"static const char *const STEP_NAMES[STEPS] = {{{', '.join(map(_step_name, program.steps))}}};"
     yield "#endif"
     yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
+    yield f"static const int INPUT_KINDS[INPUTS] = {{{kinds(program.inputs)}}};"
+    yield f"static const int OUTPUT_KINDS[OUTPUTS] = {{{kinds(program.outputs)}}};"
+    yield f"static const int64_t WEIGHT_ELEMENTS[WEIGHT_ROWS] = {{{numbers([words for words, _ in rows])}}};"
+    yield f"static const int WEIGHT_KINDS[WEIGHT_ROWS] = {{{', '.join(_kind_number(kind) for _, kind in rows)}}};"
+    yield f"static const int WEIGHT_BIASES[WEIGHT_ROWS] = {{{', '.join(str(kind.bias) for _, kind in rows)}}};"
     yield "/* Of inputs that are indices: how many rows there are. */"
     yield f"static const int64_t ROWS_NAMED[INPUTS] = {{{numbers(list(program.rows_named))}}};"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"

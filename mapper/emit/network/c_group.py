@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from ..bands import threaded
+from ..c_direct import point_text
 from ..c_schedule import LARGEST_ON_STACK, plus
 from ..c_text import c_comment
 from ..c_tree import CTree
-from ..loop_program import LEAST_PARALLEL_MACS, Array, Finish, For, Statement
+from ..loop_program import LEAST_PARALLEL_MACS, Array, Begin, Compute, Drain, Fill, Finish, For, Statement
 from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram
+from .stored import ELEMENT, WordType
 
 
 def threads_of(group: GroupProgram) -> list[For]:
@@ -41,6 +44,9 @@ class CGroup(CTree):
             for tensor, finish in group.finishes.items()
             for name, _, _ in finish.parameters
         }
+        sums = [buffer for buffer in buffers_of(group.body) if buffer not in self.array]
+        self.array |= {buffer: self.fresh.unique(f"{buffer.tensor.name}_sums") for buffer in sums}
+        self.stored = {key: group.kinds.parameters[key] if group.kinds else ELEMENT for key in self.parameters}
         self.arena = {array: key for key, found in group.addresses.items() for array in found.offsets}
         self.threads = {loop.variable: loop for loop in threads_of(group)}
         self.unrolled -= self.threads.keys()
@@ -61,10 +67,11 @@ class CGroup(CTree):
             if not addresses.is_planned and memory != self.outermost:
                 part = f"{memory} ({', '.join(roles)})" if roles else memory
                 yield from c_comment(f"{part}: not at the addresses of plan.json, which do not hold here")
-        given = [f"const element *restrict {self.data[a]}" for a in self.tree.inputs]
-        given += [f"element *restrict {self.data[a]}" for a in self.tree.outputs]
-        given += [f"const element *restrict {name}" for name in self.parameters.values()]
-        yield f"static APART void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
+        given = [f"const {self.kind(a)} *restrict {self.data[a]}" for a in self.tree.inputs]
+        given += [f"{self.kind(a)} *restrict {self.data[a]}" for a in self.tree.outputs]
+        given += [f"const {self.stored[p].pointed} *restrict {name}" for p, name in self.parameters.items()]
+        scratch = f"{'unsigned char' if group.kinds else 'element'} *scratch"
+        yield f"static APART void {self.function}({', '.join([*given, 'arenas *arena', scratch])})"
         yield "{"
         yield "    (void)arena;"
         yield "    (void)scratch;"
@@ -73,6 +80,59 @@ class CGroup(CTree):
             yield from self.pointer_lines(array, const, self.data[array], "    ")
         yield from self.body_lines(group.body, "    ")
         yield "}"
+
+    # ---- how words are stored ----
+
+    def stored_in(self, array: Array) -> WordType:
+        """How an array stores its words."""
+        return self.group.kinds.of(array) if self.group.kinds else ELEMENT
+
+    def kind(self, array: Array) -> str:
+        return self.stored_in(array).pointed
+
+    def zero(self, array: Array) -> str:
+        return str(self.stored_in(array).bias)
+
+    def begun(self, statement: Begin) -> str:
+        is_lowest = statement.value == -math.inf
+        return self.stored_in(statement.array).lowest if is_lowest else super().begun(statement)
+
+    def word(self, array: Array, index: list[str]) -> str:
+        """A word: a whole number of 32 bits, where it is stored as one."""
+        return self.inside(array, index, self.stored_in(array).read_whole(self.element(array, index)), "0")
+
+    def value(self, statement: Compute) -> str:
+        """A point; in elements where its words, or sums of them, may be no whole numbers of 32 bits."""
+        if self.group.kinds is None or statement.operation.output.name in self.group.kinds.summed:
+            return super().value(statement)
+        accesses = zip(statement.operation.problem.operands, statement.operands, strict=True)
+        words = {}
+        for name, one in [*((t.name, a) for t, a in accesses), (statement.operation.output.name, statement.target)]:
+            index = self.index(one)
+            word = self.stored_in(one.array).read(self.element(one.array, index))
+            words[name] = self.inside(one.array, index, word, "0")
+        return point_text(statement.operation.expression, words)
+
+    def sum_kind(self, statement: Compute) -> str:
+        is_whole = self.group.kinds is not None and statement.operation.output.name in self.group.kinds.summed
+        return "int32_t" if is_whole else "element"
+
+    def joined(self, array: Array, index: list[str], value: str) -> str:
+        stored, tensor = self.stored_in(array), array.tensor.name
+        if stored.type == "element" or tensor not in self.maxima:
+            return super().joined(array, index, value)  # what is added needs no bias
+        target = self.element(array, index)
+        larger = "larger_whole" if stored.is_whole else "larger"
+        return f"{target} = {stored.written(f'{larger}({self.word(array, index)}, {value})')};"
+
+    def copied_text(self, statement: Fill | Drain, index: list[str], there: list[str]) -> str:
+        if isinstance(statement, Drain):
+            return super().copied_text(statement, index, there)
+        inner, outer = statement.buffer, statement.source
+        target, source = self.element(inner, index), self.element(outer, there)
+        if self.stored_in(inner) == self.stored_in(outer):
+            return f"{target} = {self.inside(outer, there, source, self.zero(outer))};"
+        return f"{target} = {self.stored_in(inner).written(self.word(outer, there))};"
 
     def is_small(self, key: ArenaKey) -> bool:
         """Whether the tiles of a memory are variables."""
@@ -97,9 +157,14 @@ class CGroup(CTree):
         index = self._copied(statement.extents)
         at = [plus(self.text(first), i) for first, i in zip(statement.at, index, strict=True)]
         there = [plus(self.text(first), i) for first, i in zip(statement.position, index, strict=True)]
-        tensor, word = statement.array.tensor.name, self.element(statement.array, at)
+        tensor, stored = statement.array.tensor.name, self.stored_in(statement.array)
+        word = self.element(statement.array, at)
         names = {name: self.parameters[tensor, name] for name, _, _ in statement.finish.parameters}
-        action = f"{word} = {finish_text(statement.finish, word, names, there)};"
+        kinds = {name: self.stored[tensor, name] for name in names}
+        found = finish_text(statement.finish, stored.read(word), names, there, kinds)
+        if statement.target is not None:
+            stored, word = self.stored_in(statement.target), self.element(statement.target, there)
+        action = f"{word} = {stored.written(found)};"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
 
     def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
@@ -117,6 +182,7 @@ class CGroup(CTree):
         if self.is_small(key):
             yield from c_comment(f"{buffer.memory} keeps {buffer.tensor}", indent)
             first = buffer.shape[buffer.order[0]] if buffer.order else 1
-            yield f"{indent}TILE({self.array[buffer]}, [{first}], {self.row_type(buffer)}, {source});"
+            typed = f"{self.stored_in(buffer).type}, " if self.group.kinds else ""
+            yield f"{indent}TILE({typed}{self.array[buffer]}, [{first}], {self.row_type(buffer)}, {source});"
             return
         yield from self.pointer_lines(buffer, "", source, indent, restrict="")

@@ -16,10 +16,19 @@ from .addresses import ArenaKey, Staying
 from .c_between import apart_calls, apart_lines
 from .c_check import NetworkElement, constant_lines, network_direct_lines
 from .c_group import CGroup, threads_of
-from .c_runtime import APART, NETWORK_MAIN, STEP_TIMES
+from .c_runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES
 from .exact import is_rounded
 from .operands import Reading, Weight
-from .program import LINE, ApartCall, NetworkProgram, padded_buffer, scratch_buffer, scratch_height
+from .program import (
+    LINE,
+    ApartCall,
+    NetworkProgram,
+    padded_buffer,
+    scratch_buffer,
+    scratch_height,
+    unfinished_buffer,
+)
+from .stored import WordType
 
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
     "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
@@ -38,7 +47,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     """
     if element not in get_args(NetworkElement):
         raise MappingError(f"unknown kind of element {element!r}, expected {' or '.join(get_args(NetworkElement))}")
-    if element != "double" and is_rounded(program):
+    if element != "double" and (program.is_narrow or is_rounded(program)):
         raise MappingError(
             f"its whole numbers are not exact in {element}s", where=program.network, hint="leave the element at double"
         )
@@ -46,16 +55,17 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     parts = [
         _header_lines(program),
         [_INCLUDES if element == "double" else _INCLUDES.replace("math.h", "tgmath.h"), f"typedef {element} element;"],
-        [LEAST, FUNCTIONS, APART],
+        [LEAST, FUNCTIONS, APART, NARROW if program.is_narrow else "typedef element data;\n"],
         [f"#define STEPS {len(program.steps)}", STEP_TIMES],
         _arena_lines(program, members),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
-        apart_lines(program),
+        apart_lines(program, is_check=False),
         _load_lines(program),
         _run_lines(program),
-        [CHECK, BUFFERS],
+        [CHECK, BUFFERS, KINDS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
+        apart_lines(program, is_check=True),
         network_direct_lines(program),
         constant_lines(program, element),
         [CLOCKS, NETWORK_MAIN],
@@ -79,7 +89,11 @@ def _header_lines(program: NetworkProgram) -> Iterator[str]:
         yield from c_comment("load() brings weights to each arena that lie on chip from before the first run on.")
     for what, keys in (("input", program.inputs), ("output", program.outputs)):
         for number, key in enumerate(keys):
-            yield from c_comment(f"    {what} {number}: {key}, {program.words[key]} elements")
+            yield from c_comment(f"    {what} {number}: {key}, {program.words[key]} {_elements(program, key)}")
+
+
+def _elements(program: NetworkProgram, key: str) -> str:
+    return f"elements of type {program.kind(key).type}" if program.is_narrow else "elements"
 
 
 def _members(program: NetworkProgram) -> dict[ArenaKey, str]:
@@ -94,9 +108,10 @@ def _outermost(program: NetworkProgram) -> str:
 
 def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Iterator[str]:
     """The struct of all memories, each as large as its plan is high."""
-    yield from c_comment("Every memory with what it holds at a moment, at the addresses of plan.json; an element is a")
-    yield from c_comment("word there. The outermost one holds what passes from group to group, but for what stays on")
-    yield from c_comment("chip.")
+    unit = "unsigned char" if program.is_narrow else "element"
+    what = "words have types of their own" if program.is_narrow else "an element is a word there"
+    yield from c_comment(f"Every memory with what it holds at a moment, at the addresses of plan.json; {what}.")
+    yield from c_comment("The outermost one holds what passes from group to group, but for what stays on chip.")
     shared = _shared(program)
     if any(map(threads_of, program.programs)):
         yield from c_comment(
@@ -108,19 +123,21 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
             *("#define THREAD omp_get_thread_num()", "#endif"),
         )
     yield "typedef struct {"
-    yield f"    element {_outermost(program)}[{max(program.plan.height, LINE)}];"
+    yield f"    {unit} {_outermost(program)}[{max(program.plan.height, LINE)}];"
     for key, height in program.heights.items():
-        yield f"    element {members[key]}[{height}{' * THREADS' if key in shared else ''}];"
+        yield f"    {unit} {members[key]}[{height}{' * THREADS' if key in shared else ''}];"
     yield "} arenas;"
     yield ""
+    units = "bytes" if program.is_narrow else "elements"
     yield from c_comment(
-        f"Tiles of memories of up to {LARGEST_ON_STACK} elements are variables, which compilers keep in"
+        f"Tiles of memories of up to {LARGEST_ON_STACK} {units} are variables, which compilers keep in"
     )
     yield from c_comment("registers; with -DPLANNED they lie at their addresses, as all others do.")
     yield "#ifdef PLANNED"
-    yield "#define TILE(name, first, rows, address) element(*name) rows = (element(*) rows)address"
+    given, at, own = ("type, ", "type##_anywhere", "type") if program.is_narrow else ("", "element", "element")
+    yield f"#define TILE({given}name, first, rows, address) {at}(*name) rows = ({at}(*) rows)address"
     yield "#else"
-    yield "#define TILE(name, first, rows, address) element name first rows"
+    yield f"#define TILE({given}name, first, rows, address) {own} name first rows"
     yield "#endif"
     yield ""
 
@@ -137,10 +154,18 @@ def _shared(program: NetworkProgram) -> set[ArenaKey]:
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 
-def _copied(program: NetworkProgram) -> dict[tuple[tuple[int, ...], ...], str]:
-    """The functions that put zeros around a tensor, by made extents, zeros before, and all extents."""
+Copied = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], WordType]
+"""Made extents of a tensor, zeros before, all extents, and how its words are stored."""
+
+
+def _copy(one: Reading, program: NetworkProgram) -> Copied:
+    return one.made, one.before, one.shape, program.kind(one.key)
+
+
+def _copied(program: NetworkProgram) -> dict[Copied, str]:
+    """The functions that put zeros around a tensor."""
     kinds = dict.fromkeys(
-        (one.made, one.before, one.shape)
+        _copy(one, program)
         for call in program.calls
         for one in call.inputs
         if isinstance(one, Reading) and not one.is_read_in_place
@@ -149,13 +174,13 @@ def _copied(program: NetworkProgram) -> dict[tuple[tuple[int, ...], ...], str]:
 
 
 def _copy_lines(program: NetworkProgram) -> Iterator[str]:
-    for (made, before, extents), function in _copied(program).items():
+    for (made, before, extents, stored), function in _copied(program).items():
         shape, wide = (" x ".join(map(str, each)) or "1" for each in (made, extents))
         yield from c_comment(f"{shape} as {wide}, with zeros around and without what is not read")
-        yield f"static APART void {function}(const element *restrict from, element *restrict to)"
+        yield f"static APART void {function}(const {stored.pointed} *restrict from, {stored.pointed} *restrict to)"
         yield "{"
         yield f"    for (int64_t at = 0; at < {math.prod(extents)}; at++)"
-        yield "        to[at] = 0;"
+        yield f"        to[at] = {stored.bias};"
         indent = "    "
         source, target = [], []
         for axis, (size, low, wide_size) in enumerate(zip(made, before, extents, strict=True)):
@@ -174,15 +199,26 @@ def _term(name: str, shift: int, stride: int) -> str:
     return place if stride == 1 else f"{place} * {stride}"
 
 
-def _on_chip(one: Staying, members: Mapping[ArenaKey, str]) -> str:
+def _in_arena(member: str, offset: int, program: NetworkProgram) -> str:
+    """Where something begins that lies in an arena: of any type, where that is one of bytes."""
+    found = f"arena->{member} + {offset}"
+    return f"(void *)({found})" if program.is_narrow else found
+
+
+def _on_chip(one: Staying, program: NetworkProgram, members: Mapping[ArenaKey, str]) -> str:
     """Where something begins that stays on chip."""
-    return f"arena->{members[one.arena]} + {one.offset}"
+    return _in_arena(members[one.arena], one.offset, program)
 
 
 def _weight(one: Weight, program: NetworkProgram, members: Mapping[ArenaKey, str]) -> str:
-    """Where the words of a parameter begin."""
+    """Where the words of a parameter begin, for those who read it where it may be loaded."""
     loaded = program.loaded.get(one.name)
-    return f"weights + {one.offset}" if loaded is None else _on_chip(loaded, members)
+    return _in_file(one, program) if loaded is None else _on_chip(loaded, program, members)
+
+
+def _in_file(one: Weight, program: NetworkProgram) -> str:
+    """Where the words of a parameter begin among all."""
+    return f"(const void *)((const char *)weights + {one.place})" if program.is_narrow else f"weights + {one.offset}"
 
 
 def _load_lines(program: NetworkProgram) -> Iterator[str]:
@@ -195,14 +231,14 @@ def _load_lines(program: NetworkProgram) -> Iterator[str]:
     yield from c_comment(
         "Brings the weights on chip that lie there all the time: once for an arena, before its first run."
     )
-    yield "void load(const element *weights, arenas *arena)"
+    yield "void load(const data *weights, arenas *arena)"
     yield "{"
     for weight in program.weights:
         place = program.loaded.get(weight.name)
         if place is not None:
-            there = _on_chip(place, members)
+            there, size = _on_chip(place, program, members), weight.stored_as.type
             yield from c_comment(weight.name, "    ")
-            yield f"    memcpy({there}, weights + {weight.offset}, {weight.words} * sizeof(element));"
+            yield f"    memcpy({there}, {_in_file(weight, program)}, {weight.words} * sizeof({size}));"
     yield "}"
     yield "#define LOAD(weights, arena) load(weights, arena)"
     yield ""
@@ -210,7 +246,7 @@ def _load_lines(program: NetworkProgram) -> Iterator[str]:
 
 def _run_lines(program: NetworkProgram) -> Iterator[str]:
     memory, members, copies = _outermost(program), _members(program), _copied(program)
-    yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
+    yield "void run(const data *const inputs[], const data *weights, data *const outputs[], arenas *arena)"
     yield "{"
     yield "    (void)weights;"
     yield "    (void)arena;"
@@ -221,14 +257,16 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         if key in program.outputs:
             return f"outputs[{program.outputs.index(key)}]"
         if key in program.staying:
-            return _on_chip(program.staying[key], members)
-        return f"arena->{memory} + {program.offset(key)}"
+            return _on_chip(program.staying[key], program, members)
+        return _in_arena(memory, program.offset(key), program)
 
     yield "    BEGIN(0);"
     for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
             yield from c_comment(call.key, "    ")
-            yield from apart_calls(program, call, place)
+            apart = call.kinds is not None and call.finished is not None
+            unfinished = _in_arena(memory, program.offset(unfinished_buffer(call.key)), program) if apart else ""
+            yield from apart_calls(program, call, place, lambda one: _in_file(one, program), unfinished)
             yield f"    DONE({number});"
             continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
@@ -239,11 +277,11 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             elif one.is_read_in_place:
                 given.append(place(one.key))
             else:
-                there = f"arena->{memory} + {program.offset(padded_buffer(call.number, one.key))}"
-                yield f"    {copies[one.made, one.before, one.shape]}({place(one.key)}, {there});"
+                there = _in_arena(memory, program.offset(padded_buffer(call.number, one.key)), program)
+                yield f"    {copies[_copy(one, program)]}({place(one.key)}, {there});"
                 given.append(there)
         given += [place(key) for key in call.outputs]
-        given += [f"weights + {w.offset}" for done in call.finished.values() for w in done.parameters]
+        given += [_in_file(w, program) for done in call.finished.values() for w in done.parameters]
         needs_scratch = scratch_height(call.program, program.arch)
         scratch = f"arena->{memory} + {program.offset(scratch_buffer(call.number))}" if needs_scratch else "NULL"
         yield f"    group{call.program.number}({', '.join([*given, 'arena', scratch])});"

@@ -9,6 +9,7 @@ from ....workloads.graph import NORMALIZING, WORD, ApartOperation
 from ..c_direct import number_text, point_text
 from .c_places import sum_of, tables_of, times
 from .steps import steps_along
+from .stored import WordType
 
 _BEGIN = {"max": "LOWEST", "argmax": "LOWEST", "product": "1"}
 _TAKEN = {
@@ -40,8 +41,8 @@ class _Walk:
     """Loops over the positions of all axes, and over all that is taken at each; afterwards `out` is the place of the
     result among those of a reduction, and `place` that of a word."""
 
-    def __init__(self, operation: ApartOperation) -> None:
-        self.operation, self.read = operation, operation.reads[0]
+    def __init__(self, operation: ApartOperation, stored: WordType) -> None:
+        self.operation, self.read, self.stored = operation, operation.reads[0], stored
         self.checks: list[str] = []
         extents = [each.shape[0] for each in self.read.offsets]
         self.out = sum_of([times(f"i{axis}", math.prod(extents[axis + 1 :])) for axis in range(len(extents))])
@@ -68,7 +69,7 @@ class _Walk:
     @property
     def word(self) -> str:
         """A word that is taken, after what is done with it."""
-        word = f"{self.read.name}[{self.place}]{_factor(self.operation)}"
+        word = f"{self.stored.read(f'{self.read.name}[{self.place}]')}{_factor(self.operation)}"
         expression = self.operation.expression
         if expression is None or self.operation.how in NORMALIZING:
             return word
@@ -94,9 +95,12 @@ class _Walk:
             yield f"{indent}}}"
 
 
-def reduction(operation: ApartOperation) -> Iterator[str]:
-    """Loops over the output, in them over what is taken for each word."""
-    walk, how = _Walk(operation), operation.how
+def reduction(operation: ApartOperation, stored: WordType, made: WordType) -> Iterator[str]:
+    """Loops over the output, in them over what is taken for each word.
+
+    stored, made  how words are stored that are taken, and that are made
+    """
+    walk, how = _Walk(operation, stored), operation.how
     yield from tables_of(operation.reads)
     yield from _factor_tables(operation)
     if how == "log_sum_exp":
@@ -111,7 +115,7 @@ def reduction(operation: ApartOperation) -> Iterator[str]:
         f"int64_t taken = 0{', best = 0' * (how == 'argmax')};",
         *walk.inner(*taken, "taken++;"),
         "(void)taken;",
-        f"to[{walk.out}] = {result};",
+        f"to[{walk.out}] = {made.written(result)};",
     )
 
 
@@ -126,9 +130,9 @@ def _log_sum_exp(walk: _Walk) -> Iterator[str]:
     )
 
 
-def normalization(operation: ApartOperation) -> Iterator[str]:
+def normalization(operation: ApartOperation, stored: WordType) -> Iterator[str]:
     """Loops over what is normalized together, and over its words, some times."""
-    walk = _Walk(operation)
+    walk = _Walk(operation, stored)
     word, there = walk.word, f"to[{walk.there}]"
     count = math.prod(each.shape[1] for each in walk.read.offsets)
     yield from tables_of((walk.read,))

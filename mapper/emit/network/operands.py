@@ -12,6 +12,8 @@ from ....ir import Operation
 from ..c_direct import Lying
 from ..loop_program import TensorFinish
 from ..tree_scalar_program import WholeLying
+from .known_words import UNKNOWN, KnownWords
+from .stored import ELEMENT, WordType
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,9 @@ class Weight:
     offset  of its first word among those of all parameters
     terms   that are summed up in every word of the operation's output
     stored  its words, where a model states them
+    place   byte of its first word in the file of a program that stores words in types of their own
+    stored_as  in which
+    known   what is known of its words there
     """
 
     name: str
@@ -85,6 +90,9 @@ class Weight:
     offset: int
     terms: int
     stored: StoredWords | None = None
+    place: int = 0
+    stored_as: WordType = ELEMENT
+    known: KnownWords = UNKNOWN
 
     @property
     def words(self) -> int:

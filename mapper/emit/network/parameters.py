@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,17 +11,25 @@ from ....ir import Cascade
 from ....workloads.graph import ApartRead, CascadeParameter, NetworkGraph
 from ...segmentation import Segment
 from .finishes import placed_finish
+from .known_words import KnownWords, known_values, whole
 from .operands import Finished, StoredWords, Weight
+from .stored import stored_of
+from .stored_values import stored_words
+
+_MANY = 64
+"""Whole numbers of which a type is asked, and not each of them."""
 
 
 class ParameterRow:
     """Parameters one after the other, in the order in which they are asked for.
 
     weights  those so far
+    is_narrow  whether they are stored in types of their own
     """
 
-    def __init__(self, graph: NetworkGraph) -> None:
+    def __init__(self, graph: NetworkGraph, *, is_narrow: bool = False) -> None:
         self.graph, self.meaning = graph, graph.meaning
+        self.values = graph.meaning.values() if graph.meaning is not None and is_narrow else None
         self.weights: list[Weight] = []
 
     def of_apart(self, name: str, read: ApartRead) -> Weight:
@@ -39,8 +48,25 @@ class ParameterRow:
 
     def _new(self, name: str, shape: tuple[int, ...], terms: int, stored: StoredWords | None) -> Weight:
         last = self.weights[-1] if self.weights else None
-        self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms, stored))
+        weight = Weight(name, shape, last.offset + last.words if last else 0, terms, stored)
+        if self.values is not None and stored is not None:
+            known, place = self._known(stored, name), last.place + last.words * last.stored_as.bytes if last else 0
+            weight = replace(weight, place=place, stored_as=stored_of(known), known=known)
+        self.weights.append(weight)
         return self.weights[-1]
+
+    def _known(self, stored: StoredWords, where: str) -> KnownWords:
+        """What is known of a parameter: of whole numbers by their type, so that equal layers stay so, but for few of
+        them, such as zero points."""
+        assert self.values is not None
+        kind, found = self.values[stored.value].dtype, known_values(stored_words(self.values, stored, where))
+        if kind.kind not in "iu" or kind.itemsize > 4 or stored.take.size < _MANY:
+            return found
+        low, high = float(np.iinfo(kind).min), float(np.iinfo(kind).max)
+        if stored.zero is not None:
+            zeros = stored_words(self.values, stored.zero, where)
+            low, high = low - float(zeros.max()), high - float(zeros.min())
+        return whole(low, high)
 
     def _stored(self, parameter: CascadeParameter) -> StoredWords:
         """The words of an operand that a model states: a row in the order of the operand's ranks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation
@@ -14,7 +14,9 @@ from ..c_direct import Lying, lying
 from ..loop_program import Statement, TensorFinish
 from ..tree_scalar_program import TreeProgram
 from .addresses import Addresses, ArenaKey, Staying
+from .kinds import ApartKinds, GroupKinds
 from .operands import Finished, Reading, Weight
+from .stored import ELEMENT, WordType
 
 LINE = 8
 """Elements of a cache line, at which tensors between groups begin."""
@@ -31,6 +33,7 @@ class GroupProgram:
     tree       its program
     body       with buffers that begin as late as they can
     addresses  of its buffers
+    kinds      how words are stored; None: as elements
     """
 
     number: int
@@ -40,6 +43,7 @@ class GroupProgram:
     tree: TreeProgram
     body: tuple[Statement, ...]
     addresses: Mapping[ArenaKey, Addresses]
+    kinds: GroupKinds | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class ApartCall:
     operation  what it does
     inputs     who makes what it reads, or the parameter, in the operation's order
     finished   what is done with its words
+    kinds      how words are stored; None: as elements
     """
 
     number: int
@@ -93,6 +98,7 @@ class ApartCall:
     operation: ApartOperation
     inputs: tuple[str | Weight, ...]
     finished: Finished | None
+    kinds: ApartKinds | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -123,6 +129,7 @@ class NetworkProgram:
     staying  what lies on chip between groups, by who makes it
     loaded   weights that lie on chip all the time, by name
     values   reads the parameters that a model states; None: they are seeded
+    stored   of quantized networks, how every tensor is stored, by who makes it; addresses are bytes then. Else nothing
     """
 
     network: str
@@ -136,6 +143,16 @@ class NetworkProgram:
     staying: Mapping[str, Staying]
     loaded: Mapping[str, Staying]
     values: Values | None = None
+    stored: Mapping[str, WordType] = field(default_factory=dict)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether tensors are stored in types of their own."""
+        return bool(self.stored)
+
+    def kind(self, key: str) -> WordType:
+        """How the words of a tensor are stored."""
+        return self.stored.get(key, ELEMENT)
 
     @property
     def rows_named(self) -> tuple[int, ...]:
@@ -179,6 +196,11 @@ class NetworkProgram:
 def padded_buffer(call: int, key: str) -> str:
     """The buffer of a tensor with the zeros around that a group reads."""
     return f"{key} for group {call}"
+
+
+def unfinished_buffer(key: str) -> str:
+    """The buffer of what is made between groups, before anything is done with its words."""
+    return f"{key} before its functions"
 
 
 def scratch_buffer(call: int) -> str:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from ....ir import MappingError
 from .exact import exact_magnitude
-from .operands import StoredWords
 from .program import NetworkProgram
-
-Row = np.ndarray[Any, np.dtype[np.float64]]
+from .stored import DTYPES
+from .stored_values import Row, stored_words
 
 
 def network_weights(program: NetworkProgram, seed: int = 0) -> Row:
@@ -40,21 +36,21 @@ def _stored(program: NetworkProgram) -> Row:
     parts = [np.empty(0)]
     for weight in program.weights:
         assert weight.stored is not None
-        parts.append(_words(values, weight.stored, weight.name))
+        parts.append(stored_words(values, weight.stored, weight.name))
     return np.concatenate(parts)
-
-
-def _words(values: Mapping[str, np.ndarray[Any, Any]], stored: StoredWords, where: str) -> Row:
-    found = _taken(values[stored.value].ravel(), stored, where)
-    return found if stored.zero is None else found - _words(values, stored.zero, where)
-
-
-def _taken(row: np.ndarray[Any, Any], stored: StoredWords, where: str) -> Row:
-    if stored.take.size and stored.take.max() >= row.size:
-        raise MappingError(f"{stored.value} has {row.size} words, expected more than {stored.take.max()}", where=where)
-    return np.asarray(row[stored.take], np.float64)
 
 
 def weights_bytes(values: Row) -> bytes:
     """The file: doubles, the least significant byte first."""
     return values.astype("<f8").tobytes()
+
+
+def stored_bytes(program: NetworkProgram, values: Row) -> bytes:
+    """The file that the C program reads: that of `weights_bytes`, or every parameter in a type of its own."""
+    if not program.is_narrow:
+        return weights_bytes(values)
+    parts = []
+    for weight in program.weights:
+        words = values[weight.offset : weight.offset + weight.words] + weight.stored_as.bias
+        parts.append(words.astype(DTYPES[weight.stored_as.type]).tobytes())
+    return b"".join(parts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from emitted_networks import as_library, needs_gcc, random_answer, self_checked
+from emitted_networks import as_library, built, needs_gcc, random_answer, self_checked
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from quantized_models import IMAGE, qdq, qlinear
@@ -17,7 +18,8 @@ from generators import random_architecture
 from longer import TIMES
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
-from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights
+from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights, stored_bytes
+from tilewright.mapper.emit.network.stored import WordType
 from tilewright.workloads import load_network
 from tilewright.workloads.onnx.rewrites import rewritten
 
@@ -29,8 +31,9 @@ def computed(model: onnx.ModelProto, folder: Path, x: np.ndarray, seed: int) -> 
     rng = random.Random(seed)
     graph = load_network(saved(folder, model)).wiring
     assert graph is not None
-    program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000)))
-    done = self_checked(folder, program, emit_c_network(program), seed)
+    arch = random_architecture(rng, capacity=8000)
+    program = network_program(random_answer(rng, graph, arch, stays=seed % 2 == 1, weights=seed % 3 == 1))
+    done = self_checked(folder, program, emit_c_network(program), seed, *["-DPLANNED"] * (seed % 2))
     assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
     return as_library(folder, program, [x.astype(np.float64)], network_weights(program))
 
@@ -90,6 +93,50 @@ def test_integers_of_the_caller_are_read_and_written(tmp_path: Path) -> None:
     model = model_of(nodes, {"x": (list(IMAGE), TensorProto.UINT8)}, stored=stored)
     x = rng.integers(0, 256, IMAGE).astype(np.uint8)
     np.testing.assert_array_equal(computed(model, tmp_path, x, 1), reference(model, x))
+
+
+@needs_gcc
+def test_words_have_types_of_their_own(tmp_path: Path) -> None:
+    """Of inputs and outputs of a model, in the file of the parameters, and in arenas; distances of 8-bit words
+    from a zero point too, which have 9 bits. An input may be a file of these types, or of doubles."""
+    rng = np.random.default_rng(0)
+    nodes = [
+        node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "as", "az"], ["a"], "conv1", pads=[1, 1, 1, 1]),
+        node("QLinearConv", ["a", "as", "az", "w2", "ws", "wz", "as", "az"], ["b"], "conv2", pads=[1, 1, 1, 1]),
+        node("MaxPool", ["b"], ["y"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
+        node("DequantizeLinear", ["b", "as", "az"], ["z"], "dq"),
+    ]
+    stored = {
+        **{"w": rng.integers(-128, 128, (4, 3, 3, 3)).astype(np.int8), "xs": np.float32(0.1), "xz": np.uint8(200)},
+        **{"w2": rng.integers(-128, 128, (4, 4, 3, 3)).astype(np.int8), "ws": np.float32(0.01), "wz": np.int8(0)},
+        **{"as": np.float32(0.3), "az": np.uint8(77)},
+    }
+    model = model_of(
+        nodes,
+        {"x": (list(IMAGE), TensorProto.UINT8)},
+        stored={k: np.asarray(v) for k, v in stored.items()},
+        outputs=["y", "z"],
+    )
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    program = network_program(random_answer(random.Random(0), graph, random_architecture(random.Random(0)), most=1))
+    types = {key: program.kind(key) for key in (*program.inputs, *program.outputs)}
+    assert [(one.type, one.bias) for one in types.values()] == [("uint8_t", 0), ("uint8_t", 0), ("float", 0)]
+    assert WordType("uint8_t", 77) in program.stored.values()
+    weights = network_weights(program)
+    assert [w.stored_as.type for w in program.weights if w.words > 100] == ["int8_t", "int8_t"]
+    assert len(stored_bytes(program, weights)) == sum(w.words * w.stored_as.bytes for w in program.weights)
+    done = self_checked(tmp_path, program, emit_c_network(program), 0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    x = rng.integers(0, 256, IMAGE).astype(np.uint8)
+    y, z = ReferenceEvaluator(model).run(None, {"x": x})
+    made = built(tmp_path, emit_c_network(program))
+    for kind in (np.uint8, np.float64):
+        x.astype(kind).tofile(tmp_path / "input.bin")
+        files = ["--input", tmp_path / "input.bin", "--output", tmp_path / "output.bin"]
+        subprocess.run([made, *files, "--weights", tmp_path / "weights.bin"], check=True, timeout=60)
+        found = np.fromfile(tmp_path / "output.bin")
+        np.testing.assert_array_equal(found, np.concatenate([y.ravel(), z.ravel()]).astype(float))
 
 
 def test_what_has_no_program_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from emitted_networks import as_library, needs_gcc, random_answer, self_checked
 from onnx.reference import ReferenceEvaluator
-from seeded_models import mobilenet_v2, resnet50, transformer_block
+from seeded_models import mobilenet_v2, quantized_mobilenet, resnet50, transformer_block
 
 from generators import random_architecture
 from longer import TIMES
@@ -24,12 +24,14 @@ MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "mobilenet_v2": lambda: mobilenet_v2(32, 0.25, 10),
     "resnet50": lambda: resnet50(32, 4, 10),
     "transformer_block": lambda: transformer_block(6, 16, 2),
+    "quantized_mobilenet": lambda: quantized_mobilenet(16, 4, 5),
 }
 
 REWRITES = {
     "mobilenet_v2": {"batch norms": 52, "epilogues": 35},
     "resnet50": {"batch norms": 53, "epilogues": 49},
     "transformer_block": {"epilogues": 16},
+    "quantized_mobilenet": {"epilogues": 4},
 }
 """Batch norms of 52 and 53 convolutions, and the functions that are done as words are written."""
 
