@@ -142,19 +142,26 @@ class TreeSearches:
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
     def _first_tree(
-        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0, flat: bool = False
+        self,
+        search: TreeSearch,
+        cutoff: float,
+        share: float = FIRST_SHARE,
+        floor: float = 0.0,
+        flat: bool = False,
+        before_all: bool = False,
     ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
         others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
         when time runs out. What it learns of parts and branches stays its own: these are no proven answers. With
         tables, which are soon done, only where splits stand in splits, and cycles do not count; and where branches are
-        soon proven, they are: then these answers are known to all."""
+        soon proven, they are: then these answers are known to all.
+
+        before_all  whether all trees are searched next: then no first search is as long as that one"""
         has_nested = len(self.question.cascade.operations) > 2
-        if isinstance(self.solver, TableBranches) and self._beam is None:
-            if self.solver.timed or not has_nested:
-                return None
-            flat = True
+        tables = self.solver if isinstance(self.solver, TableBranches) and self._beam is None else None
+        if tables is not None and (tables.timed or not has_nested or search.sums.finished):  # which tables do not know
+            return None
         means = self.means.share(share).at_most(FIRST_SECONDS)
         solver = self.solver
         if isinstance(solver, ExactBranches) and not self._proves_soon:
@@ -163,8 +170,9 @@ class TreeSearches:
         aside = Aside(solver, means, self._beam)
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
-        kinds += [(search.fuse, True)]
-        kinds += [(search.fuse, False)] if has_nested and not flat else []
+        is_all = before_all and solver is self.solver and self._beam is None
+        kinds += [(search.fuse, True)] if has_nested or not is_all else []
+        kinds += [(search.fuse, False)] if has_nested and not (flat or is_all) else []
         for fuse, is_flat in kinds:
             first: TreeSearch = self.tree_search(
                 search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged

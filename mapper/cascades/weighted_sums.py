@@ -250,7 +250,7 @@ class WeightedSums(TreeSearches):
         is_one = len(self.question.cascade.operations) == 1
         looked = bool(self._looked) and not ragged  # what is known is good for other weights too
         floor = self.question.floor if weights == ENERGY_ALONE else 0.0
-        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor)
+        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor, before_all=True)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
             if floor and self._weighs_at_most(floor, best, weights):

@@ -85,7 +85,7 @@ def test_tables_look_at_single_splits_first() -> None:
     for whole, objective, looks in ((three, "energy", True), (three, "edp", False), (WHOLE, "energy", False)):
         search = WeightedSums(CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven"), Means())
         assert isinstance(search.solver, TableBranches)
-        found = search._first_tree(search.tree_search(ENERGY_ALONE), math.inf)
+        found = search._first_tree(search.tree_search(ENERGY_ALONE), math.inf, before_all=True)
         assert (found is not None) == looks
         assert found is None or not any(branch.branches for branch in found.tree.branches)
 
