@@ -40,6 +40,9 @@ Kind = TypeVar("Kind", bound=TreeSearch)
 FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
 """Of the time that is left, and at most, for a first tree."""
 
+FEWEST, FEWEST_TIMED = 3, 4
+"""Operations from which on first trees pay where tables answer for branches; and where cycles count."""
+
 MANY_OPERATIONS, BEAM = 6, 4
 """With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
 
@@ -154,13 +157,12 @@ class TreeSearches:
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
         others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
         when time runs out. What it learns of parts and branches stays its own: these are no proven answers. With
-        tables, which are soon done, only where splits stand in splits, and cycles do not count; and where branches are
-        soon proven, they are: then these answers are known to all.
+        tables, which are soon done, there is none but where it pays; and where branches are soon proven, they are: then
+        these answers are known to all.
 
         before_all  whether all trees are searched next: then no first search is as long as that one"""
         has_nested = len(self.question.cascade.operations) > 2
-        tables = self.solver if isinstance(self.solver, TableBranches) and self._beam is None else None
-        if tables is not None and (tables.timed or not has_nested or search.sums.finished):  # which tables do not know
+        if isinstance(self.solver, TableBranches) and self._beam is None and not self._pays_with_tables(search):
             return None
         means = self.means.share(share).at_most(FIRST_SECONDS)
         solver = self.solver
@@ -185,6 +187,13 @@ class TreeSearches:
                 best = first.incumbent or best
                 break
         return best if best is not None and (self._are_narrow or self.evaluated(best) is not None) else None
+
+    def _pays_with_tables(self, search: TreeSearch) -> bool:
+        """Whether a first tree saves more than it takes where tables answer for branches: for energy, where there are
+        many ways to put splits into splits. Where cycles count, that is one of several sums, and less is saved."""
+        least = FEWEST_TIMED if isinstance(self.solver, TableBranches) and self.solver.timed else FEWEST
+        few = len(self.question.cascade.operations) < least
+        return search.weights.energy_only and not few and not search.sums.finished  # which tables do not know
 
     @property
     def _proves_soon(self) -> bool:

@@ -80,9 +80,13 @@ def test_a_single_split_keeps_the_rows_of_a_softmax_on_chip() -> None:
 
 def test_tables_look_at_single_splits_first() -> None:
     """Where splits stand in splits there are many more trees, and most cost more than the best with a single one."""
-    three = cascade([f"T{i}[m,{i}] += A[m,k] * B{i}[k,{i}]" for i in "abc"], m=8, k=8, a=8, b=8, c=8)
+    three, four = (
+        cascade([f"T{i}[m,{i}] += A[m,k] * B{i}[k,{i}]" for i in names], {"m": 8, "k": 8} | dict.fromkeys(names, 8))
+        for names in ("abc", "abcd")
+    )
     arch = machine_of({"machine": "F2", "glb_words": 128})
-    for whole, objective, looks in ((three, "energy", True), (three, "edp", False), (WHOLE, "energy", False)):
+    timed = (three, "edp", False), (four, "edp", True)
+    for whole, objective, looks in (*timed, (three, "energy", True), (WHOLE, "energy", False)):
         search = WeightedSums(CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven"), Means())
         assert isinstance(search.solver, TableBranches)
         found = search._first_tree(search.tree_search(ENERGY_ALONE), math.inf, before_all=True)
