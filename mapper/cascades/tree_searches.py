@@ -40,6 +40,9 @@ Kind = TypeVar("Kind", bound=TreeSearch)
 FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
 """Of the time that is left, and at most, for a first tree."""
 
+FEWEST, FEWEST_TIMED = 3, 4
+"""Operations from which on first trees pay where tables answer for branches; and where cycles count."""
+
 MANY_OPERATIONS, BEAM = 6, 4
 """With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
 
@@ -142,24 +145,36 @@ class TreeSearches:
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
     def _first_tree(
-        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, floor: float = 0.0, flat: bool = False
+        self,
+        search: TreeSearch,
+        cutoff: float,
+        share: float = FIRST_SHARE,
+        floor: float = 0.0,
+        flat: bool = False,
+        before_all: bool = False,
     ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
         others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
-        when time runs out. What it learns of parts and branches stays its own: these are no proven answers."""
-        if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
+        when time runs out. What it learns of parts and branches stays its own: these are no proven answers. With
+        tables, which are soon done, there is none but where it pays; and where branches are soon proven, they are: then
+        these answers are known to all.
+
+        before_all  whether all trees are searched next: then no first search is as long as that one"""
+        has_nested = len(self.question.cascade.operations) > 2
+        if isinstance(self.solver, TableBranches) and self._beam is None and not self._pays_with_tables(search):
             return None
         means = self.means.share(share).at_most(FIRST_SECONDS)
         solver = self.solver
-        if isinstance(solver, ExactBranches):
+        if isinstance(solver, ExactBranches) and not self._proves_soon:
             solver = self._quick
             solver.means = means
         aside = Aside(solver, means, self._beam)
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
-        kinds += [(search.fuse, True)]
-        kinds += [(search.fuse, False)] if len(self.question.cascade.operations) > 2 and not flat else []
+        is_all = before_all and solver is self.solver and self._beam is None
+        kinds += [(search.fuse, True)] if has_nested or not is_all else []
+        kinds += [(search.fuse, False)] if has_nested and not (flat or is_all) else []
         for fuse, is_flat in kinds:
             first: TreeSearch = self.tree_search(
                 search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged
@@ -171,7 +186,21 @@ class TreeSearches:
             except OutOfMeans:
                 best = first.incumbent or best
                 break
-        return best if best is not None and self.evaluated(best) is not None else None
+        return best if best is not None and (self._are_narrow or self.evaluated(best) is not None) else None
+
+    def _pays_with_tables(self, search: TreeSearch) -> bool:
+        """Whether a first tree saves more than it takes where tables answer for branches: for energy, where there are
+        many ways to put splits into splits. Where cycles count, that is one of several sums, and less is saved."""
+        least = FEWEST_TIMED if isinstance(self.solver, TableBranches) and self.solver.timed else FEWEST
+        few = len(self.question.cascade.operations) < least
+        return search.weights.energy_only and not few and not search.sums.finished  # which tables do not know
+
+    @property
+    def _proves_soon(self) -> bool:
+        """Whether the best mapping of a branch takes not much longer than the first one that comes to hand: without
+        arrays, and with perfect tiles. Not where time may run out: what is found by then is to be a tree."""
+        question = self.question
+        return not (question.arch.fanouts or self.means.limits_time) and question.tiling == "perfect"
 
     @property
     def _beam(self) -> int | None:
@@ -211,7 +240,7 @@ class TreeSearches:
             sums,
             constraints=question.constraints,
             stays=question.stays,
-            nearest=self.nearest if aside is None else {},
+            nearest=self.nearest if aside is None or aside.solver is self.solver else {},
             loop_choices=self._loop_choices,
             known_above=self._known_above(sums, fuse or self._fuse, aside, flat, ragged),
             flat=flat,
@@ -273,10 +302,15 @@ class TreeSearches:
         try:
             cost = evaluate_tree(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
         except MappingError:
-            if all(self._is_narrow(operation.name) for operation in cascade):
+            if self._are_narrow:
                 raise
             return None
         return Corner(cost.energy_pj, cost.latency_cycles, mapping, cost)
+
+    @cached_property
+    def _are_narrow(self) -> bool:
+        """Whether no partial sums are wider than words."""
+        return all(self._is_narrow(operation.name) for operation in self.question.cascade)
 
     def _is_narrow(self, operation: str) -> bool:
         output, arch = self.question.cascade.operation(operation).output, self.question.arch

@@ -67,7 +67,8 @@ class WeightedSums(TreeSearches):
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The least of one weighted sum; what weighs so much or more is not looked for."""
         started, whole = time.perf_counter(), self.means
-        self._fall_back(weights)
+        if self._falls_back_first:
+            self._fall_back(weights)
         self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
         try:
             if self._has_windows:
@@ -78,6 +79,7 @@ class WeightedSums(TreeSearches):
                 self._solve_ragged(weights, most, whole, time.perf_counter() - started)
         finally:
             self.use(whole)
+            self._fall_back(weights)
             self._count_fallback()
         if self.out_of_means:
             raise OutOfMeans
@@ -196,12 +198,20 @@ class WeightedSums(TreeSearches):
         known = [(corner.energy, corner.latency) for corner in self.corners]
         return known if self.fallback is None else [*known, (self.fallback.energy_pj, self.fallback.latency_cycles)]
 
+    @property
+    def _falls_back_first(self) -> bool:
+        """Whether some mapping is to be known before others are searched: where that takes no time, where time may run
+        out, and where trees cost otherwise than searches take them to. Else first trees are as soon found, and with
+        nothing fused is one of them."""
+        takes_time, arch = isinstance(self.solver, ExactBranches), self.counted_on
+        is_exact = arch.overlap != "across_operations" and arch.latency != "with_fill" and self._are_narrow
+        return not takes_time or self.means.limits_time or not is_exact
+
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
         if not self.points and self._may_be_apart and self.question.below == math.inf:
             self.fallback = self._apart(weights)
-            are_narrow = all(self._is_narrow(operation.name) for operation in self.question.cascade)
-            if isinstance(self.solver, ExactBranches) or not are_narrow:  # what it costs is not known for sure yet
+            if isinstance(self.solver, ExactBranches) or not self._are_narrow:  # what it costs is not known yet
                 self._count_fallback()
 
     def _count_fallback(self) -> None:
@@ -240,10 +250,10 @@ class WeightedSums(TreeSearches):
         is_one = len(self.question.cascade.operations) == 1
         looked = bool(self._looked) and not ragged  # what is known is good for other weights too
         floor = self.question.floor if weights == ENERGY_ALONE else 0.0
-        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor)
+        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor, before_all=True)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
-            if self._weighs_at_most(floor, best, weights):
+            if floor and self._weighs_at_most(floor, best, weights):
                 return floor, best
         bound, done = math.inf, 0
         try:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from tilewright.arch import load_arch
+import pytest
+
+from accelforge_trees import machine_of
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import ENERGY, parse_objective
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.branch import BranchQuestion
 from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.tables.tables import TableBranches
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
+from tilewright.mapper.cascades.weighted_sums import WeightedSums
+from tilewright.mapper.cascades.weights import ENERGY_ALONE, Weights
 from tilewright.mapper.means import Means
+from tilewright.mapper.question import Limits
 from tilewright.workloads import cascade
 
 WHOLE = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, n=8, k=8, p=8)
@@ -67,3 +76,53 @@ def test_a_single_split_keeps_the_rows_of_a_softmax_on_chip() -> None:
     assert found is not None
     assert not found.stored
     assert solver.searches < 100
+
+
+def test_tables_look_at_single_splits_first() -> None:
+    """Where splits stand in splits there are many more trees, and most cost more than the best with a single one."""
+    three, four = (
+        cascade([f"T{i}[m,{i}] += A[m,k] * B{i}[k,{i}]" for i in names], {"m": 8, "k": 8} | dict.fromkeys(names, 8))
+        for names in ("abc", "abcd")
+    )
+    arch = machine_of({"machine": "F2", "glb_words": 128})
+    timed = (three, "edp", False), (four, "edp", True)
+    for whole, objective, looks in (*timed, (three, "energy", True), (WHOLE, "energy", False)):
+        search = WeightedSums(CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven"), Means())
+        assert isinstance(search.solver, TableBranches)
+        found = search._first_tree(search.tree_search(ENERGY_ALONE), math.inf, before_all=True)
+        assert (found is not None) == looks
+        assert found is None or not any(branch.branches for branch in found.tree.branches)
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(None, 0), (1000.0, 1)])
+def test_nothing_fused_is_searched_by_itself_where_time_may_run_out(
+    monkeypatch: pytest.MonkeyPatch, seconds: float | None, times: int
+) -> None:
+    apart, asked = WeightedSums._apart, []
+
+    def noted(search: WeightedSums, weights: Weights) -> object:
+        asked.append(weights)
+        return apart(search, weights)
+
+    monkeypatch.setattr(WeightedSums, "_apart", noted)
+    arch = load_arch("three_level")
+    question = CascadeQuestion(WHOLE, arch, ENERGY, "perfect", "even", limits=Limits(time_s=seconds))
+    assert search_cascade(question).certificate.proven
+    assert len(asked) == times
+
+
+@pytest.mark.parametrize(
+    ("arch", "seconds", "proves"),
+    [
+        (machine_of({"machine": "F2", "glb_words": 128}), None, True),
+        (machine_of({"machine": "F2", "glb_words": 128}), 1000.0, False),
+        (load_arch("three_level"), None, False),
+    ],
+)
+def test_branches_of_first_trees_are_proven_where_that_takes_no_longer(
+    arch: Architecture, seconds: float | None, proves: bool
+) -> None:
+    question = CascadeQuestion(WHOLE, arch, ENERGY, "perfect", "even")
+    search = WeightedSums(question, Means.from_now(seconds))
+    assert search._first_tree(search.tree_search(ENERGY_ALONE), math.inf) is not None
+    assert (search.solver.searches > 0) == proves
