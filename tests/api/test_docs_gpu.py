@@ -31,4 +31,4 @@ def test_the_program_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     exec(program, {})
     plan, advice = capsys.readouterr().out.splitlines()
     assert plan.startswith("256x128 ")
-    assert "50304" in advice
+    assert "50272" in advice
