@@ -180,7 +180,7 @@ class NetworkPlanDocument(Strict):
 
     def check(self, where: str = "plan.json") -> None:
         """MemoryPlanError for a plan that was changed by hand: where the figures of the whole are not those of the
-        groups, where tiles overlap or do not fit, and where what stays does not lie at one place."""
+        groups, where tiles overlap or do not fit, and where what stays is not listed or does not lie at one place."""
         counted = [group for group in self.groups if group.counted]
         for name in ("energy_pj", "latency_cycles", "outer_words"):
             parts = [getattr(group, name) for group in counted]
@@ -193,6 +193,7 @@ class NetworkPlanDocument(Strict):
                 _check_arena(arena, f"{where}: group {number}, {arena.memory}")
         for one in self.staying:
             self._check_staying(one, f"{where}: {one.tensor} stays in {one.memory}")
+        self._check_found(where)
 
     def _check_staying(self, one: StayingPart, where: str) -> None:
         groups = self.groups[one.first - 1 : one.last]
@@ -211,6 +212,17 @@ class NetworkPlanDocument(Strict):
             shown = " and ".join(str(offset) for (offset, *_) in sorted(places))
             message = f"it lies at {shown} in different groups, expected one place"
             raise MemoryPlanError(message, where=where, hint=_CHANGED)
+
+    def _check_found(self, where: str) -> None:
+        """What a group finds on chip, or leaves there, is among what stays."""
+        lying = {
+            (number, name, one.memory) for one in self.staying for number, name in enumerate(one.buffers, one.first)
+        }
+        for number, group in enumerate(self.groups, 1):
+            for name, memory in (group.stays or {}).items():
+                if (number, name, memory) not in lying:
+                    message = f"{name} is said to stay in {memory}, and is not among what stays there"
+                    raise MemoryPlanError(message, where=f"{where}: group {number}", hint=_CHANGED)
 
 
 _CHANGED = "it was changed after it was written; `tilewright compile` writes it again"

@@ -135,6 +135,7 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
         memory["height_bytes"] += 1
 
     assert "expected one place" in refused(lift)
+    assert "not among what stays there" in refused(lambda data: data["staying"].pop(0))
 
 
 def test_the_schema_of_plans_is_that_of_the_models() -> None:
