@@ -121,8 +121,10 @@ def _along(one: tuple[float, float], other: tuple[float, float], value: Value, e
 
 def _corners(lines: list[Line], most_energy: float, most_latency: float) -> Iterator[tuple[float, float]]:
     """The corners of what lies at or above all lines, within limits: of two of these, the point on both, if it keeps
-    all others."""
+    all others. None where a line is without end: nothing lies at or above that."""
     bounds = [(w.energy, w.latency, value) for w, value in lines]
+    if any(value == math.inf for _, _, value in bounds):
+        return
     bounds += [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]
     walls = [(1.0, 0.0, most_energy)] if most_energy < math.inf else []
     walls += [(0.0, 1.0, most_latency)] if most_latency < math.inf else []

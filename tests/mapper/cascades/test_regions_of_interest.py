@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.mapper.cascades.regions import least_weight, line_across, opening
+from tilewright.mapper.cascades.regions import least_value, least_weight, line_across, opening
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
@@ -111,3 +111,11 @@ def test_what_is_impossible_in_one_sum_is_in_others() -> None:
     impossible = [(Weights(1.0, 2.0), math.inf), (Weights(0.0, 1.0), 3.0)]
     assert least_weight(impossible, Weights(1.0, 4.0)) == math.inf
     assert least_weight([(Weights(0.0, 1.0), math.inf)], Weights(1.0, 0.0)) == 0.0
+
+
+def test_a_line_without_end_leaves_nothing() -> None:
+    """Also in numpy's numbers, which warn of infinity times 0."""
+    lines = [(Weights(1.0, 0.0), np.float64(5.0)), (Weights(1.0, 1.0), np.float64(np.inf))]
+    with np.errstate(all="raise"):
+        assert least_value(lines, lambda energy, latency: energy * latency, np.inf, np.inf) == np.inf
+        assert opening(lines, lambda energy, latency: energy * latency, 100.0) is None
