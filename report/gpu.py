@@ -156,7 +156,7 @@ def draw_sweep(title: str, points: Sequence[SweepPoint]) -> Figure:
 
 @figure_style()
 def draw_comparison(title: str, comparison: ModelAccuracy) -> Figure:
-    """Measured and modelled rates against N, side by side, coloured by the largest power of two in N.
+    """Measured and modelled rates against N, one below the other, coloured by the largest power of two in N.
 
     Raises TilewrightError when matplotlib is missing.
     """

@@ -146,7 +146,7 @@ def compare_command(
 ) -> None:
     """Compare the model with measured times: rank correlation, median error, and where it is furthest off.
 
-    The picture has measured and modelled rates side by side, for tables of many sizes N.
+    The picture has modelled rates below measured ones, for tables of many sizes N.
 
     \b
     python benchmarks/gpu_measure.py --n 1024:4096:32 --out measured.csv     on a machine with a GPU

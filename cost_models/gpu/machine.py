@@ -180,8 +180,8 @@ def _bytes(field: Field) -> int:
 
 def _part(field: Field) -> float:
     part = field.number("a part of the whole, such as 0.77")
-    if not 0 < part <= 1:
-        raise field.error(f"found {part:g}, expected a part of the whole: above 0, and 1 at most")
+    if part > 1:
+        raise field.error(f"found {part:g}, expected a part of the whole: 1 at most")
     return part
 
 

@@ -87,7 +87,10 @@ def test_a_measured_table_is_compared(tmp_path: Path) -> None:
     found = json.loads(output("gpu", "compare", path, "--json"))
     assert found["rank_correlation"] == pytest.approx(1)
     assert found["median_error"] == pytest.approx(0.5)
-    assert "50.0%" in output("gpu", "compare", path)
+    svg = tmp_path / "compared.svg"
+    page = output("gpu", "compare", path, "--svg", svg)
+    assert "50.0%" in page
+    assert b"measured.csv, and the model of a100" in svg.read_bytes()
 
 
 @pytest.mark.parametrize(

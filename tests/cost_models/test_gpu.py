@@ -444,6 +444,29 @@ def test_a_wrong_file_is_refused(old: str, new: str, message: str) -> None:
         parse_gpu(GPU_FILE.replace(old, new), "mine.yaml")
 
 
+BOXES = "\nshared_busy: 0.8\nwidest_load: 4 B\nboxes: {align: 16 B, warp_rate: 0.6}\n"
+
+
+def test_boxes_are_read() -> None:
+    gpu = parse_gpu(GPU_FILE.rstrip() + BOXES, "mine.yaml")
+    assert (gpu.shared_busy, gpu.widest_load, gpu.box_bytes, gpu.warp_rate) == (0.8, 4, 16, 0.6)
+    none = parse_gpu(GPU_FILE, "mine.yaml")
+    assert (none.shared_busy, none.widest_load, none.box_bytes, none.warp_rate) == (1, 16, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("busy: 0.8", "busy: 1.2", "found 1.2, expected a part of the whole"),
+        ("align: 16 B, ", "", "boxes.align: missing"),
+        ("warp_rate: 0.6", "warp_rate: 0", "found '0', expected a part of the whole"),
+    ],
+)
+def test_wrong_boxes_are_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(TilewrightError, match=message):
+        parse_gpu(GPU_FILE.rstrip() + BOXES.replace(old, new), "mine.yaml")
+
+
 def test_lanes_across_rows_take_a_sector_each() -> None:
     """32 lanes and sectors of 32 bytes: neighbours share them, rows that are far apart do not."""
     aligned, odd = coalescing(4096, 4096, 2), coalescing(4095, 4095, 2)

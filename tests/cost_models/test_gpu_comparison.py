@@ -7,18 +7,20 @@ import io
 import sys
 from pathlib import Path
 
+import gpu_advice
 import gpu_sectors
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gpu_measure
-from tilewright.cost_models.gpu import Gemm, best_plan, compare, load_gpu, read_measurements
+from tilewright.cost_models.gpu import Gemm, advise, best_plan, compare, load_gpu, read_measurements
 from tilewright.cost_models.gpu.comparison import ranks
 from tilewright.ir import TilewrightError
 
 A100 = load_gpu("a100")
 GOLDEN = Path(__file__).parent.parent / "golden"
+RESULTS = Path(__file__).parent.parent.parent / "results" / "gpu"
 HEADER = "m,n,k,batch,dtype,a,b,seconds\n"
 
 
@@ -121,14 +123,37 @@ def test_the_measuring_script_writes_what_is_read(tmp_path: Path) -> None:
     assert found[0].seconds == pytest.approx(1024 * 1024 * 512 / 1e14)
 
 
+def test_the_measuring_script_measures_what_is_advised(tmp_path: Path) -> None:
+    """Every product with its best padding and three other layouts; of random ones, and of those of a table."""
+    options = gpu_measure.parser().parse_args(["--random", "20", "--advised", "h100", "--out", "x"])
+    found = list(gpu_measure.rows(options, lambda gemm: gemm.flop / 1e14))
+    gemms = list(gpu_measure.drawn(20))
+    assert len(set(gemms)) == 20
+    assert {row["of"] for row in found} == set(range(20))
+    for number, gemm in enumerate(gemms):
+        beside = [row for row in found if row["of"] == number]
+        advice = advise(load_gpu("h100"), gemm)
+        assert len(beside) == 4 + (advice.best is not None)
+        assert (beside[0]["m"], beside[0]["n"], beside[0]["k"]) == (gemm.m, gemm.n, gemm.k)
+    file = io.StringIO()
+    gpu_measure.write_table(file, ["made up"], iter(found))
+    again = gpu_measure.parser().parse_args(["--products", str(table(tmp_path, file.getvalue())), "--out", "x"])
+    assert len(list(gpu_measure.products(again))) == len(found)
+
+
+def test_what_advice_is_worth_stands_in_the_docs() -> None:
+    """As `benchmarks/gpu_advice.py` prints it."""
+    page = (GOLDEN.parent.parent / "docs" / "gpu.md").read_text(encoding="utf-8")
+    found = list(gpu_advice.changes(load_gpu("h100"), RESULTS / "h100_advised.csv"))
+    for kind in ("padding", "layout"):
+        assert gpu_advice.row(kind, [each for each in found if each.kind == kind]) in page
+
+
 def test_the_measuring_script_needs_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     monkeypatch.setattr(sys, "argv", ["gpu_measure.py", "--out", str(tmp_path / "x.csv")])
     with pytest.raises(SystemExit, match="needs torch"):
         gpu_measure.main()
-
-
-RESULTS = Path(__file__).parent.parent.parent / "results" / "gpu"
 
 
 @pytest.mark.parametrize(

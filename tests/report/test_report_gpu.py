@@ -6,10 +6,18 @@ import csv
 import io
 from pathlib import Path
 
-from tilewright.cost_models.gpu import Gemm, SweepPoint, advise, compare, load_gpu, sweep
+from tilewright.cost_models.gpu import Gemm, SweepPoint, advise, best_plan, compare, load_gpu, sweep
 from tilewright.cost_models.gpu.comparison import Measurement
 from tilewright.report.figures import save_figure
-from tilewright.report.gpu import advice_page, comparison_page, draw_sweep, sweep_csv, sweep_page, tiers
+from tilewright.report.gpu import (
+    advice_page,
+    comparison_page,
+    draw_comparison,
+    draw_sweep,
+    sweep_csv,
+    sweep_page,
+    tiers,
+)
 from tilewright.report.text import plain_text
 
 A100 = load_gpu("a100")
@@ -71,3 +79,20 @@ def test_the_comparison_says_how_near_and_where_not() -> None:
     page = plain_text(comparison_page(A100, compare(A100, measured)))
     assert "Rank correlation  1.000" in page
     assert "2048" in page
+
+
+def test_what_is_compared_is_shown_by_alignment_and_drawn() -> None:
+    """Sizes of 2, 8 and 16 bytes, which take twice, as long and half as long as modelled."""
+    gemms = [Gemm(n, n, n) for n in (1023, 1028, 1032)]
+    times = [factor * best_plan(A100, gemm).seconds for factor, gemm in zip((2, 1, 0.5), gemms, strict=True)]
+    found = compare(A100, [Measurement(gemm, seconds) for gemm, seconds in zip(gemms, times, strict=True)])
+    rows = [line.split() for line in plain_text(comparison_page(A100, found)).splitlines()]
+    by_width = {row[0]: row[-1] for row in rows if len(row) == 6 and row[1] == "1"}
+    assert by_width == {"2": "0.500", "8": "1.000", "16": "2.000"}
+    drawn = [
+        sorted(tuple(place) for dots in axes.collections for place in dots.get_offsets().tolist())
+        for axes in draw_comparison("a title", found).axes
+    ]
+    measured = [(gemm.n, gemm.flop / seconds / 1e12) for gemm, seconds in zip(gemms, times, strict=True)]
+    assert drawn[0] == measured
+    assert [rate for _, rate in drawn[1]] == [best_plan(A100, gemm).flop_per_s / 1e12 for gemm in gemms]
