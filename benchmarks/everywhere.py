@@ -36,7 +36,8 @@ GIVE_UP = 12
 
 @dataclass(frozen=True)
 class Row:
-    """One search. `error` is empty where it ended with a certificate."""
+    """One search. `error` is empty where it ended with a certificate, and `why` where that is complete: else it says
+    where the lowest open bound stands."""
 
     arch: str
     layer: str
@@ -49,6 +50,7 @@ class Row:
     wall_s: float = 0.0
     mib: float = 0.0
     error: str = ""
+    why: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -62,6 +64,7 @@ def searched(row: Row, problem: tw.Problem, arch: tw.Architecture, limit: float)
         found = tw.search(problem, arch, "edp", row.tiling, row.space, time_limit=limit)
         certificate = found.certificate
         what = {"proven": certificate.proven, "gap": certificate.gap, "value": certificate.value}
+        what["why"] = str(certificate.open_part or "")
     except (tw.TilewrightError, MemoryError) as error:
         what = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -123,9 +126,9 @@ def table(rows: list[Row]) -> str:
 
 def unproven(rows: list[Row]) -> str:
     """Case by case: what is not proven, or failed."""
-    lines = ["| space | machine | layer | gap | CPU s | MiB | |", "|---|---|---|--:|--:|--:|---|"]
+    lines = ["| space | machine | layer | gap | CPU s | MiB | why |", "|---|---|---|--:|--:|--:|---|"]
     for row in sorted((row for row in rows if not row.proven), key=lambda row: -row.gap):
-        figures = f"{row.gap:.3%} | {row.cpu_s:.1f} | {row.mib:,.0f} | {row.error}"
+        figures = f"{row.gap:.3%} | {row.cpu_s:.1f} | {row.mib:,.0f} | {row.error or row.why}"
         lines.append(f"| {row.space}, {row.tiling} | {row.arch} | {row.layer} | {figures} |")
     return "\n".join(lines)
 

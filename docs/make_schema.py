@@ -22,7 +22,7 @@ from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.cascades import TriedForm
-from tilewright.mapper.certificate import Certificate
+from tilewright.mapper.certificate import Certificate, OpenPart
 from tilewright.mapper.fusing import Unfused
 from tilewright.report import cascade_documents, document_parts, documents, network_plan_document
 from tilewright.report.cascade_documents import FusedMappingDocument
@@ -36,7 +36,7 @@ DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCAD
 
 _COSTS = (
     *(Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
-    *(Certificate, Unfused, TriedForm),
+    *(Certificate, OpenPart, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
 _MODULES = (documents, document_parts, cascade_documents, network_plan_document)

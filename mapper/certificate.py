@@ -3,9 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .space import Space
 from .tilings import Tiling
+
+Ended = Literal["time", "memory", "interrupt"]
+"""What may end a search before its proof is complete."""
+
+
+@dataclass(frozen=True)
+class OpenPart:
+    """Of what is open where a search ends before its proof is complete, the part with the lowest bound. Energy and
+    latency are parts of those of the mapping found, and so is the bound of its value.
+
+    ended     what ended the search
+    bound     nothing that is open has a lower value
+    memories  tensors of which it is decided which memories keep them, and how many there are
+    arrays    fanouts of which it is decided how many instances work, and how many there are
+    tiles     tiles that are decided, and how many there are; (0, 0) before memories and arrays are
+    energy    least energy; None: not worked out
+    charged   of that, what is known exactly, rather than a bound on what is still to be decided
+    latency   least latency
+    below     partial mappings, and choices, that are open with bounds under 99 % of the value
+    """
+
+    ended: Ended
+    bound: float
+    memories: tuple[int, int]
+    arrays: tuple[int, int]
+    tiles: tuple[int, int]
+    energy: float | None
+    charged: float | None
+    latency: float | None
+    below: int
+
+    def __str__(self) -> str:
+        """One line."""
+        ended = {"time": "time ran out", "memory": "memory ran out", "interrupt": "interrupted"}[self.ended]
+        told = [ended, f"lowest bound {self.bound:.1%} of the best: {self._decided}"]
+        if self.energy is not None and self.latency is not None:
+            told.append(f"energy {self.energy:.1%} ({self.charged:.1%} charged), latency {self.latency:.1%} at least")
+        return "; ".join((*told, f"{self.below:,} open below 99 %"))
+
+    @property
+    def _decided(self) -> str:
+        """How far it is decided."""
+        if self.memories[0] < self.memories[1]:
+            return f"memories of {self.memories[0]} of {self.memories[1]} tensors chosen"
+        if self.arrays[0] < self.arrays[1]:
+            return f"memories chosen, arrays of {self.arrays[0]} of {self.arrays[1]} fanouts"
+        return f"{self.tiles[0]} of {self.tiles[1]} tiles chosen{', all arrays' if self.arrays[1] else ''}"
 
 
 @dataclass(frozen=True)
@@ -24,6 +72,8 @@ class Certificate:
     constraints  what the mappings of the space had to satisfy, in words
     strategy     how it was searched: only "exact" and "cpsat" prove anything
     interrupted  whether the search was interrupted (Ctrl-C)
+    open_part    of the exact search: where the lowest open bound stands; None where the proof is complete, or before
+                 anything has a bound
     """
 
     objective: str
@@ -39,6 +89,7 @@ class Certificate:
     constraints: tuple[str, ...] = ()
     strategy: str = "exact"
     interrupted: bool = False
+    open_part: OpenPart | None = None
 
     @property
     def proven(self) -> bool:

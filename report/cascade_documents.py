@@ -52,7 +52,7 @@ from ..ir import (
 from ..ir.expression import unbracketed
 from ..ir.limits import check_countable
 from ..mapper.cascades import TriedForm
-from ..mapper.certificate import Certificate
+from ..mapper.certificate import Certificate, OpenPart
 from ..mapper.fusing import FusedAnswer, Unfused
 from ..workloads import read_expression
 from .document_files import (
@@ -419,5 +419,17 @@ def _known_keys() -> Iterator[str]:
     )
     for model in (*models, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (FusedCost, Held, Unfused, TriedForm, Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
+    for record in (
+        FusedCost,
+        Held,
+        Unfused,
+        TriedForm,
+        Cost,
+        MemoryUse,
+        NetworkUse,
+        TensorTraffic,
+        Lines,
+        Certificate,
+        OpenPart,
+    ):
         yield from (field.name for field in fields(record))

@@ -34,7 +34,7 @@ from ..cost_models.zeros import Operations, TensorZeros, Zeros
 from ..inputs import checks
 from ..ir import LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
 from ..ir.limits import check_countable
-from ..mapper.certificate import Certificate
+from ..mapper.certificate import Certificate, OpenPart
 from .document_files import SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
 from .document_parts import (
     PART_MODELS,
@@ -224,5 +224,16 @@ def _known_keys() -> Iterator[str]:
     """Every key of a document."""
     for model in (MappingDocument, _Summary, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros, Certificate):
+    for record in (
+        Cost,
+        MemoryUse,
+        NetworkUse,
+        TensorTraffic,
+        Lines,
+        Zeros,
+        Operations,
+        TensorZeros,
+        Certificate,
+        OpenPart,
+    ):
         yield from (field.name for field in fields(record))

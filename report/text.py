@@ -283,6 +283,7 @@ def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[s
         ("Objective", f"{certificate.objective}: {verdict}"),
         ("Value", f"{exact(certificate.value)} {unit}"),
         ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
+        *([("Open", str(certificate.open_part))] if certificate.open_part else []),
         ("Space", f"{certificate.space}, {certificate.tiling} tilings, {_space(certificate.space_size)}, {placements}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         *([("Strategy", certificate.strategy)] if certificate.strategy != "exact" else []),

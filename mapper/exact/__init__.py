@@ -9,6 +9,7 @@ effort.py        everything that decides how long a search takes, and nothing th
 exploring.py     what is grown next, and when better bounds are made
 own_tables.py    tables for single choices of arrays: whether they pay, and which choice is in work
 frontier.py      what is still open, by its bound
+standing.py      where a search stands that ends before its proof is complete
 told_apart.py    rows by the room that they take
 known_rows.py    rows that have been queued, and stand for others that come to the same by other steps
 finishing.py     complete rows, evaluated

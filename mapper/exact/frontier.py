@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from .arrays.array_choices import ArrayChoices
 from .batch import Batch
 from .bounds.bounds import Bounds
@@ -45,6 +47,8 @@ class Frontier:
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
     _later: list[tuple[float, Batch]] = field(default_factory=list)
+    _in_work: Open | None = None
+    _lowest_let_go: Open | None = None
 
     def put_off(self, rows: Batch) -> None:
         """Queue rows that are to be looked at when nothing else may lead to something better: what is better on few
@@ -89,8 +93,9 @@ class Frontier:
                 break
             self._nbytes += item.nbytes
             kept += 1
-        if kept < len(self._queue):
-            self.let_go = min(self.let_go, self._queue[kept][0])
+        if kept < len(self._queue) and self._queue[kept][0] < self.let_go:
+            self.let_go, _, _, item = self._queue[kept]
+            self._lowest_let_go = item if isinstance(item, OpenPlacement) else item.take(np.zeros(1, dtype=np.intp))
         del self._queue[kept:]
 
     @property
@@ -113,6 +118,7 @@ class Frontier:
                 self.push(bound, put_off)
             queue = self._next_queue  # what was put off may be in focus
         self.working_on, _, _, item = heapq.heappop(queue)
+        self._in_work = item
         self._nbytes -= item.nbytes
         return item
 
@@ -123,7 +129,25 @@ class Frontier:
 
     def done(self) -> None:
         """What has been taken is worked on no more."""
-        self.working_on = math.inf
+        self.working_on, self._in_work = math.inf, None
+
+    @property
+    def lowest(self) -> Open | None:
+        """What is open, or was let go of, with the lowest bound; of that, its first row counts."""
+        heads = [(queue[0][0], queue[0][-1]) for queue in (self._queue, self._near) if queue]
+        others = ((self.working_on, self._in_work), (self.let_go, self._lowest_let_go))
+        every: list[tuple[float, Open | None]] = [*heads, *self._later, *others]
+        return min(every, key=lambda entry: entry[0])[1]
+
+    def open_below(self, value: float) -> int:
+        """How many rows and placements are open with lower bounds, as far as they were not let go of."""
+        queued = (item for *_, item in (*self._queue, *self._near))
+        every = (*queued, *(item for _, item in self._later))
+        rows = sum(int(np.searchsorted(item.bound, value)) for item in every if not isinstance(item, OpenPlacement))
+        placements = sum(
+            bound < value for bound, *_, item in (*self._queue, *self._near) if isinstance(item, OpenPlacement)
+        )
+        return rows + placements
 
     @property
     def bound(self) -> float:

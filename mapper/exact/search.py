@@ -46,7 +46,7 @@ from ...arch import Architecture
 from ...cost_models import Capped, Cost, Objective, ObjectiveLike, parse_objective
 from ...cost_models.layouts import packed
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
-from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.violations import violations
@@ -68,6 +68,7 @@ from .placements import Placements
 from .preparing import prepare
 from .reduced import ReducedQuestion
 from .simplest import simplest_mapping
+from .standing import open_part
 from .surroundings import ALONE, Surroundings
 from .unmet_limits import unmet_limits
 
@@ -106,6 +107,8 @@ class ExactSearch:
     floor: float = field(default=0.0, init=False)
     _witnesses: list[Mapping] = field(default_factory=list, init=False)
     _by_arrays: bool = field(default=False, init=False)
+    _context: SearchContext | None = field(default=None, init=False)
+    _floor_part: OpenPart | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -163,6 +166,7 @@ class ExactSearch:
         known = self.found[0].cost if self.found else None
         several = self.count > 1
         context = prepare(self.reduced, self.objective, known, several, self.means, self.effort, self.pruned)
+        self._context = context
         finishing = Finishing(context, self.found, self.reduced.canonical, self.machine, self.constraints)
         exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
         if not missing_dims(self.constraints, self.original):
@@ -189,9 +193,8 @@ class ExactSearch:
     def _explore_again(self) -> None:
         """Search once more, with better bounds on arrays from the start: fewer rows are open at once then. What is
         known by now stays known."""
-        self.floor = max(self.floor, self.open_bound)
         self.effort = replace(self.effort, rows_of_long_steps=0)
-        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
+        self._begin_again()
         self._explore_from_scratch(proof=True)
 
     def _explore(self, exploring: Exploring) -> None:
@@ -219,9 +222,23 @@ class ExactSearch:
     def _explore_by_arrays(self, exploring: Exploring) -> None:
         """Search once more, with tables for every choice of arrays. What is known by now stays known."""
         self._by_arrays = True
+        self._begin_again()
+        self._explore(exploring.by_arrays(self.frontier))
+
+    def _begin_again(self) -> None:
+        """Open nothing that was; its bound stays known."""
+        if self.found and self.open_bound > self.floor:
+            self._floor_part = self._open_part(self.found[0])
         self.floor = max(self.floor, self.open_bound)
         self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
-        self._explore(exploring.by_arrays(self.frontier))
+
+    def _open_part(self, best: FoundMapping) -> OpenPart | None:
+        """Where the lowest open bound stands."""
+        if self.floor > self.frontier.bound or self._context is None:
+            return self._floor_part
+        out_of_memory = not self.means.expired and self.frontier.let_go < self.found.cutoff
+        ended: Ended = "interrupt" if self.interrupted else "memory" if out_of_memory else "time"
+        return open_part(self._context, self.frontier, best, ended)
 
     def _nothing_found(self) -> TilewrightError:
         """Why there is no mapping; or that the means have run out before this was known."""
@@ -334,11 +351,12 @@ class ExactSearch:
     def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
         open_bound = self.open_bound
+        proven = open_bound >= found.value * (1 - RELATIVE_TOLERANCE)
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,
             value=found.value,
-            lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
+            lower_bound=found.value if proven else open_bound,
             space_size=self._counted,
             placements=self._placements,
             evaluated=self.found.evaluated,
@@ -347,6 +365,7 @@ class ExactSearch:
             space=self.space,
             constraints=self.constraints.describe(),
             interrupted=self.interrupted,
+            open_part=None if proven else self._open_part(found),
         )
 
     @property

@@ -115,7 +115,7 @@ class ArrayPlans:
         rows, context, placement = self.first, self.context, outline.placement
         if not self._decides_all(rows):
             at_macs, once = self._least(placement, rows)
-            return float(context.value(at_macs + once, self._least_steps(rows)).min(initial=np.inf))
+            return float(context.value(at_macs + once, self.least_steps(rows)).min(initial=np.inf))
         costs = self._at_macs(placement, rows)
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
@@ -157,7 +157,7 @@ class ArrayPlans:
         """The choices with some arrays for the next fanout, but for those that are too slow: most are, and that is soon
         known, at what is known to be paid before these are decided."""
         rows, known = self._extended(choices.rows, vectors)
-        bound = self.context.value(taken(choices.costs, known, axis=1), self._least_steps(rows))
+        bound = self.context.value(taken(choices.costs, known, axis=1), self.least_steps(rows))
         return rows.take(np.flatnonzero(self.context.below(bound, below)))
 
     def at_once(self, choices: ArrayChoices) -> int:
@@ -169,7 +169,7 @@ class ArrayPlans:
         context, state = self.context, self.hierarchy.start(*outline)
         rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
         at_macs, once = self._least(outline.placement, rows)
-        steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
+        steps, member = self.least_steps(rows), np.zeros(len(rows), dtype=np.int64)
         least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
         costs = at_macs + once
         bound = np.maximum(context.value(costs, steps), least)
@@ -241,7 +241,7 @@ class ArrayPlans:
 
     # ---- bounds on choices for the first few fanouts -------------------------------------------------------
 
-    def _least_steps(self, rows: Rows) -> Floats:
+    def least_steps(self, rows: Rows) -> Floats:
         """(rows,) time steps if the fanouts to come were all in full use."""
         spread = np.prod([np.ones((len(rows), len(self.sizes))), *rows.arrays], axis=0)
         later = math.prod(fanout.instances for fanout in self.hierarchy.fanouts[len(rows.arrays) :])

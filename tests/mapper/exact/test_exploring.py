@@ -238,7 +238,7 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
 
 
 def queued(depth: int, nbytes: int = 1) -> Any:
-    return SimpleNamespace(depth=depth, nbytes=nbytes)
+    return SimpleNamespace(depth=depth, nbytes=nbytes, take=lambda index: None)
 
 
 class Grown(Batch):
