@@ -27,6 +27,8 @@ class Effort:
     """Part of the time, where it is limited, for the search of a smaller space."""
     least_seconds_to_count: float = 0.02
     """Time to count the space in, however short the search was."""
+    part_to_tell: float = 0.05
+    """Time, as part of what the search took, in which to work out what is told of a proof that is not complete."""
 
     # ---- Placements and arrays --------------------------------------------------------------------------------------
     decided_at_once: int = 1024

@@ -141,13 +141,12 @@ class Frontier:
 
     def open_below(self, value: float) -> int:
         """How many rows and placements are open with lower bounds, as far as they were not let go of."""
-        queued = (item for *_, item in (*self._queue, *self._near))
-        every = (*queued, *(item for _, item in self._later))
-        rows = sum(int(np.searchsorted(item.bound, value)) for item in every if not isinstance(item, OpenPlacement))
-        placements = sum(
-            bound < value for bound, *_, item in (*self._queue, *self._near) if isinstance(item, OpenPlacement)
-        )
-        return rows + placements
+        every = [(bound, item) for bound, *_, item in (*self._queue, *self._near)] + self._later
+        if self._in_work is not None:
+            every.append((self.working_on, self._in_work))
+        placements = sum(bound < value for bound, item in every if isinstance(item, OpenPlacement))
+        rows = (item.bound for _, item in every if not isinstance(item, OpenPlacement))
+        return placements + sum(int(np.searchsorted(bounds, value)) for bounds in rows)
 
     @property
     def bound(self) -> float:

@@ -234,11 +234,12 @@ class ExactSearch:
 
     def _open_part(self, best: FoundMapping) -> OpenPart | None:
         """Where the lowest open bound stands."""
-        if self.floor > self.frontier.bound or self._context is None:
+        if self._context is None or not self.frontier.begun or self.floor > self.frontier.bound:
             return self._floor_part
         out_of_memory = not self.means.expired and self.frontier.let_go < self.found.cutoff
         ended: Ended = "interrupt" if self.interrupted else "memory" if out_of_memory else "time"
-        return open_part(self._context, self.frontier, best, ended)
+        seconds = self.effort.part_to_tell * (time.perf_counter() - self._started)
+        return open_part(self._context, self.frontier, best, ended, Means.from_now(seconds, self.means.memory_limit))
 
     def _nothing_found(self) -> TilewrightError:
         """Why there is no mapping; or that the means have run out before this was known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..certificate import Ended, OpenPart
-from ..means import OutOfMeans
+from ..means import Means, OutOfMeans
 from .arrays.array_choices import ArrayChoices, ArrayPlans
 from .batch import Batch
 from .bounds.once import OnceEach, uncharged
@@ -19,12 +19,17 @@ NEAR = 0.99
 """Part of the best value from which on what is open is not counted."""
 
 
-def open_part(context: SearchContext, frontier: Frontier, best: FoundMapping, ended: Ended) -> OpenPart | None:
-    """What is open with the lowest bound, beside the best mapping found. None: nothing is, or all costs nothing."""
+def open_part(
+    context: SearchContext, frontier: Frontier, best: FoundMapping, ended: Ended, means: Means
+) -> OpenPart | None:
+    """What is open with the lowest bound, beside the best mapping found. None: nothing is, or all costs nothing.
+
+    means  to tell it with: time to make tables again that are gone
+    """
     item = frontier.lowest
     if item is None or not best.value:
         return None
-    energy, charged, latency = _least(context, item, best)
+    energy, charged, latency = _least(context, item, best, means)
     return OpenPart(
         ended=ended,
         bound=frontier.bound / best.value,
@@ -55,14 +60,17 @@ def _tiles(item: Open) -> tuple[int, int]:
     return min(nodes, sum(len(group.tensors) for group in item.path.node_groups)), nodes
 
 
-def _least(context: SearchContext, item: Open, best: FoundMapping) -> tuple[float | None, float | None, float | None]:
+def _least(
+    context: SearchContext, item: Open, best: FoundMapping, means: Means
+) -> tuple[float | None, float | None, float | None]:
     """The least energy of the first of some rows, what of it is charged, and its least latency; as parts of the best
     mapping's."""
     if isinstance(item, OpenPlacement):
         return None, None, None
     row = item.take(slice(1))
     try:
-        charged, ahead, steps = _columns(context, row)
+        with context.bounds.memo.budget.under(means):
+            charged, ahead, steps = _columns(context, row)
     except OutOfMeans:  # its tables are gone, and there is no time to make them again
         return None, None, None
     columns, energy, latency = context.costs.cost_columns, best.cost.energy_pj, best.cost.latency_cycles

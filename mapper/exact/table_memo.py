@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
 from ..means import UNLIMITED, Means
@@ -34,6 +35,15 @@ class TableBudget:
         self.nbytes = 0
         self._tables: OrderedDict[tuple[int, Hashable], Sized] = OrderedDict()
         self._owners: Iterator[int] = itertools.count()
+
+    @contextmanager
+    def under(self, means: Means) -> Iterator[None]:
+        """Let tables be made by other means for a while."""
+        before, self.means = self.means, means
+        try:
+            yield
+        finally:
+            self.means = before
 
     def memo(self) -> TableMemo:
         """Room for the tables of one kind of rows."""
