@@ -40,7 +40,7 @@ class Effort:
     rows_looked_at_first: int = 64
     """Arrays with the lowest bounds that are looked at first for one that may have loops directly inside; then eight
     times as many, and so on."""
-    extended_at_once: int = 20_000
+    extended_at_once: int = 50_000
     """Choices that others are extended to together, about."""
 
     # ---- How many rows are grown together ---------------------------------------------------------------------------

@@ -98,10 +98,13 @@ class ArrayPlans:
         )
         known, picks = (x.ravel() for x in np.indices((len(rows), len(vectors))))
         visit = self.context.visit
-        tile, below, instances = np.array(visit.sizes), covered[known], vectors[picks]
-        divides = tile % (below * instances) == 0
-        fits = np.where(visit.perfect, divides, instances <= ceil_div_array(tile, below)).all(axis=1)
+        tile = np.array(visit.sizes)
+        fits = (vectors[picks] <= ceil_div_array(tile, covered)[known]).all(axis=1)
         known, picks = known[fits], picks[fits]
+        if visit.perfect.any():
+            divides = tile % (covered[known] * vectors[picks]) == 0
+            fits = (divides | ~visit.perfect).all(axis=1)
+            known, picks = known[fits], picks[fits]
         found = Rows(len(known), [], [*(array[known] for array in rows.arrays), vectors[picks]])
         if self.context.mirror is None:
             return found, known
@@ -155,9 +158,15 @@ class ArrayPlans:
 
     def _hopeful(self, choices: ArrayChoices, vectors: Ints, below: float) -> Rows:
         """The choices with some arrays for the next fanout, but for those that are too slow: most are, and that is soon
-        known, at what is known to be paid before these are decided."""
+        known, at what is known to be paid before these are decided. And where all are then, but for those that cost too
+        much: most of the others do, which takes less time to know than all that is worked out for the rest."""
         rows, known = self._extended(choices.rows, vectors)
         bound = self.context.value(taken(choices.costs, known, axis=1), self.least_steps(rows))
+        rows = rows.take(np.flatnonzero(self.context.below(bound, below)))
+        if not self._decides_all(rows) or not len(rows):
+            return rows
+        at_macs, once = self._least(choices.outline.placement, rows)
+        bound = self.context.value(at_macs + once, self.least_steps(rows))
         return rows.take(np.flatnonzero(self.context.below(bound, below)))
 
     def at_once(self, choices: ArrayChoices) -> int:

@@ -152,9 +152,10 @@ def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]
     """Per tensor, (rows,) instances of one fanout that want the same word, at least on average."""
     wanted = array.astype(np.float64)
     if tiling == "ragged":
-        for column, (_, size) in zip(wanted.T, hierarchy.problem.dims, strict=True):
-            counts, which = np.unique(column, return_inverse=True)
-            column[:] = np.array([least_at_work(int(count), size) for count in counts])[which]
+        for d, (_, size) in enumerate(hierarchy.problem.dims):
+            first, which = distinct(array[:, d])
+            counts = array[first, d].tolist()
+            wanted[:, d] = np.array([least_at_work(count, size) for count in counts], dtype=np.float64)[which]
     names = hierarchy.problem.dim_names
     others = [[d for d, dim in enumerate(names) if dim not in t.dims] for t in hierarchy.problem.tensors]
     return [wanted[:, dims].prod(axis=1) for dims in others]
