@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .arrays.array_choices import ArrayChoices, ArrayPlans
-from .arrays.fanouts import bounded_alone, bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
+from .arrays.fanouts import (
+    bounded_alone,
+    bounded_by_groups,
+    finer,
+    groups_of,
+    pass_fanout,
+    rebounded,
+    rough_groups_of,
+    settled,
+)
 from .batch import Batch
 from .bounds.bounds import Bounds
 from .context import SearchContext
@@ -22,6 +31,8 @@ from .known_rows import KnownRows
 from .loop_bands.loops import expand_loops
 from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
+from .rough_groups import RoughGroups
+from .rows import Ints
 from .told_apart import told_apart
 
 
@@ -47,6 +58,7 @@ class Exploring:
         self.own_tables = OwnTablesAsked(self.context, self.frontier)
         self.turns = ArrayTurns(self.context, self.frontier)
         self.known = KnownRows(self.context)
+        self._roughly = RoughGroups()
 
     @property
     def _effort(self) -> Effort:
@@ -327,7 +339,8 @@ class Exploring:
     def _is_bounded_best(self, batch: Batch) -> bool:
         """Whether there are no better bounds for rows of which only the arrays are decided."""
         bounds = batch.bounds
-        return bounds.settled or bounds.level == len(self.context.bounds.lattice.for_groups) - 1
+        best = bounds.level == len(self.context.bounds.lattice.for_groups) - 1
+        return bounds.settled or (best and not bounds.rough)
 
     def _pays_to_group(self, head: Batch, made: int) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
@@ -382,24 +395,38 @@ class Exploring:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0 and self.context.tiling == "ragged":
             self._group(self._head(batch, self._effort.rows_at_once[self.context.tiling]))
-        elif batch.bounds.level < 0:
+        elif batch.bounds.level < 0 or batch.bounds.rough:
             self._group(batch)
         else:
             self.frontier.push_rows(finer(self.context, self._head(batch, 8), self._cutoff))
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
-        groups = groups_of(self.context, batch)
+        groups, rough = self._next_groups(batch)
         count = len(groups) if self.context.tiling == "ragged" else self.context.groups.at_once
         if groups[count:]:
             self.frontier.push_rows(batch.take(np.sort(np.concatenate(groups[count:]))))
-        bounded = list(bounded_by_groups(self.context, batch, groups[:count], self._cutoff))
+        bounded = list(bounded_by_groups(self.context, batch, groups[:count], self._cutoff, rough))
         for group in bounded:
             self.frontier.push_rows(group)
         if self.context.tiling == "ragged":
             self._dive_again(bounded)
+            return
+        head = batch.take(np.concatenate(groups[:count]))
+        if rough:
+            left = sum(len(groups_of(self.context, group)) for group in bounded if len(group))
+            self._roughly.note(len(groups_of(self.context, head)), left)
         else:
-            self._measure_gain(batch.take(np.concatenate(groups[:count])), bounded, len(groups[:count]))
+            self._measure_gain(head, bounded, len(groups[:count]))
+
+    def _next_groups(self, batch: Batch) -> tuple[list[Ints], bool]:
+        """The groups of arrays that a batch gets tables for next, and whether these are rough ones."""
+        groups = groups_of(self.context, batch)
+        if self.context.tiling == "perfect" and not batch.bounds.rough:
+            rough = rough_groups_of(self.context, batch)
+            if self._roughly.pay(len(rough), len(groups), self.context.groups.at_once):
+                return rough, True
+        return groups, False
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from some batches, whose bounds are a better guide than those before them."""

@@ -80,12 +80,32 @@ def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
     return sorted(alike(context.hierarchy, context.tiling, batch.rows), key=lambda index: int(index[0]))
 
 
-def bounded_by_groups(context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+def rough_groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
+    """The same for fewer and larger groups: of rows whose arrays give as many copies of what comes over them straight
+    from the outermost memory, which mostly costs most."""
+    hierarchy = context.hierarchy
+    which = {
+        (fanout, tensor)
+        for tensor, held in enumerate(batch.path.placement)
+        for fanout, inside in enumerate(hierarchy.inside)
+        if min(memory for memory in held if memory >= inside) == hierarchy.home(tensor)
+    }
+    groups = alike(hierarchy, context.tiling, batch.rows, which)
+    return sorted(groups, key=lambda index: int(index[0]))
+
+
+def bounded_by_groups(
+    context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float, rough: bool = False
+) -> Iterator[Batch]:
     """The rows of some groups with better bounds, by tables for each group: those of several groups together with
-    perfect tiles, of one group with ragged ones."""
+    perfect tiles, of one group with ragged ones.
+
+    rough  whether these are groups of `rough_groups_of`
+    """
     kinds = [group_of(context.hierarchy, context.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
     for bounds in context.groups.of_several(kinds, batch.state):
+        bounds.rough = rough
         several = list(itertools.islice(rest, bounds.arrays.stacked))
         if context.tiling == "perfect":
             yield _of_groups(context, batch, several, bounds, below)

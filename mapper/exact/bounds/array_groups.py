@@ -6,7 +6,7 @@ Bounds that hold for every array do not know that; so rows with alike arrays get
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -189,10 +189,20 @@ def shared_by(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
     return found
 
 
-def alike(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> Iterator[Ints]:
+def alike(
+    hierarchy: Hierarchy, tiling: Tiling, rows: Rows, which: Collection[tuple[int, int]] | None = None
+) -> Iterator[Ints]:
     """Indices of rows whose arrays give alike bounds: as many copies of every tensor, up to a factor of two where
-    tiles are ragged."""
-    columns = [c for array in rows.arrays for c in copies_of(hierarchy, tiling, array)]
+    tiles are ragged.
+
+    which  pairs of a fanout and a tensor: rows are alike by the copies of these alone
+    """
+    columns = [
+        c
+        for fanout, array in enumerate(rows.arrays)
+        for tensor, c in enumerate(copies_of(hierarchy, tiling, array))
+        if which is None or (fanout, tensor) in which
+    ]
     rounded = [np.floor(np.log2(c)).astype(np.int64) if tiling == "ragged" else c.astype(np.int64) for c in columns]
     # Without arrays all rows are alike.
     codes = row_codes(rounded or [np.zeros(len(rows), dtype=np.int64)])

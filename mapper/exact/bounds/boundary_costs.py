@@ -18,12 +18,13 @@ from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
 from ..counting.cost_columns import CostColumns
 from ..counting.lines import LineGaps
-from ..counting.zeros import EVERYTHING
+from ..counting.zeros import EVERYTHING, Left
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..lattice import Lattice
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
+from .left_at_tiles import LeftAtTiles
 from .shared_windows import SharedWindows
 from .tile_bits import TileBits
 
@@ -63,6 +64,8 @@ class BoundaryBounds:
         self._once: dict[MemoryBoundary, Floats] = {}
         self._bits = bits
         self._shared_windows = SharedWindows(hierarchy, lattice, arrays)
+        zeros = cost_columns.zeros
+        self._left_at_tiles = None if zeros is None else LeftAtTiles(hierarchy, lattice, arrays, zeros)
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
@@ -72,8 +75,27 @@ class BoundaryBounds:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
         gaps, bits = self._gaps_at_tiles(boundary, passed), self._bits_at_tiles(boundary)
         shared_by = self._shared_windows.shared_by(boundary, passed)
-        costs = self.book(boundary, passed, words, np.inf if shared_by is None else shared_by, gaps=gaps, bits=bits)
+        left = None if self._left_at_tiles is None else self._left_at_tiles.of(boundary, passed)
+        shared = np.inf if shared_by is None else shared_by
+        costs = self.book(boundary, passed, words, shared, gaps=gaps, bits=bits, left=left)
+        if left is not None:
+            costs += self._further_in(boundary, left)
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
+
+    def _further_in(self, boundary: MemoryBoundary, left: Left) -> Floats | float:
+        """(groups, columns, cells) what is not left out at the MACs, where as much has been taken for left out as any
+        mapping may, now that it is known what a boundary charged at each tile lets pass, at least."""
+        zeros, macs = self.cost_columns.zeros, float(self.hierarchy.problem.macs)
+        found = None if zeros is None else zeros.further_in_of_any(boundary, np.asarray(left.moved))
+        if zeros is None or found is None:
+            return 0.0
+        costs = np.zeros((self.cost_columns.count, *found.moved.shape))
+        memory, tensor = found.boundary.outer, found.boundary.tensor
+        instances = np.asarray(self._outer_loads(tensor, memory))
+        bits = zeros.least_bits(memory, tensor) * macs * found.moved
+        self.cost_columns.book(costs, self.hierarchy.memories[memory], bits, np.zeros(1), instances)
+        self.cost_columns.book_energy(costs, macs * self.hierarchy.arch.mac.energy_pj * found.done)
+        return np.moveaxis(costs, 0, 1)
 
     def more_at_macs(self, memory: int, tensor: int) -> Floats | None:
         """(groups, columns, lattice) what the MACs read of a tensor from the memory nearest to them beyond its least
@@ -139,6 +161,7 @@ class BoundaryBounds:
         shared_by: Floats | float = np.inf,
         gaps: Gaps | None = None,
         bits: Bits | None = None,
+        left: Left | None = None,
     ) -> Floats:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
@@ -148,6 +171,7 @@ class BoundaryBounds:
         gaps       (n,) what lines take more than words in the outer and the inner memory, where more is known than for
                    any tile
         bits       (n,) of a word of an operand, where more is known than the least of any tile
+        left       (groups, n) of the words, where more is known than of any tile
         """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
@@ -162,7 +186,7 @@ class BoundaryBounds:
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
         zeros = self.cost_columns.zeros
-        moved, timed = EVERYTHING if zeros is None else zeros.least_left(boundary)
+        moved, timed = left or (EVERYTHING if zeros is None else zeros.least_left(boundary))
         costing = moved / timed
         outer_gaps, inner_gaps = gaps or self._gaps(boundary)
         if not tensor.is_output:

@@ -114,6 +114,7 @@ class Bounds:
     since    that fanout; of others, 0
     level    which of `Lattice.for_groups` the lattice is, for a group of arrays
     settled  whether finer tables would add little
+    rough    whether the groups are to be split into smaller ones
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class Bounds:
         self.every_dim = range(len(self.dims))
         self.level = -1
         self.settled = False
+        self.rough = False
         self._last = lattice.cell_of(hierarchy.visit)
         self._alike = alike
         self._outside = outside

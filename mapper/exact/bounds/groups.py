@@ -84,6 +84,7 @@ class GroupBounds:
         """Bounds for some of the groups that were stacked, with the tables that were made first."""
         some = self.of(*(bounds.groups[member] for member in members))
         some.take_over(bounds, members)
+        some.rough = bounds.rough
         return some
 
     def finer(self, group: Bounds) -> Bounds | None:

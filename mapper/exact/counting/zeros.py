@@ -222,7 +222,7 @@ class ZeroBounds:
         ones = np.ones((1, len(self._index)), dtype=np.int64)
         key = ("left", boundary)
         if (key, "moved") not in self._known:
-            moved, timed = self._left(boundary, ones)
+            moved, timed = self.left_of(boundary, ones)
             self._known[key, "moved"], self._known[key, "timed"] = (float(np.min(part)) for part in (moved, timed))
         return Left(self._known[key, "moved"], self._known[key, "timed"])
 
@@ -230,21 +230,46 @@ class ZeroBounds:
         """(rows,) of the words across a boundary that is charged there, at least."""
         if self.rules.tiling == "ragged" or not self._outwards(boundary):
             return self.least_left(boundary)
-        return self._left(boundary, self._used_together(model, rows, boundary, fill_point))
+        return self.left_of(boundary, self._used_together(model, rows, boundary, fill_point))
+
+    def vary_with_use(self, boundary: MemoryBoundary) -> bool:
+        """Whether less of the words across a boundary is left out, the more is used with one access of them."""
+        tensor, decide = self._tensor(boundary.tensor), set()
+        for _, memory in self._outwards(boundary):
+            decide |= {*memory.gates.get(tensor.role, ()), *memory.skips.get(tensor.role, ())}
+        others = self.rules.deciding(tensor, tuple(decide))
+        alike = all(isinstance(self.rules.densities[other.name], Uniform) for other in others)
+        return self.rules.tiling == "perfect" and bool(others) and alike
 
     def further_in(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, moved: Floats | float
     ) -> FurtherIn | None:
         """What is left besides of what an operand's only saver leaves out further in, now that it is known which part
         of the words across a boundary it lets pass; None: that is not the boundary of an only saver."""
-        tensor = self._tensor(boundary.tensor)
-        if boundary.inner == MAC or self.rules.tiling == "ragged" or tensor.is_output:
-            return None
-        if self.rules.only_saver(tensor) is not self._memory(boundary.outer):
+        if not self.decides_further_in(boundary):
             return None
         at_mac = MemoryBoundary(boundary.tensor, MAC, model.path.placement[boundary.tensor][0])
-        counted = self.left(model, rows, at_mac, None).moved
-        kept, most = self.rules.least_done(tensor)
+        return self._further_in(at_mac, self.left(model, rows, at_mac, None).moved, moved)
+
+    def further_in_of_any(self, boundary: MemoryBoundary, moved: Floats) -> FurtherIn | None:
+        """The same for all mappings that charge the boundary where it lets a part of the words pass, at least; None
+        where other memories may stand further in, or instances share what they read there."""
+        at_mac = MemoryBoundary(boundary.tensor, MAC, boundary.inner)
+        shared = any(self.hierarchy.joins(f, at_mac) for f in range(len(self.hierarchy.fanouts)))
+        innermost = self.hierarchy.fullest_placement[boundary.tensor][0] == boundary.inner
+        if shared or not innermost or not self.decides_further_in(boundary):
+            return None
+        return self._further_in(at_mac, self.least_left(at_mac).moved, moved)
+
+    def decides_further_in(self, boundary: MemoryBoundary) -> bool:
+        """Whether the outer memory of a boundary is the only saver of an operand, which is held further in."""
+        tensor = self._tensor(boundary.tensor)
+        if boundary.inner == MAC or self.rules.tiling == "ragged" or tensor.is_output:
+            return False
+        return self.rules.only_saver(tensor) is self._memory(boundary.outer)
+
+    def _further_in(self, at_mac: MemoryBoundary, counted: Floats | float, moved: Floats | float) -> FurtherIn:
+        kept, most = self.rules.least_done(self._tensor(at_mac.tensor))
         done = np.maximum(np.minimum(moved, most) / kept - 1.0, 0.0)
         return FurtherIn(at_mac, np.maximum(moved - counted, 0.0), done)
 
@@ -261,7 +286,7 @@ class ZeroBounds:
             if self._memory(memory).keeps[tensor.role] != "never" and self.rules.saves(self._memory(memory), tensor)
         ]
 
-    def _left(self, boundary: MemoryBoundary, tiles: Ints) -> Left:
+    def left_of(self, boundary: MemoryBoundary, tiles: Ints) -> Left:
         """What is left where what is used together are tiles (rows, dims), of any memory further out as well."""
         tensor = self._tensor(boundary.tensor)
         moved = timed = np.ones(len(tiles))

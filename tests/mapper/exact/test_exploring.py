@@ -27,6 +27,7 @@ from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
 from tilewright.mapper.exact.known_rows import KnownRows
 from tilewright.mapper.exact.own_tables import ArrayTurns
+from tilewright.mapper.exact.rough_groups import RoughGroups
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
@@ -85,12 +86,17 @@ def optimum(case: Case, effort: Effort = EFFORT) -> float:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """What a search has done since: groups of arrays bounded together, and rows whose windows were counted exactly."""
+    """What a search has done since: groups of arrays bounded together, and how many of these were split later; and
+    rows whose windows were counted exactly."""
     done: Counter[str] = Counter()
 
-    def bounded(context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+    def bounded(
+        context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float, rough: bool
+    ) -> Iterator[Batch]:
         done["groups together"] += context.tiling == "perfect" and len(groups) > 1
-        return fanouts.bounded_by_groups(context, batch, groups, below)
+        for bounded in fanouts.bounded_by_groups(context, batch, groups, below, rough):
+            done["split later"] += rough and len(bounded) > 0
+            yield bounded
 
     def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
         done["settled"] += 1
@@ -117,12 +123,15 @@ def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
 def test_the_same_optimum_with_all_that_saves_work(
     seeds: range, work: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A few rows at once, groups of arrays always, several together, dives at every step, and finer tables soon."""
+    """A few rows at once, groups of arrays always, rough ones first, several together, dives at every step, and finer
+    tables soon."""
+    monkeypatch.setattr(RoughGroups, "pay", lambda *_: True)
     for seed in seeds:
         case = case_of(seed)
         expected = plainly(monkeypatch, case)
         assert optimum(case, BUSY) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
     assert work["groups together"] > 0
+    assert work["split later"] > 0
     assert work["settled"] > 0
 
 

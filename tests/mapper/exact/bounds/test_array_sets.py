@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +11,14 @@ import numpy as np
 from generators import random_architecture, random_problem
 from paths import context_of
 from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
-from tilewright.mapper.exact.arrays.fanouts import groups_of
+from tilewright.mapper.exact.arrays.fanouts import bounded_by_groups, groups_of, rough_groups_of
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import any_arrays, group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.hierarchy import Outline
-from tilewright.mapper.exact.rows import Floats, Rows
+from tilewright.mapper.exact.rows import Floats, Ints, Rows
 
 
 def energy(bounds: Bounds, batch: Batch, context: SearchContext) -> Floats:
@@ -55,6 +56,42 @@ def test_a_group_of_arrays_is_bounded_by_the_least_of_them_and_no_others() -> No
             better += bool(found[0] > energy(context.groups.of(unknown), group, context)[0] * (1 + 1e-12))
     assert compared > 100
     assert better > 10
+
+
+def test_rough_groups_are_made_of_groups_and_bounded_by_the_least_of_them() -> None:
+    fewer = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        reduced = canonical_problem(random_problem(rng, 12), random_architecture(rng, 3, 24), "perfect")
+        context = context_of(reduced.problem, reduced.arch, "perfect", "even")
+        batch = ArrayPlans(context).start(Outline(next(context.hierarchy.placements())), float("inf"))
+        assert isinstance(batch, Batch)
+        if not len(batch):
+            continue
+        groups, rough = groups_of(context, batch), rough_groups_of(context, batch)
+        assert sorted(np.concatenate(rough).tolist()) == list(range(len(batch)))
+        of_row = {row: number for number, rows in enumerate(rough) for row in rows.tolist()}
+        assert all(len({of_row[row] for row in rows.tolist()}) == 1 for rows in groups), seed
+        fewer += len(rough) < len(groups)
+        first = rough[0]
+        below = {row: group.bound[at] for at, row, group in bounds_of_rows(context, batch, [first], rough=True)}
+        for rows in groups:
+            if of_row[int(rows[0])] == 0:
+                for at, row, group in bounds_of_rows(context, batch, [rows], rough=False):
+                    assert below[row] <= group.bound[at] * (1 + 1e-12), seed
+    assert fewer > 10
+
+
+def bounds_of_rows(
+    context: SearchContext, batch: Batch, groups: list[Ints], rough: bool
+) -> Iterator[tuple[int, int, Batch]]:
+    """Per row of some groups: its place in the batch with better bounds and in the one before; the former batch."""
+    (found,) = bounded_by_groups(context, batch, groups, float("inf"), rough)
+    arrays = np.concatenate(batch.rows.arrays, axis=1).tolist() if batch.rows.arrays else [[]] * len(batch)
+    place = {tuple(each): row for row, each in enumerate(arrays)}
+    own = np.concatenate(found.rows.arrays, axis=1).tolist() if found.rows.arrays else [[]] * len(found)
+    for at, each in enumerate(own):
+        yield at, place[tuple(each)], found
 
 
 def test_arrays_are_known_up_to_a_number_of_them() -> None:
