@@ -35,7 +35,9 @@ placing.py        where nodes may stand among shared loops
 upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
 branch.py         what a branch of one operation is asked
-loop_bounds.py    what a part weighs at least, for all trips of its loops at once
+loop_bounds.py    what a part weighs at least, for all orders and trips of its loops at once
+tensor_bounds.py  what one choice for a tensor takes with these
+loop_weights.py   what a part weighs that takes so much more than its operations
 room_bounds.py    what operations take more in the room that nodes leave them
 loop_orders.py    in which orders loops above a split are looked at
 loop_choices.py   what choices for nodes take at least; what is known of them

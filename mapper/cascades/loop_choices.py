@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..exact.rows import Flags, Ints
+from ..exact.rows import Flags
 from .upper_memories import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Least:
-    """What something takes at least, for some trips; or several choices, one along the first axis each.
+class Least(NamedTuple):
+    """What something takes at least: per choice, or for some trips.
 
-    values      (..., rows, n), one after the other what is below: one array, since there are few trips
-    operations, ports  how many there are
-    far         (..., operations) which tensors each operation takes from further out than the nearest memory: its
-                number's power of two for each of them
+    values      (rows, n), one below the other what follows: one array, since there are few of each
+    operations, ports, rooms  how many there are
     """
 
     values: Floats
     operations: int
     ports: int
-    far: Ints
+    rooms: int
 
     @classmethod
     def nothing(cls, operations: int, ports: int, rooms: int, count: int) -> Least:
-        """Of so many trips."""
-        values = np.zeros((1 + operations * (ports + rooms), count))
-        return cls(values, operations, ports, np.zeros(operations, dtype=np.int64))
+        """Of so many choices."""
+        return cls(np.zeros((1 + operations * (ports + rooms + 1), count)), operations, ports, rooms)
 
-    @classmethod
-    def each(cls, options: Sequence[Least]) -> Least:
-        """Several choices."""
-        values, far = (np.array(each) for each in zip(*((one.values, one.far) for one in options), strict=True))
-        return cls(values, options[0].operations, options[0].ports, far)
+    def of(self, values: Floats) -> Least:
+        """Something else of the same part."""
+        return Least(values, self.operations, self.ports, self.rooms)
 
     @property
     def size(self) -> int:
@@ -46,60 +40,31 @@ class Least:
         return self.values.nbytes
 
     @property
+    def weighed(self) -> int:
+        """The first rows: energy and cycles."""
+        return 1 + self.operations * self.ports
+
+    @property
     def energy(self) -> Floats:
-        """(..., n) pJ."""
-        found: Floats = self.values[..., 0, :]
+        """(n,) pJ."""
+        found: Floats = self.values[0]
         return found
 
     @property
     def cycles(self) -> Floats:
-        """(..., operations, ports, n)."""
-        *axes, _, count = self.values.shape
-        last = 1 + self.operations * self.ports
-        return self.values[..., 1:last, :].reshape(*axes, self.operations, self.ports, count)
+        """(operations, ports, n)."""
+        return self.values[1 : self.weighed].reshape(self.operations, self.ports, self.values.shape[1])
 
     @property
     def bits(self) -> Floats:
-        """(..., operations, rooms, n) of what room is left."""
-        *axes, rows, count = self.values.shape
-        first = 1 + self.operations * self.ports
-        rooms = (rows - first) // self.operations
-        return self.values[..., first:, :].reshape(*axes, self.operations, rooms, count)
+        """(operations x rooms, n) of what room is left."""
+        return self.values[self.weighed : self.weighed + self.operations * self.rooms]
 
-    def __add__(self, other: Least) -> Least:
-        return self._with(self.values + other.values, self.far + other.far)
-
-    def alone(self) -> Least:
-        """As the only choice."""
-        return self._with(self.values[None], self.far[None])
-
-    def none(self) -> Least:
-        """Nothing, of as many trips."""
-        return self._with(np.zeros_like(self.values), np.zeros_like(self.far))
-
-    def at(self, columns: Ints) -> Least:
-        """Of some trips."""
-        return self._with(self.values.take(columns, -1), self.far)
-
-    def some(self, choices: Ints) -> Least:
-        """Some of the choices."""
-        return self._with(self.values.take(choices, 0), self.far.take(choices, 0))
-
-    def pairs(self, choices: Ints, trips: Ints) -> Least:
-        """Of some choices, each with some trips, which are no axis of their own then."""
-        return self._with(self.values[choices, :, trips].T, self.far.take(choices, 0))
-
-    def best(self) -> Least:
-        """The least of everything, over all choices; from where tensors come is not known then."""
-        return self._with(self.values.min(axis=0), np.zeros(self.operations, dtype=np.int64))
-
-    def with_each(self, options: Least) -> Least:
-        """All choices of some tensors with all of one more."""
-        both, far = self.values[:, None] + options.values, self.far[:, None] + options.far
-        return self._with(both.reshape(-1, *self.values.shape[1:]), far.reshape(-1, self.operations))
-
-    def _with(self, values: Floats, far: Ints) -> Least:
-        return Least(values, self.operations, self.ports, far)
+    @property
+    def far(self) -> Floats:
+        """(operations, n) which tensors each takes from further out than the nearest memory: its number's power of two
+        for each of them. Not known where the least of several choices is taken."""
+        return self.values[len(self.values) - self.operations :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,38 +72,40 @@ class Choices:
     """Choices of every tensor, of which one is taken each.
 
     alone  what tensors take together that have no choice
-    open   of every other one its choices, of those with the fewest first
+    open   (rows, choices, n) of each other one; of infinite energy where there are fewer, or none has room
+    later  (rows, n) of each of these, and after the last: what it and those after it take, each at its best
     """
 
     alone: Least
-    open: tuple[Least, ...]
+    open: tuple[Floats, ...]
+    later: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, nothing: Least, tensors: Iterable[Sequence[Least]], fits: Callable[[Floats], Flags]) -> Choices:
+    def of(cls, nothing: Least, tensors: Sequence[Floats], fits: Callable[[Least], Flags]) -> Choices:
         """By the choices of every tensor.
 
-        fits  of (..., operations, rooms, n) bits, whether there is room: what has none by itself is no choice
+        fits  (n,) whether there is room: what has none by itself is no choice
         """
-        by_count = sorted(tensors, key=len)
-        alone = sum((options[0] for options in by_count if len(options) == 1), nothing)
-        found = cls(alone, tuple(Least.each(options) for options in by_count if len(options) > 1))
-        for each in (found.alone, *found.open):
-            each.energy[~fits(each.bits)] = np.inf
-        return found
+        by_count = sorted(tensors, key=lambda one: one.shape[1])
+        alone = nothing.of(sum((one[:, 0] for one in by_count if one.shape[1] == 1), nothing.values))
+        alone.energy[~fits(alone)] = np.inf
+        found = tuple(one for one in by_count if one.shape[1] > 1)
+        for one in found:
+            flat = nothing.of(one.reshape(len(one), -1))
+            flat.energy[~fits(flat)] = np.inf
+        best = (one.min(axis=1) for one in reversed(found))
+        later = itertools.accumulate(best, initial=np.zeros_like(alone.values))
+        return cls(alone, found, tuple(later)[::-1])
 
-    def at(self, columns: Ints) -> Choices:
-        """For some trips."""
-        return Choices(self.alone.at(columns), tuple(options.at(columns) for options in self.open))
-
-    @cached_property
+    @property
     def least(self) -> Least:
         """Each tensor at its best."""
-        return sum((options.best() for options in self.open), self.alone)
+        return self.alone.of(self.alone.values + self.later[0])
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return self.alone.values.nbytes + sum(options.values.nbytes for options in self.open)
+        return self.alone.size + sum(one.nbytes for one in (*self.open, *self.later))
 
 
 MOST_KNOWN = 1 << 26
@@ -157,7 +124,7 @@ class KnownChoices:
     _single: dict[tuple[object, ...], dict[tuple[object, ...], Least]] = field(default_factory=dict)
 
     def single(self, key: tuple[object, ...]) -> SingleChoices:
-        """Single choices for tensors, for loops in any order."""
+        """Single choices for tensors."""
         return SingleChoices(self, self._single.setdefault(key, {}))
 
     def of(self, key: tuple[object, ...], choices: Callable[[], Choices]) -> Choices:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,17 +14,18 @@ from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
 from .generations import Generations
-from .loop_bounds import LoopBounds
-from .loop_choices import KnownChoices, Least
+from .loop_bounds import LoopBounds, LoopOrder, OpenColumns
+from .loop_choices import KnownChoices
 from .loop_orders import LoopOrders
-from .part_bounds import OwnLeast, PartBounds
+from .loop_weights import LoopWeights
+from .part_bounds import PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
 from .room_bounds import RoomBounds
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
-from .weights import Weights, Yardstick
+from .weights import Yardstick
 from .window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
@@ -34,35 +34,61 @@ AT_ONCE = 1 << 15
 """Combinations of steps that are bounded at once."""
 
 
-class Grid(NamedTuple):
-    """Steps along some dimensions, whatever their order.
+@dataclass
+class _Orders:
+    """Orders of loops that are bounded together.
 
-    steps  of each dimension, n times
-    trips  (dims, n)
-    key    the same as bytes
+    dims   that they may step over
+    count  columns of `LoopBounds`
     """
 
-    steps: list[tuple[SharedTrips, ...]]
-    trips: Floats
-    key: bytes
+    dims: tuple[SharedDim, ...]
+    count: int = 0
+    _steps: list[tuple[SharedTrips | None, ...]] = field(default_factory=list)
+    _orders: list[LoopOrder] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, steps: list[tuple[SharedTrips, ...]]) -> Grid:
-        """With these steps."""
-        trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
-        return cls(steps, trips, trips.tobytes())
+    def add(
+        self, places: Sequence[int], orders: Sequence[tuple[int, ...]], steps: list[tuple[SharedTrips, ...]]
+    ) -> None:
+        """Loops over some dimensions.
+
+        places  of these among all
+        orders  of places, outermost first
+        steps   along each of the places, n times
+        """
+        columns = slice(len(self._steps), len(self._steps) + len(steps))
+        for each in steps:
+            own = dict(zip(places, each, strict=True))
+            self._steps.append(tuple(own.get(place) for place in range(len(self.dims))))
+        self._orders += [LoopOrder(order, columns) for order in orders]
+        self.count += len(orders) * len(steps)
+
+    @property
+    def orders(self) -> tuple[LoopOrder, ...]:
+        """All of them."""
+        return tuple(self._orders)
+
+    def trips(self) -> Floats:
+        """(dims, steps)."""
+        every = [[1 if step is None else step.trips for step in each] for each in self._steps]
+        return np.array(every, dtype=np.float64).T.copy()
+
+    def loops(self, order: LoopOrder, step: int) -> Loops:
+        """Those in one order, by the number of their steps."""
+        chosen = ((self.dims[place], self._steps[step][place]) for place in order.places)
+        return tuple(LoopAbove(dim, own.trips, tile=own.tile) for dim, own in chosen if own is not None)
 
 
 class OpenLoops(NamedTuple):
     """Loops above a split, and what the part weighs at least with them.
 
-    among   all trips of loops in their order, and what these are measured by; None where there are no loops
-    column  which of the trips these are
+    among   all that were bounded together; None where there are no loops
+    column  which of them these are
     """
 
     bound: float
     loops: Loops
-    among: tuple[LoopBounds, Callable[[Least], Floats]] | None = None
+    among: OpenColumns | None = None
     column: int = 0
 
 
@@ -120,18 +146,28 @@ class SharedLoops:
         own = self.bounds.own(part)
         if measure is not None:  # which has energy apart
             own = replace(own, both_pj=0.0 * own.both_pj)
-        weight = partial(self._weight, own, measure or self.bounds.weights)
+        weigh = LoopWeights(self.bounds, own, measure or self.bounds.weights)
+        orders = _Orders(shared)
         for count in range(1, len(shared) + 1):
-            for dims in itertools.combinations(shared, count):
+            for places in itertools.combinations(range(len(shared)), count):
+                dims = [shared[place] for place in places]
                 if must_step and not any(map(self.generations.is_stepped, dims)):
                     continue
                 if not (_apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims)):
                     continue
-                for grid in map(Grid.of, _grids([steps[dim] for dim in dims])):
-                    for order in itertools.permutations(range(count)):
-                        self.means.check()
-                        if self.orders.may_be_needed(part, [dims[i] for i in order]):
-                            yield from self._in_order(part, dims, order, grid, own, weight, cutoff)
+                self.means.check()
+                needed = [
+                    order
+                    for order in itertools.permutations(places)
+                    if self.orders.may_be_needed(part, [shared[place] for place in order])
+                ]
+                for grid in _grids([steps[dim] for dim in dims]) if needed else ():
+                    orders.add(places, needed, grid)
+                    if orders.count >= AT_ONCE:
+                        yield from self._bounded(part, orders, weigh, cutoff)
+                        orders = _Orders(shared)
+        if orders.count:
+            yield from self._bounded(part, orders, weigh, cutoff)
 
     def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
         """Trips of a shared loop, with tiles; none where operations disagree. From one generation to the next it takes
@@ -154,45 +190,31 @@ class SharedLoops:
             found += self.ragged.steps(dim, elements)
         return [step for step in found if self.constraints.allow_trips(dim, step.trips)]
 
-    def _in_order(
-        self,
-        part: VisitedPart,
-        dims: tuple[SharedDim, ...],
-        order: tuple[int, ...],
-        grid: Grid,
-        own: OwnLeast,
-        weight: Callable[[Least], Floats],
-        cutoff: float,
-    ) -> Iterator[OpenLoops]:
-        """All steps of loops in one order whose bound lies below the cutoff.
-
-        order  of the dimensions, outermost first
-        """
-        bounds, trips, ordered = self.bounds, grid.trips[list(order)], tuple(dims[i] for i in order)
-        bounds_of = LoopBounds(
-            bounds.cascade,
-            bounds.memories,
-            bounds.placing,
+    def _bounded(self, part: VisitedPart, orders: _Orders, weigh: LoopWeights, cutoff: float) -> Iterator[OpenLoops]:
+        """Loops in some orders whose bound lies below the cutoff."""
+        self.means.check()
+        bounds = LoopBounds(
+            self.bounds.cascade,
+            self.bounds.memories,
+            self.bounds.placing,
             part,
-            ordered,
-            trips,
-            grid.key,
+            orders.dims,
+            orders.trips(),
+            orders.orders,
             self.orders.filled_anew(part),
-            own.both_pj,
+            weigh.own.both_pj,
             self.known,
             self.rooms,
         )
-        open_ones = np.flatnonzero(weight(bounds_of.least()) < cutoff)
-        weights = bounds_of.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
-        open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
-        self.pruned["loops"] += trips.shape[1] - len(open_ones)
-        among = bounds_of, weight
-        for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
-            steps = (grid.steps[i][place] for place in order)
-            loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in zip(ordered, steps, strict=True))
+        among = bounds.open(weigh, cutoff)
+        open_ones = np.flatnonzero(among.weights < cutoff)
+        self.pruned["loops"] += orders.count - len(open_ones)
+        steps = bounds.steps.take(open_ones).tolist()
+        for column, step, least in zip(open_ones.tolist(), steps, among.weights.take(open_ones).tolist(), strict=True):
+            loops = orders.loops(bounds.order_of(column), step)
             for passed in self.passing.ways(part.names, loops):
                 for placed in self.generations.ways(part, passed):
-                    yield OpenLoops(least, placed, among, i)
+                    yield OpenLoops(least, placed, among, column)
 
     def closely(self, chosen: Iterable[OpenLoops], cutoff: float) -> list[OpenLoops]:
         """Those of some loops whose bound lies below the cutoff with what operations take more in the room that is
@@ -200,41 +222,17 @@ class SharedLoops:
         found: list[OpenLoops] = []
         together: dict[int, list[OpenLoops]] = {}
         for one in chosen:
-            if one.among is not None and one.among[0].rooms is not None:
+            if one.among is not None and self.rooms is not None:
                 together.setdefault(id(one.among), []).append(one)
             elif one.bound < cutoff:
                 found.append(one)
         for those in together.values():
             assert those[0].among is not None
-            bounds, weight = those[0].among
-            columns = np.array(sorted({one.column for one in those}))
-            weights = dict(zip(columns.tolist(), bounds.in_rooms(columns, weight, cutoff).tolist(), strict=True))
+            weights = those[0].among.in_rooms([one.column for one in those], cutoff).tolist()
             closer = (one._replace(bound=max(one.bound, weights[one.column])) for one in those)
             found += (one for one in closer if one.bound < cutoff)
         self.pruned["loops"] += sum(map(len, together.values())) - sum(one.among is not None for one in found)
         return found
-
-    def _weight(self, own: OwnLeast, measure: Yardstick, more: Least) -> Floats:
-        """(..., n) what a part weighs at least that takes more than its operations do by themselves.
-
-        With all tensors near, an operation weighs `both_pj` more than its least energy and its least latency together.
-        Where ports make it wait, it has that least energy, and weighs what it waits for more, or it weighs `both_pj`
-        more: a mapping that takes its time may be best in energy. So of these two the larger counts, not both."""
-        bounds = self.bounds
-        if not bounds.timed and isinstance(measure, Weights):
-            return measure.energy * (own.energy_pj + more.energy)
-        fits = more.energy < np.inf
-        energy = np.where(fits, own.energy_pj + own.both_pj.sum() + more.energy, 0.0)  # whatever energy weighs
-        latency = np.zeros_like(energy)
-        if bounds.timed:
-            ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
-            latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
-            if own.both_pj.any():
-                per_cycle = bounds.leakage + bounds.weights.latency / bounds.weights.energy
-                waits = np.maximum(ports - own.cycles[:, None], 0.0)
-                energy = energy - np.minimum(own.both_pj[:, None], per_cycle * waits).sum(axis=-2)
-            energy = energy + (bounds.leakage * latency if bounds.leakage else 0.0)
-        return np.where(fits, measure.of_each(energy, latency), np.inf)
 
 
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:

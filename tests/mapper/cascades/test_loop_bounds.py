@@ -53,11 +53,11 @@ def test_what_one_weighted_sum_knows_of_loops_changes_nothing_for_the_next(seed:
 
 
 def test_choices_are_kept_as_far_as_there_is_memory_for_them() -> None:
-    known, made = KnownChoices(left=100), []
+    known, made = KnownChoices(left=140), []
 
     def choices() -> Choices:
         made.append(len(made))
-        return Choices(Least.nothing(1, 1, 1, 2), ())  # 48 bytes
+        return Choices(Least.nothing(1, 1, 1, 2), (), ())  # 64 bytes
 
     for key in (1, 2, 3, 1, 2, 3):
         known.of((key,), choices)
