@@ -29,10 +29,15 @@ from .limits import SearchLimits
 from .loop_bands.trip_rules import trip_rules, trips_tried, windows_of
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
+from .table_memo import TableBudget, TableMemo
 from .visits import VisitTiles
 
 MUCH_FINER = 3
 """So many times as many cells are worth making all tables of a usual lattice again."""
+
+
+FIRST_TILES_SHARE = 0.01
+"""Part of the memory of a search for innermost tiles that are asked for again."""
 
 
 @dataclass
@@ -139,6 +144,11 @@ class SearchContext:
     def groups(self) -> GroupBounds:
         """Bounds for groups of alike arrays."""
         return GroupBounds(self.bounds, self.effort)
+
+    @cached_property
+    def first_tiles(self) -> TableMemo:
+        """Innermost tiles that there is room for, of those asked for last."""
+        return TableBudget(self.means, FIRST_TILES_SHARE * self.means.memory_limit).memo()
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -19,9 +19,10 @@ shared  the array serves instances together that want the same word (multicast),
 idle    tiles are ragged, and D does not move a tensor which a memory inside the array keeps, and that is given to it,
         or taken from it, by a loop outside the array; and of the tiles of the last round of all n x m, blocks leave
         some instance none
-lines   a memory inside the array has lines, or one outside has banks, and D moves a tensor that it keeps; or one
-        outside has lines, D shares a rank of a tensor that it keeps with another dimension, and this one has blocks or
-        a coefficient above 1
+lines   a memory inside the array has lines, and D moves a tensor that it keeps; or one outside has, the next memory
+        inwards that keeps a tensor which D moves stands inside the array, and it has banks, or D shares a rank of the
+        tensor with another dimension, which has blocks, or a coefficient above 1 while some coefficient of the rank is
+        above the words of a line along it, or it has more dimensions than two
 
 Proof. What a mapping costs follows from the tiles that each instance works on, step by step
 (`cost_models/simulator.py`). Along each dimension these depend on its own loops alone, in their order, and on the order
@@ -42,11 +43,15 @@ among instances and steps changes: where these follow each other in time, and wh
   a step at work are r in both. So what may get more is the number of instances at work in the last round: where it
   counts, and the steps do not. That is for a tensor that D does not move, while it stays in a memory inside. They get
   more if r <= (m - 1) n.
-- Lines of a memory outside: those of instances that are served each on its own lie as before. Of instances that are
-  served together, a line along the rank is touched in the steps in which some instance has one of the x tiles, which
-  follow each other, that want words of it (where the other dimensions' sum has no gap as long as a line). With the
-  loop inside, these are min(n, x) steps of a round; with the loop outside no more, since each of them has one of the x
-  tiles, and there are n at most. Of tiles that slide along another dimension, this holds of the words that are new.
+- Lines of a memory outside: where the next memory inwards stands outside too, its tiles and their order stay as they
+  are. Those of instances that are served each on its own lie as before. Of instances that are served together, a line
+  along the rank is touched in the steps in which some instance has one of the x tiles that want words of it. With the
+  loop inside, these are min(n, x) steps of a round if the x tiles follow each other; with the loop outside no more,
+  since each of them has one of the x tiles, and there are n at most. They follow each other if the words of a tile,
+  of all that the other dimensions bring with it, leave no gap that a line fits into: every tile has the same ones,
+  further along the rank, and a line that lies neither before nor behind them holds one. Of two dimensions, words of a
+  tile are at most as far from the next one as the larger coefficient; of those that are new where a tile slides along
+  the other dimension too, since all of them begin at the same place, or at the tile's first element.
 
 By `idle` hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
 rounds the last one alone. By `shared` few do, and proving for a large ragged problem that none does takes many times as
@@ -68,7 +73,7 @@ from ....arch import Halo
 from ....ir import Rank
 from ...tilings import Tiling, has_few_tiles
 from ..counting.lines import LineBounds
-from ..hierarchy import Block, Hierarchy, MemoryBoundary, Outline, Placement
+from ..hierarchy import MAC, Block, Hierarchy, MemoryBoundary, Outline, Placement
 from ..instances import tiles_needed
 from ..rows import Flags, Ints, ceil_div_array
 from .single_axes import is_outer_axis
@@ -293,7 +298,7 @@ class Blocks:
         tiles each instance has, or which lines are touched together."""
         found = np.zeros(spread.shape, dtype=bool)
         for (memory, t), lies in lines.lies.items():
-            if memory not in placement[t]:
+            if memory not in placement[t] or not self._sees_array(fanout, placement[t], memory):
                 continue
             is_inside = memory < self.hierarchy.inside[fanout]
             for r, rank in enumerate(lies.ranks):
@@ -303,10 +308,16 @@ class Blocks:
                 if is_inside or lies.has_banks or self.every:
                     found[:, indices] = True
                     continue
-                for d in indices:
-                    others = [(c, other) for other, c in zip(indices, rank.steps, strict=True) if other != d]
-                    found[:, d] |= any(c > 1 for c, _ in others) | _any_dim(spread[:, [o for _, o in others]] > 1)
+                for i, d in enumerate(indices):
+                    others = [other for other in indices if other != d]
+                    found[:, d] |= _may_lie_apart(rank.steps, i, int(lies.line[:, r].min()))
+                    found[:, d] |= _any_dim(spread[:, others] > 1)
         return found
+
+    def _sees_array(self, fanout: int, held: Sequence[int], memory: int) -> bool:
+        """Whether what passes a memory of a tensor depends on which tiles the instances of an array have: where it
+        stands inside, or the next memory inwards does."""
+        return max((m for m in held if m < memory), default=MAC) < self.hierarchy.inside[fanout]
 
     def _shared(self, fanout: int, rank: Rank, spread: Ints) -> Flags:
         """(rows,) whether words of a window may be shared better by instances whose tiles do not alternate, as far as
@@ -341,3 +352,11 @@ def _any_dim(flags: Flags) -> Flags:
     """(rows,) whether any of (rows, dims) flags is set."""
     found: Flags = np.logical_or.reduce(flags, axis=1)
     return found
+
+
+def _may_lie_apart(steps: Sequence[int], i: int, line: int) -> bool:
+    """Whether tiles along the i-th dimension of a rank that want words of one line need not follow each other, for
+    lines of so many words or more: where the others' coefficients leave gaps, and not all are known to be as short as
+    a line."""
+    coarse = any(c > 1 for c in (*steps[:i], *steps[i + 1 :]))
+    return coarse and (len(steps) > 2 or max(steps) > line)

@@ -70,7 +70,7 @@ class AroundBlock(NamedTuple):
 
     charged  these
     near     what they cost, by the tile
-    far      all the rest, by what the array makes of the tile
+    far      all the rest, by what this array, and those that follow it directly, make of the tile
     """
 
     charged: tuple[MemoryBoundary, ...]
@@ -88,20 +88,25 @@ class AroundBlocks(tuple[AroundBlock, ...]):
         return sum(choice.near.nbytes + choice.far.nbytes for choice in self)
 
 
+Ahead = tuple[Floats | None, Floats | None]
+"""Bounds on what follows a tile, to be added: by the tile, and by what the arrays of the fanouts that follow make of
+it."""
+
+
 @dataclass(frozen=True)
 class Growing:
     """Bounds on what follows, per number of dimensions of a growing tile that are decided, from 0 on.
 
-    near  by the tile; None: nothing
-    far   by what the arrays of the fanouts that follow make of the tile; None: nothing
+    tables   several where different things may come next: then each of them bounds one of these
+    fanouts  how many follow
     """
 
-    near: list[Floats | None]
-    far: list[Floats | None]
+    tables: list[list[Ahead]]
+    fanouts: int = 0
 
     @property
     def nbytes(self) -> int:
-        return sum(table.nbytes for table in (*self.near, *self.far) if table is not None)
+        return sum(table.nbytes for tables in self.tables for pair in tables for table in pair if table is not None)
 
 
 class Bounds:
@@ -321,33 +326,60 @@ class Bounds:
         return owner.memo.of((GROWING, state, dims, later), lambda: owner._growing(state, dims, later))
 
     def _growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...]) -> Growing:
-        nothing: list[Floats | None] = [None] * (len(dims) + 1)
         node_groups = self.hierarchy.next_node_groups(state)
-        if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
-            above, _ = self.after(state, node_groups[0], ())
-            table, more = self.lattice.around(self.table(above), later), self._more_bits(node_groups[0])
-            near = nothing if more is None else self._decided(self.lattice.around(more, later), dims)
-            return Growing(near, self._decided(table, dims))
+        alone = node_groups[0] if len(node_groups) == 1 and not state.waiting else None
+        if alone is not None and self.fanouts_after(state):
+            above, count = self.after(state, alone, ())
+            more = self._more_bits(alone)
+            return Growing(self._pairs([(more, self.table(above))], dims, later), count)
+        block = None if alone is None else self.block_after(state, alone)
+        if block is not None:
+            choices = [(choice.near, choice.far) for choice in self.around_block(block)]
+            return Growing(self._pairs(choices, dims, later), self.fanouts_after_block(block))
         part = self._part(state.passed)
         stopped = self.memo.of((STOPPED, state), lambda: part.whole(self._stopped(state, part)))
-        return Growing(self._decided(self.lattice.around(stopped, later), dims), nothing)
+        return Growing(self._pairs([(stopped, None)], dims, later))
+
+    def _pairs(self, choices: Sequence[Ahead], dims: tuple[int, ...], later: tuple[int, ...]) -> list[list[Ahead]]:
+        """Each of some pairs of bounds, per number of dimensions that are decided; `later` never are."""
+
+        def decided(table: Floats | None) -> list[Floats | None]:
+            if table is None:
+                return [None] * (len(dims) + 1)
+            return self._decided(self.lattice.around(table, later), dims)
+
+        each = [zip(decided(near), decided(far), strict=True) for near, far in choices]
+        return [list(pairs) for pairs in zip(*each, strict=True)]
 
     def around_block(self, state: State) -> AroundBlocks:
         """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
-        that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile.
-        Any of the choices may be the best."""
+        that these loops charge, what those cost, by the tile, and all the rest, by what the arrays make of the tile
+        that follow directly. Any of the choices may be the best."""
+        return self.memo.of((AROUND_BLOCK, state), lambda: AroundBlocks(self._around_block(state)))
+
+    def block_after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...] = ()) -> State | None:
+        """The state above a node group, where some boundaries go on waiting, if loops directly inside an array come
+        next."""
+        placed = self.hierarchy.place(state, node_group, still)
+        return placed if self.hierarchy.next_node_groups(placed) == (BLOCK_END,) else None
+
+    def fanouts_after_block(self, state: State) -> int:
+        """Fanouts that follow loops directly inside an array, before anything else comes."""
+        return self.after(state, BLOCK_END, ())[1]
+
+    def _around_block(self, state: State, one: bool = False) -> Iterator[AroundBlock]:
+        """The same; `one`: by what the first of the arrays makes of the tile, whatever the others are."""
         block = state.block
         assert block is not None
-        return self.memo.of((AROUND_BLOCK, state), lambda: AroundBlocks(self._around_block(state, block)))
-
-    def _around_block(self, state: State, block: Block) -> Iterator[AroundBlock]:
         moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
         choices = {moved[d] for d in block.outermost}  # the outermost loop has charged all that it moves
         for d in block.inner:
             choices |= {choice | moved[d] for choice in choices}
         for choice in sorted(choices, key=sorted):
             still = tuple(c for c in state.waiting if c not in choice)
-            above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
+            above, _ = self.after(state, BLOCK_END, still)
+            if one:
+                above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
                 near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
@@ -449,7 +481,7 @@ class Bounds:
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
     def _beyond_block(self, state: State) -> Floats:
-        return self.memo.of((BEYOND, state), lambda: self._least_around(self.around_block(state)))
+        return self.memo.of((BEYOND, state), lambda: self._least_around(AroundBlocks(self._around_block(state, True))))
 
     def _least_around(self, choices: AroundBlocks) -> Floats:
         """(groups, columns, lattice) the least of some choices, by what the array makes of a tile."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from ..batch import Batch
 from ..bounds.bounds import AroundBlock
 from ..context import SearchContext
-from ..hierarchy import BLOCK_END, NodeGroup, State
+from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
@@ -55,17 +56,10 @@ def first_tiles(
         return None
     if not len(tiles):
         return iter(())
-    block = _block_above(context, batch, node_groups)
+    block = batch.bounds.block_after(batch.state, node_groups[0]) if len(node_groups) == 1 else None
     if block is not None:
         return _below_block(context, batch, block, tiles, trip_rules, below)
     return _hopeful(context, batch, tiles, trip_rules, below)
-
-
-def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]) -> State | None:
-    """The state above a node group, where loops directly inside the first fanout come next; None: they do not."""
-    placed = context.hierarchy.place(batch.state, node_groups[0], ())
-    is_next = len(node_groups) == 1 and context.hierarchy.next_node_groups(placed) == (BLOCK_END,)
-    return placed if is_next else None
 
 
 def _below_block(
@@ -74,13 +68,15 @@ def _below_block(
     """The pairs of a row and one of some tiles, (tiles, dims), with loops directly inside the first fanout above them;
     `state` is that above the tile's node group."""
     dims = range(len(context.sizes))
-    along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
+    follow = batch.bounds.fanouts_after_block(state)
+    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d], adjacent=False) for d in dims]
     codes = [np.zeros(0, dtype=np.int64)]
     for choice in batch.bounds.around_block(state):
         for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
             context.means.check()
             rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
-            hopeful = _pays_below(context, batch, state, choice, rows, tiles[which], below)
+            grown = GrownRows(rows, tiles[which], batch.costs[:, rows])
+            hopeful = _pays_below(context, batch, state, choice, grown, below)
             codes.append((rows * len(tiles) + which)[hopeful])
     found = np.unique(np.concatenate(codes))
     for first in range(0, len(found), context.rows_at_once):
@@ -88,21 +84,49 @@ def _below_block(
         yield rows, tiles[which]
 
 
+class GrownRows(NamedTuple):
+    """Rows of a batch, as often as they are tried, with a tile for each.
+
+    rows   (rows,) which of the batch's
+    tiles  (rows, dims)
+    costs  (columns, rows) everything charged so far
+    """
+
+    rows: Ints
+    tiles: Ints
+    costs: Floats
+
+    def take(self, index: Ints) -> GrownRows:
+        return GrownRows(self.rows[index], self.tiles[index], self.costs[:, index])
+
+
+def hopeful_below_block(context: SearchContext, batch: Batch, state: State, grown: GrownRows, below: float) -> Flags:
+    """Whether rows stay below the cutoff if loops directly inside the first fanout come next, and these may pay;
+    `state` is that above the tiles' node group."""
+    found = np.zeros(len(grown.rows), dtype=bool)
+    for choice in batch.bounds.around_block(state):
+        rest = np.flatnonzero(~found)
+        found[rest] = _pays_below(context, batch, state, choice, grown.take(rest), below)
+    context.leave_aside("bound", len(found) - int(np.count_nonzero(found)))
+    return found
+
+
 def _pays_below(
-    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, rows: Ints, tiles: Ints, below: float
+    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
 ) -> Flags:
-    """Whether pairs of a row and a tile stay below the cutoff, if loops directly inside the first fanout charge some
-    boundaries, and whether these loops may pay."""
-    arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
+    """The same, if these loops charge some boundaries."""
+    arrays, costs, block = batch.rows.take(grown.rows), grown.costs, state.block
     assert block is not None
     most = _largest_below(context, arrays)
     for boundary in choice.charged:
         shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, most, shared)
-    covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
-    costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
-    hopeful = context.below(context.value(costs, batch.steps[rows]), below)
-    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
+        costs = costs + batch.bounds.charged_inside(boundary, block, grown.tiles, most, shared)
+    covered, sizes = grown.tiles, np.array(context.sizes, dtype=np.int64)
+    for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
+        covered = np.minimum(covered * array, sizes)
+    costs = costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
+    hopeful: Flags = context.value(costs, batch.steps[grown.rows]) < below
+    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
 
 
 def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
@@ -119,10 +143,10 @@ def _hopeful(
 ) -> Iterator[tuple[Ints, Ints]]:
     """The pairs of a row and one of some tiles, (tiles, dims)."""
     tables = batch.bounds.growing(batch.state, ())
-    near, far = tables.near[0], tables.far[0]
+    ((near, far),) = tables.tables[0]
     table, near = (near, None) if far is None else (far, near)
     assert table is not None
-    follow = 0 if far is None else batch.bounds.fanouts_after(batch.state)
+    follow = tables.fanouts
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
     for rows, which in _pairs(context, batch, table, along, tiles, below, near):
@@ -150,34 +174,53 @@ def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints)
     return np.flatnonzero(~(same & (compared([tiles], context.mirror, len(rows)) > 0)))
 
 
+@dataclass(frozen=True)
+class FittingTiles:
+    """(tiles, dims) innermost tiles that some node group has room for; None if there are too many."""
+
+    tiles: Ints | None
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.tiles is None else self.tiles.nbytes
+
+
 def _fitting(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, trip_rules: Ints
 ) -> Ints | None:
-    """(tiles, dims) innermost tiles that some node group has room for; None if there are too many."""
-    tiles = np.ones((1, len(context.sizes)), dtype=np.int64)
+    """The innermost tiles that some node group has room for, of those that are tried with some of the arrays."""
     largest = context.largest(batch.state, node_groups)
-    for d in range(len(context.sizes)):
-        sizes = _sizes(context, memory, d, largest[d], trip_rules[:, d])
-        if len(tiles) * len(sizes) > 8 * context.effort.most_tiles:
+    sizes = tuple(_sizes(context, memory, d, largest[d], trip_rules[:, d]) for d in range(len(context.sizes)))
+    holders = tuple((group, context.hierarchy.residents(batch.state, group)) for group in node_groups)
+    key = holders, tuple(map(tuple, sizes))
+    return context.first_tiles.of(key, lambda: FittingTiles(_tiles_with_room(context, sizes, holders))).tiles
+
+
+def _tiles_with_room(
+    context: SearchContext, sizes: Sequence[Sequence[int]], holders: Sequence[tuple[NodeGroup, tuple[int, ...]]]
+) -> Ints | None:
+    """(tiles, dims) tiles of some sizes along each dimension that some node group has room for, with what its memory
+    holds besides; None if there are too many."""
+    tiles = np.ones((1, len(sizes)), dtype=np.int64)
+    for d, along in enumerate(sizes):
+        if len(tiles) * len(along) > 8 * context.effort.most_tiles:
             return None
-        tiles = np.repeat(tiles, len(sizes), axis=0)
-        tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
+        tiles = np.repeat(tiles, len(along), axis=0)
+        tiles[:, d] = np.tile(along, len(tiles) // len(along))
         fits = np.zeros(len(tiles), dtype=bool)
-        for node_group in node_groups:
-            fits |= context.footprints.leaves_room(
-                context.hierarchy.residents(batch.state, node_group), node_group, [], tiles
-            )
+        for node_group, residents in holders:
+            fits |= context.footprints.leaves_room(residents, node_group, [], tiles)
         context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
     return tiles if len(tiles) <= context.effort.most_tiles else None
 
 
-def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
+def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> list[int]:
     """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
     most = min(context.limits.most_trips(memory, d), largest)
     different = trip_rules[_different(trip_rules.T)[0]].tolist()
     trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *rules) for rules in different))
-    return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
+    return [f for f in sorted(trips) if f <= most]
 
 
 def _along(

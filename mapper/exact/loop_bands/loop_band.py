@@ -15,7 +15,7 @@ import numpy as np
 from ....ir import ceil_div
 from ...tilings import grow
 from ..batch import Batch, Pending
-from ..bounds.bounds import Growing
+from ..bounds.bounds import Ahead, Growing
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
@@ -144,7 +144,7 @@ class LoopBand:
             return
         for longer in self.longer(stage, dims[done]):
             self.context.means.check()
-            hopeful = self.hopeful(longer, tables.near[done + 1], tables.far[done + 1])
+            hopeful = self.hopeful(longer, tables.tables[done + 1], tables.fanouts)
             yield from self._grown_further(hopeful, dims, done + 1, tables)
 
     def longer(self, stage: Stage, d: int) -> Iterator[Stage]:
@@ -156,23 +156,32 @@ class LoopBand:
             grown.tiles[:, d] = tiles
             yield grown
 
-    def hopeful(self, stage: Stage, near: Floats | None, far: Floats | None) -> Stage:
+    def hopeful(self, stage: Stage, tables: Sequence[Ahead], fanouts: int = 0) -> Stage:
         """The rows that may lead to something below the cutoff, and that fit.
 
-        near, far  bounds on what follows, by the tile, and by what the arrays that follow make of it
+        tables   bounds on what follows: on each of the things that may come next
+        fanouts  that follow
         """
         # Room is quicker to look at than bounds are; but where most of what bounds leave fits, it is looked at last.
         most_fit = self.context.tiling == "perfect"
         if not (self.last or most_fit):
             stage = self._fitting(stage)
-        costs = stage.costs
-        if near is not None:
-            costs = costs + self.ahead(near, stage, stage.state)
-        if far is not None:
-            costs = costs + self.ahead(far, stage, stage.state, self.bounds.fanouts_after(stage.state))
-        keep = self.context.below(self.context.value(costs, self.batch.steps[stage.parents]), self.below)
+        keep = self._below(stage, tables[0], fanouts)
+        for table in tables[1:]:
+            rest = np.flatnonzero(~keep)
+            keep[rest] = self._below(stage.take(rest), table, fanouts)
+        self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
         stage = stage.take(np.flatnonzero(keep))
         return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
+
+    def _below(self, stage: Stage, table: Ahead, fanouts: int) -> Flags:
+        """Whether rows stay below the cutoff by bounds on what follows."""
+        costs = stage.costs
+        for bounds, count in zip(table, (0, fanouts), strict=True):
+            if bounds is not None:
+                costs = costs + self.ahead(bounds, stage, stage.state, count)
+        below: Flags = self.context.value(costs, self.batch.steps[stage.parents]) < self.below
+        return below
 
     def _fitting(self, stage: Stage) -> Stage:
         """The rows that fit some node group."""

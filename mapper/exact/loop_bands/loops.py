@@ -31,6 +31,7 @@ from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
 from ..told_apart import told_apart
 from .dominance import undominated
+from .first_tiles import GrownRows, hopeful_below_block
 from .loop_band import LoopBand, Stage
 
 
@@ -62,6 +63,7 @@ class _Loops(LoopBand):
         self.groups = context.limits.groups.get(self.memory, ())
         self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
+        self.in_pairs = False  # whether innermost tiles have been looked at with each row (`first_tiles.py`)
 
     def batches(self) -> Iterator[Batch]:
         """The rows above the band, by node group and by the boundaries that go on waiting."""
@@ -100,6 +102,7 @@ class _Loops(LoopBand):
         real  only where it really grows along each of them
         """
         first = self.first(stage, dims)
+        self.in_pairs |= first is not None
         for grown in self.grown(stage, dims) if first is None else first:
             piece = grown
             if real:
@@ -197,7 +200,7 @@ class _Loops(LoopBand):
                 stage.charged.append(Pending(boundary, fill_point, amount))
         stage.tiles[:, along] = above
         stage = replace(stage, order=(*stage.order, along))
-        return self.hopeful(stage, self.bounds.table(stage.state), None)
+        return self.hopeful(stage, [(self.bounds.table(stage.state), None)])
 
     # ---- node groups --------------------------------------------------------------------------------------------
 
@@ -232,6 +235,7 @@ class _Loops(LoopBand):
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
         keep = np.flatnonzero(self.context.below(bound, self.below))
+        keep = keep[self._hopeful_below_block(stage.take(keep), node_group, still)]
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
         number = np.full((len(stage), 1), self.context.order_number(order))
@@ -252,6 +256,16 @@ class _Loops(LoopBand):
         if len(grown):
             key = (node_group, still, grown.group, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
+
+    def _hopeful_below_block(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Ints:
+        """Which rows stay below the cutoff where the innermost node group is placed, and loops directly inside the
+        first fanout come next; all, where none do, or that has been looked at with their tiles."""
+        is_innermost = not (self.path.node_groups or self.path.bands or self.last)
+        block = self.bounds.block_after(self.batch.state, node_group, still) if is_innermost else None
+        if block is None or self.in_pairs:
+            return np.arange(len(stage))
+        grown = GrownRows(stage.parents, stage.tiles, stage.costs)
+        return np.flatnonzero(hopeful_below_block(self.context, self.batch, block, grown, self.below))
 
     def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
         """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
