@@ -44,14 +44,14 @@ class Effort:
     """Choices that others are extended to together, about."""
 
     # ---- How many rows are grown together ---------------------------------------------------------------------------
-    rows_at_once: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 96, "ragged": 1000})
+    rows_at_once: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 96, "ragged": 16_000})
     """Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from
     the best perfect mapping, so that most rows have to be looked at in any case."""
     more_at_once: int = 8
     """By how many rows more each step grows than the one before: a search that has not ended yet may go on for
     long."""
-    most_at_once: int = 1000
-    """Rows from which on vectors are full."""
+    most_at_once: int = 16_000
+    """Rows that are expanded together at most, before `near` and `looked_at_once` count."""
     near: float = 0.1
     """Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to
     the cutoff."""
