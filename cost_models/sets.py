@@ -194,9 +194,22 @@ def _wanting_and_holding(
 
 def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...], footprint: Footprint) -> tuple[Sums, Sums]:
     """Indicators over the new tile's hull: the new tile, and the part of it that is still held."""
-    new = _indicator(coefficients, tuple(m.extent for m in move), footprint)
-    old = _indicator(coefficients, tuple(m.old_extent for m in move), footprint)
     shift = sum(c * m.shift for c, m in zip(coefficients, move, strict=True))
+    extents, old_extents = tuple(m.extent for m in move), tuple(m.old_extent for m in move)
+    return _tile_and_kept(coefficients, extents, old_extents, shift, footprint)
+
+
+@lru_cache(maxsize=1 << 10)
+def _tile_and_kept(
+    coefficients: tuple[int, ...],
+    extents: tuple[int, ...],
+    old_extents: tuple[int, ...],
+    shift: int,
+    footprint: Footprint,
+) -> tuple[Sums, Sums]:
+    """The same by the extents of the new and the old tile: instances differ in their place alone, mostly."""
+    new = _indicator(coefficients, extents, footprint)
+    old = _indicator(coefficients, old_extents, footprint)
     held = np.zeros(len(new), dtype=bool)
     first, last = max(0, -shift), min(len(new), len(old) - shift)
     if first < last:
