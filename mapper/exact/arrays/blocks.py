@@ -310,7 +310,7 @@ class Blocks:
                     continue
                 for i, d in enumerate(indices):
                     others = [other for other in indices if other != d]
-                    found[:, d] |= _may_lie_apart(rank.steps, i, int(lies.line[:, r].min()))
+                    found[:, d] |= may_lie_apart(rank.steps, i, int(lies.line[:, r].min()))
                     found[:, d] |= _any_dim(spread[:, others] > 1)
         return found
 
@@ -354,7 +354,7 @@ def _any_dim(flags: Flags) -> Flags:
     return found
 
 
-def _may_lie_apart(steps: Sequence[int], i: int, line: int) -> bool:
+def may_lie_apart(steps: Sequence[int], i: int, line: int) -> bool:
     """Whether tiles along the i-th dimension of a rank that want words of one line need not follow each other, for
     lines of so many words or more: where the others' coefficients leave gaps, and not all are known to be as short as
     a line."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import Batch
-from ..bounds.bounds import AroundBlock
+from ..bounds.ahead import AroundBlock
 from ..context import SearchContext
 from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed

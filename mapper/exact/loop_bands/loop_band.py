@@ -15,7 +15,7 @@ import numpy as np
 from ....ir import ceil_div
 from ...tilings import grow
 from ..batch import Batch, Pending
-from ..bounds.bounds import Ahead, Growing
+from ..bounds.ahead import Ahead, Growing
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State

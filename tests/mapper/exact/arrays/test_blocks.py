@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from contextlib import suppress
 from functools import cache
 
-import numpy as np
 import pytest
 
 import brute_force
@@ -16,14 +14,8 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import ENERGY, OBJECTIVES, evaluate
 from tilewright.ir import InfeasibleError, Loop, MappingError, Problem
-from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.cpsat import search_cpsat
-from tilewright.mapper.exact.effort import EFFORT
-from tilewright.mapper.exact.preparing import prepare
-from tilewright.mapper.exact.reduced import ReducedQuestion
 from tilewright.mapper.exact.search import search_exact
-from tilewright.mapper.exact.surroundings import ALONE
-from tilewright.mapper.means import Means
 from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best
 from tilewright.mapper.space import SPACES, Space
@@ -127,32 +119,3 @@ def test_of_several_mappings_loops_stand_on_both_sides_of_an_array(tiling: Tilin
             expected.add((cost.energy_pj, cost.latency_cycles))
     found = search_best(Question(window, arch, ENERGY, tiling), len(expected) + 1)
     assert sorted((each.cost.energy_pj, each.cost.latency_cycles) for each in found) == sorted(expected)
-
-
-def tried_by_lines(stride: int, line_words: int, buffered: bool) -> bool:
-    """Whether loops directly inside an array are tried where nothing but the outermost memory's lines may ask for them.
-
-    stride    between the windows of neighbours
-    buffered  whether a buffer outside the array takes all that comes from there
-    """
-    ranks = {"P": stride, "R": 1}
-    tensors = (tensor("I", "input", "C", ranks), tensor("W", "weight", "C", "R"), tensor("O", "output", "P", "C"))
-    window = Problem("window", (("P", 4), ("R", 4), ("C", 2)), tensors)
-    outer = memory("DRAM").model_copy(update={"line_bits": 8 * line_words})
-    middle = [memory("L2", size_bits=4096, halo="none")] if buffered else []
-    array = Fanout(name="array", axes=(ArrayAxis(size=2, dims=("R",)),), multicast=False)
-    levels = (outer, *middle, array, memory("RF", size_bits=256, halo="none"))
-    arch = Architecture(name="lined", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
-    reduced = ReducedQuestion(window, arch, "perfect", "even", Constraints(), ALONE)
-    context = prepare(reduced, ENERGY, None, False, Means(), EFFORT, Counter())
-    arrays = [np.array([[2 if dim == "R" else 1 for dim in context.hierarchy.problem.dim_names]])]
-    outlines = context.blocks.outlines(context.hierarchy.fullest_placement)
-    return any(outline.blocks and context.blocks.possible(outline, arrays).any() for outline in outlines)
-
-
-def test_lines_ask_for_loops_inside_an_array_only_where_they_see_its_tiles() -> None:
-    """Tiles of a buffer outside the array stay as they are; and windows whose words leave no gap that a line fits into
-    touch it in tiles that follow each other."""
-    assert tried_by_lines(stride=4, line_words=2, buffered=False)
-    assert not tried_by_lines(stride=4, line_words=2, buffered=True)
-    assert not tried_by_lines(stride=4, line_words=4, buffered=False)
