@@ -36,10 +36,6 @@ MUCH_FINER = 3
 """So many times as many cells are worth making all tables of a usual lattice again."""
 
 
-FIRST_TILES_SHARE = 0.01
-"""Part of the memory of a search for innermost tiles that are asked for again."""
-
-
 @dataclass
 class SearchContext:
     """What all steps of a search have in common.
@@ -148,7 +144,7 @@ class SearchContext:
     @cached_property
     def first_tiles(self) -> TableMemo:
         """Innermost tiles that there is room for, of those asked for last."""
-        return TableBudget(self.means, FIRST_TILES_SHARE * self.means.memory_limit).memo()
+        return TableBudget(self.means, self.effort.first_tiles_share * self.means.memory_limit).memo()
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -21,10 +21,12 @@ class Effort:
     """Part of the memory for tables. The rest is for what is being worked on."""
     known_share: float = 1 / 16
     """Part of the memory for what is known of rows that have been queued (`known_rows.py`)."""
+    first_tiles_share: float = 0.01
+    """Part of the memory for innermost tiles that are asked for again (`loop_bands/first_tiles.py`)."""
     smaller_space_share: float = 0.3
+    """Part of the time, where it is limited, for the search of a smaller space."""
     full_lines_share: float = 0.6
     """The same for the search where lines are always full: it may be all that is needed."""
-    """Part of the time, where it is limited, for the search of a smaller space."""
     least_seconds_to_count: float = 0.02
     """Time to count the space in, however short the search was."""
     part_to_tell: float = 0.05
@@ -135,6 +137,8 @@ class Effort:
     """So many times as long it takes to look at rows where operands have zeros."""
     rows_of_long_steps: int = 400_000
     """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
+    grouped_at_once: int = 1_000
+    """Ragged rows of arrays that get tables by groups together: each gets one of its own, too."""
     group_cells: tuple[int, ...] = (1_500, 25_000)
     """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole
     one."""

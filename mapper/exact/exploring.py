@@ -394,7 +394,7 @@ class Exploring:
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0 and self.context.tiling == "ragged":
-            self._group(self._head(batch, self._effort.rows_at_once[self.context.tiling]))
+            self._group(self._head(batch, self._effort.grouped_at_once))
         elif batch.bounds.level < 0 or batch.bounds.rough:
             self._group(batch)
         else:
