@@ -283,13 +283,14 @@ class Bounds:
     def _growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...]) -> Growing:
         node_groups = self.hierarchy.next_node_groups(state)
         alone = node_groups[0] if len(node_groups) == 1 and not state.waiting else None
+        more = None if alone is None else self._more_bits(alone)
         if alone is not None and self.fanouts_after(state):
             above, count = self.after(state, alone, ())
-            more = self._more_bits(alone)
             return Growing(self._pairs([(more, self.table(above))], dims, later), count)
         block = None if alone is None else self.block_after(state, alone)
         if block is not None:
-            choices = [(choice.near, choice.far) for choice in self.around_block(block)]
+            each = self.around_block(block)
+            choices = [(one.near if more is None else one.near + more, one.far) for one in each]
             return Growing(self._pairs(choices, dims, later), self.fanouts_after_block(block))
         part = self._part(state.passed)
         stopped = self.memo.of((STOPPED, state), lambda: part.whole(self._stopped(state, part)))
