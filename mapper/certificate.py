@@ -22,7 +22,7 @@ class OpenPart:
     memories  tensors of which it is decided which memories keep them, and how many there are
     arrays    fanouts of which it is decided how many instances work, and how many there are
     tiles     tiles that are decided, and how many there are; (0, 0) before memories and arrays are
-    energy    least energy; None: not worked out
+    energy    least energy; None: not worked out, or there is none
     charged   of that, what is known exactly, rather than a bound on what is still to be decided
     latency   least latency
     below     partial mappings, and choices, that are open with bounds under 99 % of the value

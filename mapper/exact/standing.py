@@ -64,8 +64,8 @@ def _least(
     context: SearchContext, item: Open, best: FoundMapping, means: Means
 ) -> tuple[float | None, float | None, float | None]:
     """The least energy of the first of some rows, what of it is charged, and its least latency; as parts of the best
-    mapping's."""
-    if isinstance(item, OpenPlacement):
+    mapping's, unless that has none."""
+    if isinstance(item, OpenPlacement) or not best.cost.energy_pj:
         return None, None, None
     row = item.take(slice(1))
     try:

@@ -9,6 +9,7 @@ import pytest
 
 import tilewright as tw
 from generators import random_architecture, random_problem
+from tilewright.arch import Memory
 from tilewright.cost_models import parse_objective
 from tilewright.ir import TilewrightError
 from tilewright.mapper import means
@@ -85,6 +86,23 @@ def test_the_part_told_has_the_lowest_bound(seed: int, monkeypatch: pytest.Monke
         assert part.bound == pytest.approx(certificate.lower_bound / certificate.value)
         assert math.isfinite(part.bound)
         assert part.bound < 1
+
+
+def test_latency_where_nothing_costs_energy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is open was told as a part of no energy: a Python error ended the search."""
+    arch = tw.load_arch("h100")
+    free = {"read_energy_pj": 0.0, "write_energy_pj": 0.0, "leakage_pj_per_cycle": 0.0}
+    levels = [
+        level.model_copy(update=free if isinstance(level, Memory) else {"hop_pj_per_bit": 0.0}) for level in arch.levels
+    ]
+    mac = arch.mac.model_copy(update={"energy_pj": 0.0})
+    arch = arch.model_copy(update={"levels": tuple(levels), "mac": mac, "leakage_pj_per_cycle": 0.0})
+    problem = tw.conv2d(K=64, C=64, P=28, Q=28, R=3, S=3)
+    for looks in (150, 400, 1000):
+        monkeypatch.setattr(means, "time", Ticking())
+        found = tw.search(problem, arch, "latency", "ragged", time_limit=looks)
+        assert found.cost.energy_pj == 0
+        assert found.certificate.open_part is None or found.certificate.open_part.energy is None
 
 
 def test_documents_and_pages_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
