@@ -150,13 +150,17 @@ class Blocks:
 
     def may_pay_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
         """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
+        return _any_dim(self.paying_above(block, placement, arrays, tiles))
+
+    def paying_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
+        """(rows, dims) where the outermost of these loops may pay."""
         spread, apart = self._with_room(block, arrays, tiles)
         slides = self._of(self._slides(block.fanout, placement))
-        found = _any_dim((self._any_kind(block.fanout, placement, spread) | slides) & apart)
+        found: Flags = (self._any_kind(block.fanout, placement, spread) | slides) & apart
         if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
             ones, apart = self._with_room(block, arrays, np.ones_like(tiles))
             more = (self._any_kind(block.fanout, placement, ones) & apart).any(axis=1)
-            found &= more == (len(block.inner) == len(self.dims))
+            found &= (more == (len(block.inner) == len(self.dims)))[:, None]
         return found
 
     def _with_room(self, block: Block, arrays: Sequence[Ints], tiles: Ints) -> tuple[Ints, Flags]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..hierarchy import MemoryBoundary
+from ..hierarchy import Block, MemoryBoundary, State
 from ..rows import Floats
 
 
@@ -13,11 +13,13 @@ class AroundBlock(NamedTuple):
     """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
 
     charged  these
+    loops    the dimensions that the outermost of these loops may have, and the others
     near     what they cost, by the tile
     far      all the rest, by what this array, and those that follow it directly, make of the tile
     """
 
     charged: tuple[MemoryBoundary, ...]
+    loops: Block
     near: Floats
     far: Floats
 
@@ -43,10 +45,13 @@ class Growing:
 
     tables   several where different things may come next: then each of them bounds one of these
     fanouts  how many follow
+    block    the state in which loops directly inside an array come next: the tables are for each of their choices, by
+             outermost loops; None: something else comes
     """
 
     tables: list[list[Ahead]]
     fanouts: int = 0
+    block: State | None = None
 
     @property
     def nbytes(self) -> int:

@@ -289,9 +289,9 @@ class Bounds:
             return Growing(self._pairs([(more, self.table(above))], dims, later), count)
         block = None if alone is None else self.block_after(state, alone)
         if block is not None:
-            each = self.around_block(block)
+            each = self.around_block(block, apart=True)
             choices = [(one.near if more is None else one.near + more, one.far) for one in each]
-            return Growing(self._pairs(choices, dims, later), self.fanouts_after_block(block))
+            return Growing(self._pairs(choices, dims, later), self.fanouts_after_block(block), block)
         part = self._part(state.passed)
         stopped = self.memo.of((STOPPED, state), lambda: part.whole(self._stopped(state, part)))
         return Growing(self._pairs([(stopped, None)], dims, later))
@@ -307,11 +307,14 @@ class Bounds:
         each = [zip(decided(near), decided(far), strict=True) for near, far in choices]
         return [list(pairs) for pairs in zip(*each, strict=True)]
 
-    def around_block(self, state: State) -> AroundBlocks:
+    def around_block(self, state: State, apart: bool = False) -> AroundBlocks:
         """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
         that these loops charge, what those cost, by the tile, and all the rest, by what the arrays make of the tile
-        that follow directly. Any of the choices may be the best."""
-        return self.memo.of((AROUND_BLOCK, state), lambda: AroundBlocks(self._around_block(state)))
+        that follow directly. Any of the choices may be the best.
+
+        apart  for every dimension of the outermost of these loops by itself
+        """
+        return self.memo.of((AROUND_BLOCK, state, apart), lambda: AroundBlocks(self._around_block(state, apart)))
 
     def block_after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...] = ()) -> State | None:
         """The state above a node group, where some boundaries go on waiting, if loops directly inside an array come
@@ -323,7 +326,7 @@ class Bounds:
         """Fanouts that follow loops directly inside an array, before anything else comes."""
         return self.after(state, BLOCK_END, ())[1]
 
-    def _around_block(self, state: State, one: bool = False) -> Iterator[AroundBlock]:
+    def _around_block(self, state: State, apart: bool = False, one: bool = False) -> Iterator[AroundBlock]:
         """The same; `one`: by what the first of the arrays makes of the tile, whatever the others are."""
         block = state.block
         assert block is not None
@@ -336,13 +339,15 @@ class Bounds:
             above, _ = self.after(state, BLOCK_END, still)
             if one:
                 above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
-            near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
-            for boundary in sorted(choice):
-                near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
-            # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
-            inner = [d for d in block.inner if moved[d] <= choice]
-            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
-            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
+            # No other boundary is charged, so the loops have no other dimensions.
+            outermost, inner = (tuple(d for d in dims if moved[d] <= choice) for dims in block[1:])
+            for outer in [(d,) for d in outermost] if apart else [outermost]:
+                loops = Block(block.fanout, outer, inner)
+                near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+                for boundary in sorted(choice):
+                    near += self._by_first(boundary, loops, self.boundaries.cost(boundary, state.passed))
+                ways = (self.lattice.around(self.table(above), {*inner, d}) for d in outer)
+                yield AroundBlock(tuple(sorted(choice)), loops, near, functools.reduce(np.minimum, ways))
 
     def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
         """The least over the tiles that may be charged by the first of a block's loops that moves them."""
@@ -437,7 +442,9 @@ class Bounds:
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
     def _beyond_block(self, state: State) -> Floats:
-        return self.memo.of((BEYOND, state), lambda: self._least_around(AroundBlocks(self._around_block(state, True))))
+        return self.memo.of(
+            (BEYOND, state), lambda: self._least_around(AroundBlocks(self._around_block(state, one=True)))
+        )
 
     def _least_around(self, choices: AroundBlocks) -> Floats:
         """(groups, columns, lattice) the least of some choices, by what the array makes of a tile."""

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..batch import Batch
-from ..bounds.ahead import AroundBlock
 from ..context import SearchContext
 from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
-from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
+from ..rows import Flags, Floats, Ints, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
+from .below_block import BelowBlock, GrownRows
 
 
 @dataclass(frozen=True)
@@ -70,72 +69,20 @@ def _below_block(
     dims = range(len(context.sizes))
     follow = batch.bounds.fanouts_after_block(state)
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d], adjacent=False) for d in dims]
-    codes = [np.zeros(0, dtype=np.int64)]
+    below_block, codes = BelowBlock(context, batch, state), [np.zeros(0, dtype=np.int64)]
     for choice in batch.bounds.around_block(state):
+        ways = [way for way in below_block.choices if way.charged == choice.charged]
         for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
             context.means.check()
             rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
             grown = GrownRows(rows, tiles[which], batch.costs[:, rows])
-            hopeful = _pays_below(context, batch, state, choice, grown, below)
-            codes.append((rows * len(tiles) + which)[hopeful])
+            for way in ways:
+                hopeful = below_block.hopeful(way, grown, way.far, below)
+                codes.append((rows * len(tiles) + which)[hopeful])
     found = np.unique(np.concatenate(codes))
     for first in range(0, len(found), context.rows_at_once):
         rows, which = np.divmod(found[first : first + context.rows_at_once], len(tiles))
         yield rows, tiles[which]
-
-
-class GrownRows(NamedTuple):
-    """Rows of a batch, as often as they are tried, with a tile for each.
-
-    rows   (rows,) which of the batch's
-    tiles  (rows, dims)
-    costs  (columns, rows) everything charged so far
-    """
-
-    rows: Ints
-    tiles: Ints
-    costs: Floats
-
-    def take(self, index: Ints) -> GrownRows:
-        return GrownRows(self.rows[index], self.tiles[index], self.costs[:, index])
-
-
-def hopeful_below_block(context: SearchContext, batch: Batch, state: State, grown: GrownRows, below: float) -> Flags:
-    """Whether rows stay below the cutoff if loops directly inside the first fanout come next, and these may pay;
-    `state` is that above the tiles' node group."""
-    found = np.zeros(len(grown.rows), dtype=bool)
-    for choice in batch.bounds.around_block(state):
-        rest = np.flatnonzero(~found)
-        found[rest] = _pays_below(context, batch, state, choice, grown.take(rest), below)
-    context.leave_aside("bound", len(found) - int(np.count_nonzero(found)))
-    return found
-
-
-def _pays_below(
-    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
-) -> Flags:
-    """The same, if these loops charge some boundaries."""
-    arrays, costs, block = batch.rows.take(grown.rows), grown.costs, state.block
-    assert block is not None
-    most = _largest_below(context, arrays)
-    for boundary in choice.charged:
-        shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, grown.tiles, most, shared)
-    covered, sizes = grown.tiles, np.array(context.sizes, dtype=np.int64)
-    for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
-        covered = np.minimum(covered * array, sizes)
-    costs = costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
-    hopeful: Flags = context.value(costs, batch.steps[grown.rows]) < below
-    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
-
-
-def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
-    """(rows, dims) the largest tiles that leave work for all instances of all arrays."""
-    visit, one = context.visit, np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
-    sizes, needed = np.array(visit.sizes, dtype=np.int64), tiles_needed([one, *arrays.arrays], visit.perfect)
-    # So many tiles at least: the largest one of which there are so many.
-    ragged = np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
-    return np.where(visit.perfect, sizes // needed, ragged)
 
 
 def _hopeful(

@@ -21,6 +21,7 @@ from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
 from ..instances import tiles_needed
 from ..rows import Flags, Floats, Ints, distinct, repeated, row_codes, taken
+from .below_block import BelowBlock, GrownRows
 from .first_tiles import first_tiles
 
 
@@ -98,6 +99,7 @@ class LoopBand:
     largest  per dimension, the largest tile that there is room for
     whole   per dimension, the tile that the last band comes to
     memory  whose loops these are
+    innermost  whether nothing stands inside the band
     """
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
@@ -108,6 +110,7 @@ class LoopBand:
         self.start = self.model.loops.array_tile(batch.rows, batch.path.band)
         self.node_groups = self.hierarchy.next_node_groups(batch.state)
         self.last = self.hierarchy.is_last(self.node_groups[0])
+        self.innermost = not (self.path.node_groups or self.path.bands or self.last)
         later = batch.rows.arrays[batch.state.passed :]
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
         self.needed = tiles_needed([np.ones_like(self.start), *later], context.visit.perfect)
@@ -115,12 +118,13 @@ class LoopBand:
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.path.memory_at(batch.path.band)
+        self._below_blocks: dict[State, BelowBlock] = {}
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
         """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
         after the other."""
-        if self.path.node_groups or self.path.bands or self.last or BLOCK_END in self.node_groups:
+        if not self.innermost or BLOCK_END in self.node_groups:
             return None
         if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
             return None
@@ -144,7 +148,10 @@ class LoopBand:
             return
         for longer in self.longer(stage, dims[done]):
             self.context.means.check()
-            hopeful = self.hopeful(longer, tables.tables[done + 1], tables.fanouts)
+            if tables.block is None or not self.innermost:
+                hopeful = self.hopeful(longer, tables.tables[done + 1], tables.fanouts)
+            else:
+                hopeful = self._hopeful_below_block(longer, tables.block, tables.tables[done + 1], dims[done + 1 :])
             yield from self._grown_further(hopeful, dims, done + 1, tables)
 
     def longer(self, stage: Stage, d: int) -> Iterator[Stage]:
@@ -173,6 +180,29 @@ class LoopBand:
         self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
         stage = stage.take(np.flatnonzero(keep))
         return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
+
+    def _hopeful_below_block(
+        self, stage: Stage, block: State, tables: Sequence[Ahead], undecided: tuple[int, ...]
+    ) -> Stage:
+        """The same, where loops directly inside the first fanout come next.
+
+        tables     per choice of these loops
+        undecided  dimensions along which the tile is still to grow
+        """
+        stage, below_block = self._fitting(stage), self.below_block(block)
+        grown, keep = GrownRows(stage.parents, stage.tiles, stage.costs), np.zeros(len(stage), dtype=bool)
+        for choice, (_, far) in zip(below_block.choices, tables, strict=True):
+            assert far is not None
+            rest = np.flatnonzero(~keep)
+            keep[rest] = below_block.hopeful(choice, grown.take(rest), far, self.below, undecided)
+        self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
+        return stage.take(np.flatnonzero(keep))
+
+    def below_block(self, state: State) -> BelowBlock:
+        """Bounds where loops directly inside the first fanout come next, in a state above the innermost node group."""
+        if state not in self._below_blocks:
+            self._below_blocks[state] = BelowBlock(self.context, self.batch, state)
+        return self._below_blocks[state]
 
     def _below(self, stage: Stage, table: Ahead, fanouts: int) -> Flags:
         """Whether rows stay below the cutoff by bounds on what follows."""

@@ -30,8 +30,8 @@ from ..counting.fill_point import FillPoint
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
 from ..told_apart import told_apart
+from .below_block import GrownRows
 from .dominance import undominated
-from .first_tiles import GrownRows, hopeful_below_block
 from .loop_band import LoopBand, Stage
 
 
@@ -63,7 +63,6 @@ class _Loops(LoopBand):
         self.groups = context.limits.groups.get(self.memory, ())
         self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
-        self.in_pairs = False  # whether innermost tiles have been looked at with each row (`first_tiles.py`)
 
     def batches(self) -> Iterator[Batch]:
         """The rows above the band, by node group and by the boundaries that go on waiting."""
@@ -102,7 +101,6 @@ class _Loops(LoopBand):
         real  only where it really grows along each of them
         """
         first = self.first(stage, dims)
-        self.in_pairs |= first is not None
         for grown in self.grown(stage, dims) if first is None else first:
             piece = grown
             if real:
@@ -234,8 +232,8 @@ class _Loops(LoopBand):
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
+        bound = self._with_block(bound, stage, node_group, still)
         keep = np.flatnonzero(self.context.below(bound, self.below))
-        keep = keep[self._hopeful_below_block(stage.take(keep), node_group, still)]
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
         number = np.full((len(stage), 1), self.context.order_number(order))
@@ -257,15 +255,19 @@ class _Loops(LoopBand):
             key = (node_group, still, grown.group, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
 
-    def _hopeful_below_block(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Ints:
-        """Which rows stay below the cutoff where the innermost node group is placed, and loops directly inside the
-        first fanout come next; all, where none do, or that has been looked at with their tiles."""
-        is_innermost = not (self.path.node_groups or self.path.bands or self.last)
-        block = self.bounds.block_after(self.batch.state, node_group, still) if is_innermost else None
-        if block is None or self.in_pairs:
-            return np.arange(len(stage))
-        grown = GrownRows(stage.parents, stage.tiles, stage.costs)
-        return np.flatnonzero(hopeful_below_block(self.context, self.batch, block, grown, self.below))
+    def _with_block(
+        self, bound: Floats, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
+    ) -> Floats:
+        """Bounds of rows, closer for those below the cutoff where the innermost node group is placed, and loops
+        directly inside the first fanout come next."""
+        block = self.bounds.block_after(self.batch.state, node_group, still) if self.innermost else None
+        if block is None:
+            return bound
+        open_rows = np.flatnonzero(bound < self.below)
+        grown = GrownRows(stage.parents, stage.tiles, stage.costs).take(open_rows)
+        closer = bound.copy()
+        closer[open_rows] = np.maximum(bound[open_rows], self.below_block(block).least(grown, self.below))
+        return closer
 
     def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
         """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
