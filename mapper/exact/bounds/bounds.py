@@ -34,7 +34,7 @@ from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Ahead, AroundBlock, AroundBlocks, Growing
+from .ahead import Ahead, AroundBlock, AroundBlocks, BlockReach, Growing, MostShared
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
@@ -357,26 +357,29 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, reach: BlockReach, shared: MostShared) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
-        tiles   (rows, dims) below the block
-        most    (rows, dims) the largest tiles above it
-        shared  (rows,) instances that may share a serving, at most
+        shared  (rows,) instances that may share a serving, at most, by the least tile that is charged and the most
         """
+        charged = reach.most_below.copy()
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        charged[:, free] = reach.most[:, free]
+        cost = self._served_inside(boundary, charged, shared(reach.below, charged))
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            least, slid = reach.below.copy(), charged.copy()
+            least[:, d], slid[:, d] = reach.least[:, d], reach.most[:, d]
+            cost = np.minimum(cost, self._served_inside(boundary, slid, shared(least, slid)))
+        return cost
+
+    def _served_inside(self, boundary: MemoryBoundary, tiles: Ints, shared: Floats) -> Floats:
+        """(columns, rows) least cost of a boundary whose charged tile is no larger than one, (rows, dims), along any
+        dimension."""
         words = self.memo.of(
             (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
         )
-        charged = tiles.copy()
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        charged[:, free] = most[:, free]
-        least = words.reshape(-1)[self.lattice.cell(charged)]
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            slid = charged.copy()
-            slid[:, d] = most[:, d]
-            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
-        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
+        found: Floats = self.any_boundaries.book(boundary, 0, words.reshape(-1)[self.lattice.cell(tiles)], shared)[0]
         return found
 
     @functools.cached_property

@@ -142,8 +142,12 @@ class RankTraffic:
 
     # ---- sharing -------------------------------------------------------------------------------------------
 
-    def shared(self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int]) -> Floats:
+    def shared(
+        self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int], most: Ints | None = None
+    ) -> Floats:
         """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
+
+        most  (rows, dims) where the tile may be any from the given ones on: up to these
 
         Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
         tile covers; along the others, it may lie in all. And n instances along a dimension make the window longer by
@@ -153,7 +157,7 @@ class RankTraffic:
         if len(rank) <= 1 or not fanouts:
             return np.ones(len(rows))
         dims = [(self.loops.dim_index[dim], coefficient) for dim, coefficient in rank]
-        span = 1 + sum(c * (tile[:, d] - 1) for d, c in dims)
+        span = 1 + sum(c * ((tile if most is None else most)[:, d] - 1) for d, c in dims)
         spread = [np.prod([rows.arrays[f][:, d] for f in fanouts], axis=0) for d, _ in dims]
         apart = [c * tile[:, d] for d, c in dims]
         near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, apart, strict=True)]

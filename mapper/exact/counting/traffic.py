@@ -273,14 +273,12 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
-    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
-        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
-        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
-        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
-        dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
-        shared = np.ones(len(rows))
-        for fanout in self.sharing(boundary):
-            shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
+    def most_shared(self, rows: Rows, boundary: MemoryBoundary, least: Ints, most: Ints) -> Floats:
+        """(rows,) instances of all fanouts that may share a word of a tensor whose tile, (rows, dims), is between the
+        least and the most along each dimension, where no fanout is passed; at most."""
+        shared, sharing = self.shared_later(rows, boundary), sorted(self.sharing(boundary))
+        for rank in self.problem.tensors[boundary.tensor].ranks:
+            shared = shared * self.ranks.shared(rows, rank, least, sharing, most)
         return shared
 
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:

@@ -8,17 +8,17 @@ tried only where that has instances side by side along its dimension (`arrays/bl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..batch import Batch
-from ..bounds.ahead import AroundBlock
+from ..bounds.ahead import AroundBlock, BlockReach
 from ..context import SearchContext
-from ..hierarchy import MemoryBoundary, State
+from ..hierarchy import State
 from ..instances import tiles_needed
-from ..rows import Flags, Floats, Ints
+from ..rows import Flags, Floats, Ints, Rows
 
 
 class GrownRows(NamedTuple):
@@ -37,33 +37,6 @@ class GrownRows(NamedTuple):
         return GrownRows(self.rows[index], self.tiles[index], self.costs[:, index])
 
 
-class _Reach(NamedTuple):
-    """Rows with the tiles that loops above theirs may come to.
-
-    least, most  (rows, dims) the smallest of these along each dimension, and the largest
-    """
-
-    grown: GrownRows
-    least: Ints
-    most: Ints
-
-    def take(self, index: Ints) -> _Reach:
-        return _Reach(self.grown.take(index), self.least[index], self.most[index])
-
-    def parts(self, d: int, smallest: Ints) -> tuple[_Reach, Ints]:
-        """The rows, once for each range of tiles along a dimension that may be come to, and which row each was;
-        `smallest`: of each range, ascending."""
-        first = np.searchsorted(smallest, self.least[:, d], side="right") - 1
-        last = np.searchsorted(smallest, self.most[:, d], side="right") - 1
-        counts = last - first + 1
-        which = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        parts = self.take(which)
-        parts.least[:, d] = np.maximum(parts.least[:, d], smallest[place])
-        parts.most[:, d] = np.minimum(parts.most[:, d], np.append(smallest[1:] - 1, parts.most.max(initial=1))[place])
-        return parts, which
-
-
 class BelowBlock:
     """For the rows of a batch in which nothing is decided but the arrays.
 
@@ -76,11 +49,13 @@ class BelowBlock:
         self.choices = batch.bounds.around_block(state, apart=True)
         self._fanouts = batch.bounds.fanouts_after_block(state)
         self._sizes = np.array(context.sizes, dtype=np.int64)
-        self._shared: dict[MemoryBoundary, Floats] = {}
 
-    def may_stand(self, choice: AroundBlock) -> Flags:
-        """(the batch's rows,) whether the outermost of such loops may pay above some tile."""
-        found: Flags = np.logical_or.reduce(self._pays[:, list(choice.loops.outermost)], axis=1)
+    def _may_stand(self, choice: AroundBlock, grown: GrownRows) -> Flags:
+        """Whether the outermost of such loops may pay somewhere, and has room for two trips at least."""
+        (outermost,) = choice.loops.outermost
+        pays, largest = self._pays[grown.rows, outermost], self._largest[grown.rows, outermost]
+        twice = np.minimum(2 * grown.tiles[:, outermost], self._sizes[outermost])
+        found: Flags = pays & (twice <= largest)
         return found
 
     def hopeful(
@@ -91,9 +66,10 @@ class BelowBlock:
         far        bounds on what these do not charge, around tiles that grow along the undecided dimensions
         undecided  dimensions along which tiles are still to grow before the loops come
         """
-        found = self.may_stand(choice)[grown.rows]
+        found = self._may_stand(choice, grown)
         some = np.flatnonzero(found)
-        found[some] = self._values(choice, self._reach(choice, grown.take(some)), far, undecided) < below
+        open_rows = grown.take(some)
+        found[some] = self._values(choice, open_rows, self._reach(choice, open_rows, undecided), far) < below
         return found
 
     def least(self, grown: GrownRows, below: float) -> Floats:
@@ -101,7 +77,7 @@ class BelowBlock:
         infinite where no such loops may pay."""
         least = np.full(len(grown.rows), np.inf)
         for choice in self.choices:
-            some = np.flatnonzero(self.may_stand(choice)[grown.rows])
+            some = np.flatnonzero(self._may_stand(choice, grown))
             least[some] = np.minimum(least[some], self._closely(choice, grown.take(some), below))
         found = np.flatnonzero(least < below)
         arrays = [array[grown.rows[found]] for array in self.batch.rows.arrays]
@@ -114,45 +90,40 @@ class BelowBlock:
         charge, and the more all the rest costs: so tiles that they may come to are looked at part by part."""
         least, which = np.full(len(grown.rows), np.inf), np.arange(len(grown.rows))
         reach = self._reach(choice, grown)
-        values = self._values(choice, reach, choice.far)
+        values = self._values(choice, grown, reach, choice.far)
         for d in (*choice.loops.outermost, *choice.loops.inner):
-            open_rows = np.flatnonzero(values < below)
-            np.minimum.at(least, np.delete(which, open_rows), np.delete(values, open_rows))
-            reach, of = reach.take(open_rows).parts(d, np.sort(self.bounds.lattice.least[d]))
-            which, values = which[open_rows][of], self._values(choice, reach, choice.far)
+            open_parts = np.flatnonzero(values < below)
+            np.minimum.at(least, np.delete(which, open_parts), np.delete(values, open_parts))
+            reach, of = reach.take(open_parts).parts(d, np.sort(self.bounds.lattice.least[d]))
+            which = which[open_parts][of]
+            values = self._values(choice, grown.take(which), reach, choice.far)
         np.minimum.at(least, which, values)
         return least
 
-    def _reach(self, choice: AroundBlock, grown: GrownRows) -> _Reach:
+    def _reach(self, choice: AroundBlock, grown: GrownRows, undecided: Sequence[int] = ()) -> BlockReach:
         """The tiles that such loops may come to: the outermost one has two trips at least."""
-        least, most, loops = grown.tiles.copy(), grown.tiles.copy(), choice.loops
-        if len(loops.outermost) == 1:
-            (outermost,) = loops.outermost
-            least[:, outermost] = np.minimum(2 * least[:, outermost], self._sizes[outermost])
-        free = [*loops.outermost, *loops.inner]
-        most[:, free] = np.maximum(self._largest[grown.rows][:, free], least[:, free])
-        return _Reach(grown, least, most)
+        largest = self._largest[grown.rows]
+        (outermost,) = choice.loops.outermost
+        most_below = grown.tiles.copy()
+        most_below[:, list(undecided)] = largest[:, list(undecided)]
+        least, most = grown.tiles.copy(), most_below.copy()
+        least[:, outermost] = np.minimum(2 * least[:, outermost], self._sizes[outermost])
+        free = [outermost, *choice.loops.inner]
+        most[:, free] = np.maximum(largest[:, free], least[:, free])
+        return BlockReach(grown.tiles, most_below, least, most)
 
-    def _values(self, choice: AroundBlock, reach: _Reach, far: Floats, undecided: Sequence[int] = ()) -> Floats:
+    def _values(self, choice: AroundBlock, grown: GrownRows, reach: BlockReach, far: Floats) -> Floats:
         """(rows,) the least that rows may come to if such loops come to some tiles."""
-        rows, tiles, costs = reach.grown
-        if undecided:
-            tiles = tiles.copy()
-            tiles[:, list(undecided)] = self._largest[rows][:, list(undecided)]
+        costs, arrays = grown.costs, [array[grown.rows] for array in self.batch.rows.arrays]
+        rows, model = Rows(len(grown.rows), [], arrays), self.context.model(self.batch.path)
         for boundary in choice.charged:
-            shared = self._most_shared(boundary)[rows]
-            costs = costs + self.bounds.charged_inside(boundary, choice.loops, tiles, reach.most, shared)
+            shared = partial(model.most_shared, rows, boundary)
+            costs = costs + self.bounds.charged_inside(boundary, choice.loops, reach, shared)
         covered = reach.least
-        for array in self.batch.rows.arrays[: self._fanouts]:
-            covered = np.minimum(covered * array[rows], self._sizes)
-        costs = costs + self.bounds.at(far, covered, self.batch.member[rows])
-        return self.context.value(costs, self.batch.steps[rows])
-
-    def _most_shared(self, boundary: MemoryBoundary) -> Floats:
-        """(the batch's rows,) instances that may share a word, at most."""
-        if boundary not in self._shared:
-            self._shared[boundary] = self.context.model(self.batch.path).most_shared(self.batch.rows, boundary)
-        return self._shared[boundary]
+        for array in arrays[: self._fanouts]:
+            covered = np.minimum(covered * array, self._sizes)
+        costs = costs + self.bounds.at(far, covered, self.batch.member[grown.rows])
+        return self.context.value(costs, self.batch.steps[grown.rows])
 
     @cached_property
     def _pays(self) -> Flags:
