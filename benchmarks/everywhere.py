@@ -6,8 +6,9 @@ much memory.
     python benchmarks/everywhere.py --out build/everywhere.jsonl --table      # what is there so far, by machine
 
 Every search runs in a process of its own, forked from one with everything imported, so that peak memory is its own.
-One line per search in the file: what was asked, and what was found. EDP, as everywhere in `benchmarks/`. With `--cpu`
-limits are CPU seconds, so that other work on the machine does not decide what is proven.
+One line per search in the file: what was asked, and what was found. EDP, as everywhere in `benchmarks/`, unless another
+objective is asked for. With `--cpu` limits are CPU seconds, so that other work on the machine does not decide what is
+proven.
 """
 
 from __future__ import annotations
@@ -51,17 +52,18 @@ class Row:
     mib: float = 0.0
     error: str = ""
     why: str = ""
+    objective: str = "edp"
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
-        return self.arch, self.layer, self.space, self.tiling
+    def key(self) -> tuple[str, ...]:
+        return self.arch, self.layer, self.space, self.tiling, self.objective
 
 
 def searched(row: Row, problem: tw.Problem, arch: tw.Architecture, limit: float) -> Row:
     """One search in this process."""
     started, before = time.perf_counter(), time.process_time()
     try:
-        found = tw.search(problem, arch, "edp", row.tiling, row.space, time_limit=limit)
+        found = tw.search(problem, arch, row.objective, row.tiling, row.space, time_limit=limit)
         certificate = found.certificate
         what = {"proven": certificate.proven, "gap": certificate.gap, "value": certificate.value}
         what["why"] = str(certificate.open_part or "")
@@ -95,11 +97,13 @@ def known(path: Path) -> list[Row]:
     return [Row(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def asked(archs: list[str], layers: list[tw.Problem], spaces: list[str]) -> Iterator[tuple[Row, tw.Problem]]:
+def asked(
+    archs: list[str], layers: list[tw.Problem], spaces: list[str], objective: str
+) -> Iterator[tuple[Row, tw.Problem]]:
     """Every search, spaces outermost."""
     for (space, tiling), arch, problem in itertools.product(SPACES, archs, layers):
         if f"{space},{tiling}" in spaces:
-            yield Row(arch, problem.name, space, tiling), problem
+            yield Row(arch, problem.name, space, tiling, objective=objective), problem
 
 
 def table(rows: list[Row]) -> str:
@@ -138,6 +142,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="a line per search; searches it has are not run again")
     parser.add_argument("--archs", help="names, separated by commas; all shipped ones unless given")
     parser.add_argument("--spaces", default=" ".join(map(",".join, SPACES)), help='such as "even,ragged uneven,ragged"')
+    parser.add_argument("--objective", default="edp", help="edp, energy, latency, ..; a file for each")
     parser.add_argument("--part", default="1/1", help="I/N: every Nth search, from the Ith on")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each search")
     parser.add_argument("--cpu", action="store_true", help="the limit is in CPU seconds, instead of those of the clock")
@@ -150,7 +155,7 @@ def main() -> None:
         first, step = map(int, options.part.split("/"))
         tw.search(tw.gemm(4, 4, 4), tw.load_arch("three_level"))  # imports what searches need, before any is measured
         archs = {name: tw.load_arch(name) for name in (options.archs or ",".join(tw.list_archs())).split(",")}
-        every = asked(list(archs), distinct_layers(NETWORKS), options.spaces.split())
+        every = asked(list(archs), distinct_layers(NETWORKS), options.spaces.split(), options.objective)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         for row, problem in itertools.islice(every, first - 1, None, step):
             if row.key not in done:

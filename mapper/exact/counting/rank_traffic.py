@@ -142,9 +142,7 @@ class RankTraffic:
 
     # ---- sharing -------------------------------------------------------------------------------------------
 
-    def shared(
-        self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int], most: Ints | None = None
-    ) -> Floats:
+    def shared(self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int], most: Ints | None = None) -> Floats:
         """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
 
         most  (rows, dims) where the tile may be any from the given ones on: up to these

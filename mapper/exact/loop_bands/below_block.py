@@ -50,10 +50,15 @@ class BelowBlock:
         self._fanouts = batch.bounds.fanouts_after_block(state)
         self._sizes = np.array(context.sizes, dtype=np.int64)
 
-    def _may_stand(self, choice: AroundBlock, grown: GrownRows) -> Flags:
-        """Whether the outermost of such loops may pay somewhere, and has room for two trips at least."""
+    def _may_stand(self, choice: AroundBlock, grown: GrownRows, slides: Flags | None = None) -> Flags:
+        """Whether the outermost of such loops may pay, and has room for two trips at least.
+
+        slides  (rows, dims) where tiles slide; None: they may still grow
+        """
         (outermost,) = choice.loops.outermost
         pays, largest = self._pays[grown.rows, outermost], self._largest[grown.rows, outermost]
+        if slides is not None:
+            pays = pays & (slides[:, outermost] | self._pays_anyhow[grown.rows, outermost])
         twice = np.minimum(2 * grown.tiles[:, outermost], self._sizes[outermost])
         found: Flags = pays & (twice <= largest)
         return found
@@ -76,13 +81,10 @@ class BelowBlock:
         """(rows,) the least that rows may come to, as far as that is below the cutoff: else something that is not;
         infinite where no such loops may pay."""
         least = np.full(len(grown.rows), np.inf)
+        slides = self.context.blocks.slides_above(self.block.fanout, self.batch.path.placement, grown.tiles)
         for choice in self.choices:
-            some = np.flatnonzero(self._may_stand(choice, grown))
+            some = np.flatnonzero(self._may_stand(choice, grown, slides))
             least[some] = np.minimum(least[some], self._closely(choice, grown.take(some), below))
-        found = np.flatnonzero(least < below)
-        arrays = [array[grown.rows[found]] for array in self.batch.rows.arrays]
-        pays = self.context.blocks.may_pay_above(self.block, self.batch.path.placement, arrays, grown.tiles[found])
-        least[found[~pays]] = np.inf
         return least
 
     def _closely(self, choice: AroundBlock, grown: GrownRows, below: float) -> Floats:
@@ -128,8 +130,16 @@ class BelowBlock:
     @cached_property
     def _pays(self) -> Flags:
         """(the batch's rows, dims) where the outermost of such loops may pay above some tile."""
-        arrays = self.batch.rows.arrays
-        return self.context.blocks.paying_above(self.block, self.batch.path.placement, arrays, self._ones)
+        return self._paying(growing=True)
+
+    @cached_property
+    def _pays_anyhow(self) -> Flags:
+        """The same, but for loops along which a tile may slide."""
+        return self._paying(growing=False)
+
+    def _paying(self, growing: bool) -> Flags:
+        arrays, placement = self.batch.rows.arrays, self.batch.path.placement
+        return self.context.blocks.paying_above(self.block, placement, arrays, self._ones, growing)
 
     @cached_property
     def _largest(self) -> Ints:
