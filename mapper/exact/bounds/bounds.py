@@ -21,20 +21,22 @@ A cell of the lattice has the fewest words of its tiles and the room of its smal
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ...tilings import Tiling, grid
 from ..counting.footprints import Footprints
+from ..counting.traffic import TrafficModel
 from ..effort import EFFORT, Effort
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
-from ..rows import Floats, Ints
+from ..rows import Floats, Ints, Rows
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Ahead, AroundBlock, AroundBlocks, Growing
+from .ahead import Ahead, AroundBlock, AroundBlocks, FirstCharge, Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
@@ -336,42 +338,59 @@ class Bounds:
             above, _ = self.after(state, BLOCK_END, still)
             if one:
                 above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
-            near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
-            for boundary in sorted(choice):
-                near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
+            orders = tuple(dict.fromkeys(_orders_of(choice, {d: moved[d] for d in block.inner})))
+            near = functools.reduce(np.minimum, (self._near_block(block, state.passed, order) for order in orders))
             # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
             inner = [d for d in block.inner if moved[d] <= choice]
             ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
-            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
+            yield AroundBlock(orders, near, functools.reduce(np.minimum, ways))
 
-    def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
-        """The least over the tiles that may be charged by the first of a block's loops that moves them."""
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        least = self.lattice.around(values, free)
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            least = np.minimum(least, self.lattice.around(values, [*free, d]))
-        return least
+    def _near_block(self, block: Block, passed: int, order: Sequence[FirstCharge]) -> Floats:
+        """(groups, columns, lattice) what a block's loops cost that charge some boundaries in an order, by the tile
+        below them."""
+        found = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+        for boundary, free in order:
+            values = self.boundaries.cost(boundary, passed)
+            least = self.lattice.around(values, free)
+            for d in filter(block.may_have, self.moves.sliding(boundary)):
+                least = np.minimum(least, self.lattice.around(values, [*free, d]))
+            found += least
+        return found
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
+    def charged_inside(
+        self, charge: FirstCharge, block: Block, model: TrafficModel, arrays: Rows, tiles: Ints, most: Ints
+    ) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
-        fanouts.
+        fanouts; for rows of which the arrays are known.
 
         tiles   (rows, dims) below the block
         most    (rows, dims) the largest tiles above it
-        shared  (rows,) instances that may share a serving, at most
+
+        Where the tile slides along a loop, instances stand as far apart as that loop reaches: over two tiles at least.
+        The longer it is, the fewer words pass, and the fewer instances share them; so loops that reach beyond a window
+        are looked at apart from shorter ones.
         """
+        boundary, charged = charge.boundary, tiles.copy()
+        charged[:, charge.free] = most[:, charge.free]
+        words = self._fewest_words(boundary, charged)
+        served = words / model.most_shared(arrays, boundary, tiles, tiles)
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            least, beyond = np.minimum(2 * tiles[:, d], self.lattice.sizes[d]), model.reach(boundary, d, tiles)
+            for shortest, longest in ((least, np.minimum(most[:, d], beyond - 1)), (np.maximum(least, beyond), most[:, d])):
+                slid, apart = charged.copy(), tiles.copy()
+                slid[:, d], apart[:, d] = np.maximum(longest, tiles[:, d]), shortest
+                found = np.where(shortest <= longest, self._fewest_words(boundary, slid), np.inf)
+                words = np.minimum(words, found)
+                served = np.minimum(served, found / model.most_shared(arrays, boundary, tiles, apart))
+        costs: Floats = self.any_boundaries.book(boundary, 0, words, words / served)[0]
+        return costs
+
+    def _fewest_words(self, boundary: MemoryBoundary, tiles: Ints) -> Floats:
+        """(rows,) words of a boundary that is charged at tiles no larger than some, (rows, dims), at least."""
         words = self.memo.of(
             (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
         )
-        charged = tiles.copy()
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        charged[:, free] = most[:, free]
-        least = words.reshape(-1)[self.lattice.cell(charged)]
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            slid = charged.copy()
-            slid[:, d] = most[:, d]
-            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
-        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
+        found: Floats = words.reshape(-1)[self.lattice.cell(tiles)]
         return found
 
     @functools.cached_property
@@ -453,6 +472,22 @@ class Bounds:
         while self.hierarchy.at_fanout(placed):
             placed, count = self.hierarchy.passing(placed), count + 1
         return placed, count
+
+
+def _orders_of(
+    choice: frozenset[MemoryBoundary], moved: Mapping[int, frozenset[MemoryBoundary]]
+) -> Iterator[tuple[FirstCharge, ...]]:
+    """All orders in which the loops of a block may charge some boundaries, and nothing else.
+
+    moved  per dimension, the waiting boundaries that a loop over it moves
+
+    A loop inside the first one that moves a boundary moves nothing but what was charged before. What one loop charges
+    at once is charged no better than one after the other.
+    """
+    for order in itertools.permutations(sorted(choice)):
+        earlier = (frozenset(order[:i]) for i in range(len(order)))
+        free = (tuple(d for d, moves in moved.items() if moves <= before) for before in earlier)
+        yield tuple(sorted(itertools.starmap(FirstCharge, zip(order, free, strict=True))))
 
 
 def lattice_of(

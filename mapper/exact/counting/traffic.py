@@ -60,7 +60,7 @@ class TrafficModel:
             return filled.astype(np.float64), self.served(rows, boundary, fill_point, exactly=True)
         sharing = self.sharing(boundary)
         filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
-        shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+        shared = self._shared_at(rows, boundary, fill_point, sharing)
         served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
         return filled.astype(np.float64), served
 
@@ -83,7 +83,7 @@ class TrafficModel:
         if exactly:
             shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         else:
-            shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+            shared = self._shared_at(rows, boundary, fill_point, sharing)
         return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
 
     def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
@@ -273,28 +273,68 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
-    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
-        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
-        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
-        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
-        dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
+    def most_shared(self, rows: Rows, boundary: MemoryBoundary, tile: Ints, apart: Ints) -> Floats:
+        """(rows,) instances of all fanouts that share a word of a tensor which is charged at a tile, (rows, dims),
+        inside all of them, and of which the instances stand so far apart; at most."""
+        tensor, sharing = self.problem.tensors[boundary.tensor], sorted(self.sharing(boundary))
+        others = [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
         shared = np.ones(len(rows))
-        for fanout in self.sharing(boundary):
-            shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
+        for fanout in sharing:
+            shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
+        for rank in tensor.ranks:
+            shared = shared * self.ranks.shared(rows, rank, tile, sharing, apart)
         return shared
+
+    def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:
+        """(rows,) elements along a dimension that windows of a tile, (rows, dims), reach over, in whole steps."""
+        found = np.ones(len(tile), dtype=np.int64)
+        for rank in self.problem.tensors[boundary.tensor].ranks:
+            steps = {self.dim_index[dim]: c for dim, c in rank}
+            if d in steps:
+                span = 1 + sum(c * (tile[:, i] - 1) for i, c in steps.items())
+                found = np.maximum(found, ceil_div_array(span, np.full_like(found, steps[d])))
+        return found
 
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
         return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))
 
+    def _shared_at(
+        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint, sharing: frozenset[int]
+    ) -> Floats:
+        """(rows,) instances of fanouts above a charge that may share a word of a window; at most.
+
+        Whatever stands above the charge, instances stand as far apart as the tile below them reaches: above a loop
+        that the window slides along, and above all loops of the bands that are known.
+        """
+        apart = fill_point.tile
+        if fill_point.slide is not None:
+            d, above = fill_point.slide
+            apart = apart.copy()
+            apart[:, d] = above
+        innermost = min(self._bands_above(fill_point.band, sharing), default=self.path.band)
+        if innermost > fill_point.band:
+            apart = np.maximum(apart, rows.tiles[innermost - 1])
+        return self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing, apart)
+
+    def _bands_above(self, band: int, sharing: frozenset[int]) -> list[int]:
+        """The bands of fanouts that share words and have been passed above a band."""
+        return [above for f, above in enumerate(self.path.bands) if f in sharing and above > band]
+
     def _shared_windows(
-        self, rows: Rows, boundary: MemoryBoundary, band: int, tile: Ints, sharing: frozenset[int]
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        band: int,
+        tile: Ints,
+        sharing: frozenset[int],
+        apart: Ints | None = None,
     ) -> Floats:
         """(rows,) instances of fanouts above a band, passed or not, that may share a word of a window of the tile
-        (rows, dims); at most."""
+        (rows, dims), and stand so far `apart`; at most."""
         bands = self.path.bands
         above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
         shared = np.ones(len(rows))
         for rank in self.problem.tensors[boundary.tensor].ranks:
-            shared = shared * self.ranks.shared(rows, rank, tile, above)
+            shared = shared * self.ranks.shared(rows, rank, tile, above, apart)
         return shared

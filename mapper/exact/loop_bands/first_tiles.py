@@ -8,6 +8,7 @@ at in a few passes over whole numbers, and hardly any of them is left to be cost
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -115,17 +116,21 @@ def _pays_below(
     context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
 ) -> Flags:
     """The same, if these loops charge some boundaries."""
-    arrays, costs, block = batch.rows.take(grown.rows), grown.costs, state.block
+    arrays, block = batch.rows.take(grown.rows), state.block
     assert block is not None
-    most = _largest_below(context, arrays)
-    for boundary in choice.charged:
-        shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, grown.tiles, most, shared)
+    most, model = _largest_below(context, arrays), context.model(batch.path)
     covered, sizes = grown.tiles, np.array(context.sizes, dtype=np.int64)
     for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
         covered = np.minimum(covered * array, sizes)
-    costs = costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
-    hopeful: Flags = context.value(costs, batch.steps[grown.rows]) < below
+    rest = grown.costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
+    costs_of = {
+        charge: batch.bounds.charged_inside(charge, block, model, arrays, grown.tiles, most)
+        for charge in set(itertools.chain.from_iterable(choice.orders))
+    }
+    hopeful = np.zeros(len(grown.rows), dtype=bool)
+    for order in choice.orders:
+        costs = sum((costs_of[charge] for charge in order), rest)
+        hopeful |= context.value(costs, batch.steps[grown.rows]) < below
     return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
 
 
