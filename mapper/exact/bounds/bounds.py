@@ -365,25 +365,46 @@ class Bounds:
 
         tiles   (rows, dims) below the block
         most    (rows, dims) the largest tiles above it
+        """
+        words = self._fewest_words(charge.boundary, self._charged(charge, tiles, most))
+        for d in filter(block.may_have, self.moves.sliding(charge.boundary)):
+            words = np.minimum(words, self._fewest_words(charge.boundary, self._charged(charge, tiles, most, d)))
+        shared = model.most_shared(arrays, charge.boundary)
+        costs: Floats = self.any_boundaries.book(charge.boundary, 0, words, shared)[0]
+        return costs
+
+    def served_inside(
+        self, charge: FirstCharge, block: Block, model: TrafficModel, arrays: Rows, tiles: Ints, most: Ints
+    ) -> Floats:
+        """The same, where it is looked at how far apart the windows of instances lie, which takes longer.
 
         Where the tile slides along a loop, instances stand as far apart as that loop reaches: over two tiles at least.
         The longer it is, the fewer words pass, and the fewer instances share them; so loops that reach beyond a window
         are looked at apart from shorter ones.
         """
-        boundary, charged = charge.boundary, tiles.copy()
-        charged[:, charge.free] = most[:, charge.free]
-        words = self._fewest_words(boundary, charged)
-        served = words / model.most_shared(arrays, boundary, tiles, tiles)
+        boundary, slides = charge.boundary, list[tuple[int, Ints, Ints]]()
         for d in filter(block.may_have, self.moves.sliding(boundary)):
             least, beyond = np.minimum(2 * tiles[:, d], self.lattice.sizes[d]), model.reach(boundary, d, tiles)
-            for shortest, longest in ((least, np.minimum(most[:, d], beyond - 1)), (np.maximum(least, beyond), most[:, d])):
-                slid, apart = charged.copy(), tiles.copy()
-                slid[:, d], apart[:, d] = np.maximum(longest, tiles[:, d]), shortest
-                found = np.where(shortest <= longest, self._fewest_words(boundary, slid), np.inf)
-                words = np.minimum(words, found)
-                served = np.minimum(served, found / model.most_shared(arrays, boundary, tiles, apart))
+            slides.append((d, least, np.minimum(most[:, d], beyond - 1)))
+            slides.append((d, np.maximum(least, beyond), most[:, d]))
+        words = self._fewest_words(boundary, self._charged(charge, tiles, most))
+        still, *slid = model.most_shared_if_slid(arrays, boundary, tiles, [(d, least) for d, least, _ in slides])
+        served = words / still
+        for (d, least, reach), shared in zip(slides, slid, strict=True):
+            at_most = most.copy()
+            at_most[:, d] = np.maximum(reach, tiles[:, d])
+            found = self._fewest_words(boundary, self._charged(charge, tiles, at_most, d))
+            found = np.where(least <= reach, found, np.inf)
+            words, served = np.minimum(words, found), np.minimum(served, found / shared)
         costs: Floats = self.any_boundaries.book(boundary, 0, words, words / served)[0]
         return costs
+
+    def _charged(self, charge: FirstCharge, tiles: Ints, most: Ints, *along: int) -> Ints:
+        """(rows, dims) the largest tile at which a charge may be, that slides along some dimension or none."""
+        charged = tiles.copy()
+        dims = [*charge.free, *along]
+        charged[:, dims] = most[:, dims]
+        return charged
 
     def _fewest_words(self, boundary: MemoryBoundary, tiles: Ints) -> Floats:
         """(rows,) words of a boundary that is charged at tiles no larger than some, (rows, dims), at least."""

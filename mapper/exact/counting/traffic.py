@@ -273,26 +273,41 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
-    def most_shared(self, rows: Rows, boundary: MemoryBoundary, tile: Ints, apart: Ints) -> Floats:
-        """(rows,) instances of all fanouts that share a word of a tensor which is charged at a tile, (rows, dims),
-        inside all of them, and of which the instances stand so far apart; at most."""
-        tensor, sharing = self.problem.tensors[boundary.tensor], sorted(self.sharing(boundary))
-        others = [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
-        shared = np.ones(len(rows))
-        for fanout in sharing:
-            shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
-        for rank in tensor.ranks:
-            shared = shared * self.ranks.shared(rows, rank, tile, sharing, apart)
-        return shared
+    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
+        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
+        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
+        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
+        return self._instances_along(
+            rows, boundary, [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
+        )
 
-    def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:
-        """(rows,) elements along a dimension that windows of a tile, (rows, dims), reach over, in whole steps."""
-        found = np.ones(len(tile), dtype=np.int64)
-        for rank in self.problem.tensors[boundary.tensor].ranks:
-            steps = {self.dim_index[dim]: c for dim, c in rank}
-            if d in steps:
-                span = 1 + sum(c * (tile[:, i] - 1) for i, c in steps.items())
-                found = np.maximum(found, ceil_div_array(span, np.full_like(found, steps[d])))
+    def most_shared_if_slid(
+        self, rows: Rows, boundary: MemoryBoundary, tile: Ints, slides: Sequence[tuple[int, Ints]]
+    ) -> list[Floats]:
+        """(rows,) the same for a tensor that is charged at a tile, (rows, dims), inside all fanouts; and then of those
+        that slide along a dimension up to so many elements, (rows,), at least."""
+        tensor, sharing = self.problem.tensors[boundary.tensor], sorted(self.sharing(boundary))
+        others = self._instances_along(
+            rows, boundary, [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
+        )
+        windows = [rank for rank in tensor.ranks if len(rank) > 1]
+        along = [self.ranks.shared(rows, rank, tile, sharing, tile) for rank in windows]
+        found = [np.prod([others, *along], axis=0)]
+        for d, above in slides:
+            apart = tile.copy()
+            apart[:, d] = above
+            each = (
+                self.ranks.shared(rows, rank, tile, sharing, apart) if any(self.dim_index[dim] == d for dim, _ in rank) else before
+                for rank, before in zip(windows, along, strict=True)
+            )
+            found.append(np.prod([others, *each], axis=0))
+        return found
+
+    def _instances_along(self, rows: Rows, boundary: MemoryBoundary, dims: Sequence[int]) -> Floats:
+        """(rows,) instances along some dimensions of the fanouts that share words."""
+        found = np.ones(len(rows))
+        for fanout in self.sharing(boundary):
+            found = found * rows.arrays[fanout][:, dims].prod(axis=1)
         return found
 
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
@@ -338,3 +353,13 @@ class TrafficModel:
         for rank in self.problem.tensors[boundary.tensor].ranks:
             shared = shared * self.ranks.shared(rows, rank, tile, above, apart)
         return shared
+
+    def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:
+        """(rows,) elements along a dimension that windows of a tile, (rows, dims), reach over, in whole steps."""
+        found = np.ones(len(tile), dtype=np.int64)
+        for rank in self.problem.tensors[boundary.tensor].ranks:
+            steps = {self.dim_index[dim]: c for dim, c in rank}
+            if d in steps:
+                span = 1 + sum(c * (tile[:, i] - 1) for i, c in steps.items())
+                found = np.maximum(found, ceil_div_array(span, np.full_like(found, steps[d])))
+        return found

@@ -9,7 +9,7 @@ at in a few passes over whole numbers, and hardly any of them is left to be cost
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import Batch
-from ..bounds.ahead import AroundBlock
+from ..bounds.ahead import AroundBlock, FirstCharge
 from ..context import SearchContext
-from ..hierarchy import NodeGroup, State
+from ..counting.traffic import TrafficModel
+from ..hierarchy import Block, NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
@@ -118,20 +119,36 @@ def _pays_below(
     """The same, if these loops charge some boundaries."""
     arrays, block = batch.rows.take(grown.rows), state.block
     assert block is not None
-    most, model = _largest_below(context, arrays), context.model(batch.path)
-    covered, sizes = grown.tiles, np.array(context.sizes, dtype=np.int64)
+    hopeful = context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
+    for bound_on in (batch.bounds.charged_inside, batch.bounds.served_inside):
+        rest = np.flatnonzero(hopeful)
+        hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, bound_on)
+    return hopeful
+
+
+def _below(
+    context: SearchContext,
+    batch: Batch,
+    state: State,
+    choice: AroundBlock,
+    grown: GrownRows,
+    below: float,
+    bound_on: Callable[[FirstCharge, Block, TrafficModel, Rows, Ints, Ints], Floats],
+) -> Flags:
+    """Whether rows stay below the cutoff with some bound on what each boundary costs that the loops charge."""
+    arrays, sizes, block = batch.rows.take(grown.rows), np.array(context.sizes, dtype=np.int64), state.block
+    assert block is not None
+    most, model, covered = _largest_below(context, arrays), context.model(batch.path), grown.tiles
     for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
         covered = np.minimum(covered * array, sizes)
     rest = grown.costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
-    costs_of = {
-        charge: batch.bounds.charged_inside(charge, block, model, arrays, grown.tiles, most)
-        for charge in set(itertools.chain.from_iterable(choice.orders))
-    }
-    hopeful = np.zeros(len(grown.rows), dtype=bool)
+    charges = set(itertools.chain.from_iterable(choice.orders))
+    costs_of = {charge: bound_on(charge, block, model, arrays, grown.tiles, most) for charge in charges}
+    found = np.zeros(len(grown.rows), dtype=bool)
     for order in choice.orders:
         costs = sum((costs_of[charge] for charge in order), rest)
-        hopeful |= context.value(costs, batch.steps[grown.rows]) < below
-    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
+        found |= context.value(costs, batch.steps[grown.rows]) < below
+    return found
 
 
 def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
