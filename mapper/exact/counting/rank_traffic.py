@@ -156,7 +156,7 @@ class RankTraffic:
         if len(rank) <= 1 or not fanouts:
             return np.ones(len(rows))
         dims = [(self.loops.dim_index[dim], coefficient) for dim, coefficient in rank]
-        span = 1 + sum(c * (tile[:, d] - 1) for d, c in dims)
+        span: Ints = np.sum([c * (tile[:, d] - 1) for d, c in dims], axis=0) + 1
         spread = [np.prod([rows.arrays[f][:, d] for f in fanouts], axis=0) for d, _ in dims]
         steps = [c * (tile if apart is None else apart)[:, d] for d, c in dims]
         near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, steps, strict=True)]

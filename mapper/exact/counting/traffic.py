@@ -291,16 +291,15 @@ class TrafficModel:
             rows, boundary, [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
         )
         windows = [rank for rank in tensor.ranks if len(rank) > 1]
-        along = [self.ranks.shared(rows, rank, tile, sharing, tile) for rank in windows]
-        found = [np.prod([others, *along], axis=0)]
+        still = [self.ranks.shared(rows, rank, tile, sharing, tile) for rank in windows]
+        found: list[Floats] = [np.prod([others, *still], axis=0)]
         for d, above in slides:
-            apart = tile.copy()
+            apart, along = tile.copy(), list(still)
             apart[:, d] = above
-            each = (
-                self.ranks.shared(rows, rank, tile, sharing, apart) if any(self.dim_index[dim] == d for dim, _ in rank) else before
-                for rank, before in zip(windows, along, strict=True)
-            )
-            found.append(np.prod([others, *each], axis=0))
+            for r, rank in enumerate(windows):
+                if any(self.dim_index[dim] == d for dim, _ in rank):
+                    along[r] = self.ranks.shared(rows, rank, tile, sharing, apart)
+            found.append(np.prod([others, *along], axis=0))
         return found
 
     def _instances_along(self, rows: Rows, boundary: MemoryBoundary, dims: Sequence[int]) -> Floats:
