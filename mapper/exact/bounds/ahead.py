@@ -22,11 +22,13 @@ class FirstCharge(NamedTuple):
 class AroundBlock(NamedTuple):
     """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
 
+    loops   dimensions that the outermost of the loops may have, and the others
     orders  these, in every order in which they may be charged
     near    what they cost, by the tile
     far     all the rest, by what this array, and those that follow it directly, make of the tile
     """
 
+    loops: tuple[tuple[int, ...], tuple[int, ...]]
     orders: tuple[tuple[FirstCharge, ...], ...]
     near: Floats
     far: Floats

@@ -341,9 +341,10 @@ class Bounds:
             orders = tuple(dict.fromkeys(_orders_of(choice, {d: moved[d] for d in block.inner})))
             near = functools.reduce(np.minimum, (self._near_block(block, state.passed, order) for order in orders))
             # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
-            inner = [d for d in block.inner if moved[d] <= choice]
-            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
-            yield AroundBlock(orders, near, functools.reduce(np.minimum, ways))
+            inner = tuple(d for d in block.inner if moved[d] <= choice)
+            outermost = tuple(d for d in block.outermost if moved[d] <= choice)
+            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in outermost)
+            yield AroundBlock((outermost, inner), orders, near, functools.reduce(np.minimum, ways))
 
     def _near_block(self, block: Block, passed: int, order: Sequence[FirstCharge]) -> Floats:
         """(groups, columns, lattice) what a block's loops cost that charge some boundaries in an order, by the tile

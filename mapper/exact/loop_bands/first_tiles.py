@@ -119,7 +119,7 @@ def _pays_below(
     """The same, if these loops charge some boundaries."""
     arrays, block = batch.rows.take(grown.rows), state.block
     assert block is not None
-    hopeful = context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
+    hopeful = context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles, choice.loops)
     for bound_on in (batch.bounds.charged_inside, batch.bounds.served_inside):
         rest = np.flatnonzero(hopeful)
         hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, bound_on)
