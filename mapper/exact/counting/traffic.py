@@ -61,7 +61,7 @@ class TrafficModel:
         sharing = self.sharing(boundary)
         filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
         shared = self._shared_at(rows, boundary, fill_point, sharing)
-        served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
+        served = self._shared_out(boundary, words, shared)
         return filled.astype(np.float64), served
 
     def served(
@@ -84,7 +84,7 @@ class TrafficModel:
             shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         else:
             shared = self._shared_at(rows, boundary, fill_point, sharing)
-        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+        return self._shared_out(boundary, words, shared)
 
     def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
@@ -94,12 +94,24 @@ class TrafficModel:
         for rank in tensor.ranks:
             words = words * self.ranks.computed(rows, rank, sharing)
         shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
-        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+        return self._shared_out(boundary, words, shared)
 
     def settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
-        """(rows,) settings of all loops along a dimension, those of instances that share words as one."""
+        """(rows,) settings of all loops along a dimension, those of instances that share words as one; at least, where
+        some of these are still to come."""
         kinds = rows.kinds(d)
-        return self.loops.active(d, self.loops.every(kinds.rows, d), sharing)[kinds.which]
+        found = self.loops.active(d, self.loops.every(kinds.rows, d), sharing)
+        return self._shared_later(kinds.rows, d, found, sharing)[kinds.which]
+
+    def _shared_later(self, rows: Rows, d: int, settings: Ints, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of the loops along a dimension, with those of instances that share words as one, over
+        fanouts that are not passed yet; at least.
+
+        Lemma. Fanouts to come deal out the blocks of the outermost loop. Whatever the loops inside it stand at, n
+        instances work on n blocks together at most.
+        """
+        later = [rows.arrays[fanout][:, d] for fanout in sharing if fanout >= len(self.path.bands)]
+        return ceil_div_array(settings, np.prod(later, axis=0)) if later else settings
 
     def _charged(
         self,
@@ -154,11 +166,12 @@ class TrafficModel:
         return found
 
     def repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
-        """(rows,) the same along one dimension."""
+        """(rows,) the same along one dimension; at least, where some of these instances are still to come."""
         kinds = fill_point.kinds(rows, (d,))
         loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
         loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
-        return self.loops.active(d, loops, sharing)[kinds.which]
+        found = self.loops.active(d, loops, sharing)
+        return self._shared_later(kinds.rows, d, found, sharing)[kinds.which]
 
     def passing(
         self,
@@ -261,17 +274,6 @@ class TrafficModel:
     def _top(self, rows: Rows) -> Ints:
         """(rows, dims) what has grown so far."""
         return self.loops.array_tile(rows, self.path.band)
-
-    def shared_later(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
-        """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
-        dimensions moves; with ragged tiles at most."""
-        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[boundary.tensor].dims]
-        shared = np.ones(len(rows))
-        sharing = self.sharing(boundary, inside)
-        for fanout in range(len(self.path.bands), len(self.hierarchy.fanouts)):
-            if fanout in sharing:
-                shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
-        return shared
 
     def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
         """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""

@@ -117,12 +117,14 @@ def _pays_below(
     context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
 ) -> Flags:
     """The same, if these loops charge some boundaries."""
-    arrays, block = batch.rows.take(grown.rows), state.block
+    block = state.block
     assert block is not None
-    hopeful = context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles, choice.loops)
-    for bound_on in (batch.bounds.charged_inside, batch.bounds.served_inside):
-        rest = np.flatnonzero(hopeful)
-        hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, bound_on)
+    hopeful = _below(context, batch, state, choice, grown, below, batch.bounds.charged_inside)
+    rest, placement = np.flatnonzero(hopeful), batch.path.placement
+    arrays = [array[grown.rows[rest]] for array in batch.rows.arrays]
+    hopeful[rest] = context.blocks.may_pay_above(block, placement, arrays, grown.tiles[rest], choice.loops)
+    rest = np.flatnonzero(hopeful)
+    hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, batch.bounds.served_inside)
     return hopeful
 
 
@@ -138,7 +140,7 @@ def _below(
     """Whether rows stay below the cutoff with some bound on what each boundary costs that the loops charge."""
     arrays, sizes, block = batch.rows.take(grown.rows), np.array(context.sizes, dtype=np.int64), state.block
     assert block is not None
-    most, model, covered = _largest_below(context, arrays), context.model(batch.path), grown.tiles
+    most, model, covered = _largest_below(context, batch.rows)[grown.rows], context.model(batch.path), grown.tiles
     for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
         covered = np.minimum(covered * array, sizes)
     rest = grown.costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
