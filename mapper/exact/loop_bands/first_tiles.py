@@ -314,7 +314,8 @@ def _pairs(
     table  bounds by the cells that the instances of a tile come to
     near   bounds by the tile, to be added
     """
-    count = len(tiles)
+    kept = np.arange(len(tiles)) if near is None else _hopeful_tiles(context, batch, table, tiles, below, near)
+    count, picks = len(kept), [dim.picks[kept] for dim in along]
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
@@ -328,16 +329,30 @@ def _pairs(
         alive = columns.tables.objective(context.objective, least + flat, fewest) < below
         alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
-        for dim in along:
-            cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
+        for dim, picked in zip(along, picks, strict=True):
+            cells += np.take(dim.cells[dim.instances[rows]], picked, axis=1)
         np.minimum(cells, never, out=cells)
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
         costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
-            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+            costs += batch.bounds.at(near, tiles[kept[tile]], batch.member[rows[row]])
         values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
-        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
-        yield rows[row[fine]], tile[fine]
+        context.leave_aside("bound", len(rows) * len(tiles) - int(np.count_nonzero(fine)))
+        yield rows[row[fine]], kept[tile[fine]]
+
+
+def _hopeful_tiles(
+    context: SearchContext, batch: Batch, table: Floats, tiles: Ints, below: float, near: Floats
+) -> Ints:
+    """The tiles that stay below the cutoff with the least costs of all rows, and of all that may follow: no other one
+    has to be looked at with each row."""
+    if len(table) > 1:
+        return np.arange(len(tiles))
+    columns, member = batch.bounds.columns, np.zeros(len(tiles), dtype=np.int64)
+    far = table.reshape(table.shape[1], -1).min(axis=1, keepdims=True)
+    costs = batch.costs.min(axis=1, keepdims=True) + columns.in_rows(far) + batch.bounds.at(near, tiles, member)
+    least: Ints = np.flatnonzero(context.value(costs, np.full(len(tiles), batch.steps.min())) < below)
+    return least
