@@ -21,32 +21,31 @@ A cell of the lattice has the fewest words of its tiles and the room of its smal
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ...tilings import Tiling, grid
 from ..counting.footprints import Footprints
-from ..counting.traffic import TrafficModel
 from ..effort import EFFORT, Effort
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
-from ..rows import Floats, Ints, Rows
+from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
 from .ahead import Ahead, AroundBlock, AroundBlocks, FirstCharge, Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
+from .charged_inside import ChargesInside, orders_of
 from .loop_charges import End, LoopCharge, LoopCharges
 from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 from .tile_bits import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
-AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
+AROUND_BLOCK = "around block"
 """Kinds of tables."""
 
 PERFECT_CELLS = 5
@@ -338,7 +337,7 @@ class Bounds:
             above, _ = self.after(state, BLOCK_END, still)
             if one:
                 above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
-            orders = tuple(dict.fromkeys(_orders_of(choice, {d: moved[d] for d in block.inner})))
+            orders = tuple(dict.fromkeys(orders_of(choice, {d: moved[d] for d in block.inner})))
             near = functools.reduce(np.minimum, (self._near_block(block, state.passed, order) for order in orders))
             # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
             inner = tuple(d for d in block.inner if moved[d] <= choice)
@@ -358,62 +357,10 @@ class Bounds:
             found += least
         return found
 
-    def charged_inside(
-        self, charge: FirstCharge, block: Block, model: TrafficModel, arrays: Rows, tiles: Ints, most: Ints
-    ) -> Floats:
-        """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
-        fanouts; for rows of which the arrays are known.
-
-        tiles   (rows, dims) below the block
-        most    (rows, dims) the largest tiles above it
-        """
-        words = self._fewest_words(charge.boundary, self._charged(charge, tiles, most))
-        for d in filter(block.may_have, self.moves.sliding(charge.boundary)):
-            words = np.minimum(words, self._fewest_words(charge.boundary, self._charged(charge, tiles, most, d)))
-        shared = model.most_shared(arrays, charge.boundary)
-        costs: Floats = self.any_boundaries.book(charge.boundary, 0, words, shared)[0]
-        return costs
-
-    def served_inside(
-        self, charge: FirstCharge, block: Block, model: TrafficModel, arrays: Rows, tiles: Ints, most: Ints
-    ) -> Floats:
-        """The same, where it is looked at how far apart the windows of instances lie, which takes longer.
-
-        Where the tile slides along a loop, instances stand as far apart as that loop reaches: over two tiles at least.
-        The longer it is, the fewer words pass, and the fewer instances share them; so loops that reach beyond a window
-        are looked at apart from shorter ones.
-        """
-        boundary, slides = charge.boundary, list[tuple[int, Ints, Ints]]()
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            least, beyond = np.minimum(2 * tiles[:, d], self.lattice.sizes[d]), model.reach(boundary, d, tiles)
-            slides.append((d, least, np.minimum(most[:, d], beyond - 1)))
-            slides.append((d, np.maximum(least, beyond), most[:, d]))
-        words = self._fewest_words(boundary, self._charged(charge, tiles, most))
-        still, *slid = model.most_shared_if_slid(arrays, boundary, tiles, [(d, least) for d, least, _ in slides])
-        served = words / still
-        for (d, least, reach), shared in zip(slides, slid, strict=True):
-            at_most = most.copy()
-            at_most[:, d] = np.maximum(reach, tiles[:, d])
-            found = self._fewest_words(boundary, self._charged(charge, tiles, at_most, d))
-            found = np.where(least <= reach, found, np.inf)
-            words, served = np.minimum(words, found), np.minimum(served, found / shared)
-        costs: Floats = self.any_boundaries.book(boundary, 0, words, words / served)[0]
-        return costs
-
-    def _charged(self, charge: FirstCharge, tiles: Ints, most: Ints, *along: int) -> Ints:
-        """(rows, dims) the largest tile at which a charge may be, that slides along some dimension or none."""
-        charged = tiles.copy()
-        dims = [*charge.free, *along]
-        charged[:, dims] = most[:, dims]
-        return charged
-
-    def _fewest_words(self, boundary: MemoryBoundary, tiles: Ints) -> Floats:
-        """(rows,) words of a boundary that is charged at tiles no larger than some, (rows, dims), at least."""
-        words = self.memo.of(
-            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
-        )
-        found: Floats = words.reshape(-1)[self.lattice.cell(tiles)]
-        return found
+    @functools.cached_property
+    def charges_inside(self) -> ChargesInside:
+        """What loops directly inside arrays charge, for rows of which the arrays are known."""
+        return ChargesInside(self.lattice, self.any_boundaries, self.moves, self.memo)
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
@@ -494,22 +441,6 @@ class Bounds:
         while self.hierarchy.at_fanout(placed):
             placed, count = self.hierarchy.passing(placed), count + 1
         return placed, count
-
-
-def _orders_of(
-    choice: frozenset[MemoryBoundary], moved: Mapping[int, frozenset[MemoryBoundary]]
-) -> Iterator[tuple[FirstCharge, ...]]:
-    """All orders in which the loops of a block may charge some boundaries, and nothing else.
-
-    moved  per dimension, the waiting boundaries that a loop over it moves
-
-    A loop inside the first one that moves a boundary moves nothing but what was charged before. What one loop charges
-    at once is charged no better than one after the other.
-    """
-    for order in itertools.permutations(sorted(choice)):
-        earlier = (frozenset(order[:i]) for i in range(len(order)))
-        free = (tuple(d for d, moves in moved.items() if moves <= before) for before in earlier)
-        yield tuple(sorted(itertools.starmap(FirstCharge, zip(order, free, strict=True))))
 
 
 def lattice_of(

@@ -149,7 +149,7 @@ class RankTraffic:
                tile; None: at least a tile apart, of which each may want a part
 
         Along one dimension, a word lies in so many instances as the window of the tile covers, and on average in no
-        more than `_shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
+        more than `shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
         the window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1
         elements at least. Of windows of one word, the fewest words that one array of them may want are known.
         """
@@ -164,7 +164,7 @@ class RankTraffic:
             whole = self._gapless(dims, tile)
             for i, (d, c) in enumerate(dims):
                 clipped = np.where(self.sizes[d] % tile[:, d] == 0, 0, c * (tile[:, d] - 1))
-                fewer = _shared_by_neighbours(spread[i], span, steps[i], clipped) / spread[i]
+                fewer = shared_by_neighbours(spread[i], span, steps[i], clipped) / spread[i]
                 near[i] = np.where(whole, np.minimum(near[i], fewer), near[i])
         every = np.prod(spread, axis=0)
         longer = span + np.sum(spread, axis=0) - len(dims)
@@ -210,7 +210,7 @@ def _columns(loops: Sequence[RowLoop]) -> list[Ints]:
     return [column for loop in loops for column in (loop.trips, loop.tile)]
 
 
-def _shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints) -> Floats:
+def shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints) -> Floats:
     """(rows,) of so many intervals of `span` words, that begin at least `step` words after each other, and the last of
     which may be shorter by up to `clipped` words: words in them over words in any of them, at most.
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..bounds.ahead import AroundBlock, FirstCharge
+from ..bounds.charged_inside import BelowBlock
 from ..context import SearchContext
-from ..counting.traffic import TrafficModel
-from ..hierarchy import Block, NodeGroup, State
+from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
@@ -117,14 +117,14 @@ def _pays_below(
     context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
 ) -> Flags:
     """The same, if these loops charge some boundaries."""
-    block = state.block
+    block, inside = state.block, batch.bounds.charges_inside
     assert block is not None
-    hopeful = _below(context, batch, state, choice, grown, below, batch.bounds.charged_inside)
+    hopeful = _below(context, batch, state, choice, grown, below, inside.roughly)
     rest, placement = np.flatnonzero(hopeful), batch.path.placement
     arrays = [array[grown.rows[rest]] for array in batch.rows.arrays]
     hopeful[rest] = context.blocks.may_pay_above(block, placement, arrays, grown.tiles[rest], choice.loops)
     rest = np.flatnonzero(hopeful)
-    hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, batch.bounds.served_inside)
+    hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, inside.by_windows)
     return hopeful
 
 
@@ -135,17 +135,17 @@ def _below(
     choice: AroundBlock,
     grown: GrownRows,
     below: float,
-    bound_on: Callable[[FirstCharge, Block, TrafficModel, Rows, Ints, Ints], Floats],
+    cost_of: Callable[[FirstCharge, BelowBlock], Floats],
 ) -> Flags:
     """Whether rows stay below the cutoff with some bound on what each boundary costs that the loops charge."""
     arrays, sizes, block = batch.rows.take(grown.rows), np.array(context.sizes, dtype=np.int64), state.block
     assert block is not None
-    most, model, covered = _largest_below(context, batch.rows)[grown.rows], context.model(batch.path), grown.tiles
+    most, covered = _largest_below(context, batch.rows)[grown.rows], grown.tiles
     for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
         covered = np.minimum(covered * array, sizes)
     rest = grown.costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
-    charges = set(itertools.chain.from_iterable(choice.orders))
-    costs_of = {charge: bound_on(charge, block, model, arrays, grown.tiles, most) for charge in charges}
+    rows = BelowBlock(block, context.model(batch.path), arrays, grown.tiles, most)
+    costs_of = {charge: cost_of(charge, rows) for charge in set(itertools.chain.from_iterable(choice.orders))}
     found = np.zeros(len(grown.rows), dtype=bool)
     for order in choice.orders:
         costs = sum((costs_of[charge] for charge in order), rest)
