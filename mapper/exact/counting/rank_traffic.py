@@ -142,11 +142,20 @@ class RankTraffic:
 
     # ---- sharing -------------------------------------------------------------------------------------------
 
-    def shared(self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int], apart: Ints | None = None) -> Floats:
+    def shared(
+        self,
+        rows: Rows,
+        rank: Rank,
+        tile: Ints,
+        fanouts: Sequence[int],
+        apart: Ints | None = None,
+        slides: int | None = None,
+    ) -> Floats:
         """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
 
-        apart  (rows, dims) how far these instances stand from each other, at least, each of which wants all of the
-               tile; None: at least a tile apart, of which each may want a part
+        apart   (rows, dims) how far these instances stand from each other, at least, each of which wants all of the
+                tile; None: at least a tile apart, of which each may want a part
+        slides  the dimension along which the tile slides, if it does
 
         Along one dimension, a word lies in so many instances as the window of the tile covers, and on average in no
         more than `shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
@@ -164,7 +173,8 @@ class RankTraffic:
             whole = self._gapless(dims, tile)
             for i, (d, c) in enumerate(dims):
                 clipped = np.where(self.sizes[d] % tile[:, d] == 0, 0, c * (tile[:, d] - 1))
-                fewer = shared_by_neighbours(spread[i], span, steps[i], clipped) / spread[i]
+                moves = slides != d and any(slides == other for other, _ in dims)
+                fewer = shared_by_neighbours(spread[i], span, steps[i], clipped, moves) / spread[i]
                 near[i] = np.where(whole, np.minimum(near[i], fewer), near[i])
         every = np.prod(spread, axis=0)
         longer = span + np.sum(spread, axis=0) - len(dims)
@@ -210,14 +220,28 @@ def _columns(loops: Sequence[RowLoop]) -> list[Ints]:
     return [column for loop in loops for column in (loop.trips, loop.tile)]
 
 
-def shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints) -> Floats:
+def shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints, moves: bool = False) -> Floats:
     """(rows,) of so many intervals of `span` words, that begin at least `step` words after each other, and the last of
     which may be shorter by up to `clipped` words: words in them over words in any of them, at most.
 
+    moves  whether it is also to hold for what is new in them, once they have all moved on by equally many words
+
     Lemma. Of n intervals of s words, the last one e words shorter, each but the last has min(step, s) words at least
     that no later one has, and the last one has s - e. So that is (n s - e) / ((n - 1) min(step, s) + s - e) at most. It
-    rises with n and s, and with e, as long as e < s: fewer intervals, or what slides into shorter ones, share no more.
+    rises with n and s, and with e, as long as e < s: fewer intervals, or shorter ones, share no more.
+
+    What is new begins where the intervals ended before. If all have l new words, those of the last one begin step - e
+    after the ones before them: n l / ((n - 2) min(step, l) + min(step - e, l) + l), which rises with l, up to s. If the
+    last interval is new as a whole, it is g words less than e that the others had over: it has l - (e - g) new words,
+    step - g after the ones before them. That is at most as much, and so is the above. Of fewer intervals, two or all
+    share most, since with n that rises or falls all along.
     """
-    words = count * span - clipped
-    found: Floats = words / ((count - 1) * np.minimum(step, span) + span - clipped)
-    return found
+    if not moves:
+        words = count * span - clipped
+        found: Floats = words / ((count - 1) * np.minimum(step, span) + span - clipped)
+        return found
+    last = np.minimum(step - clipped, span) + span
+    of_all = count * span / (np.maximum(count - 2, 0) * np.minimum(step, span) + last)
+    of_two = 2 * span / last
+    most: Floats = np.where(count > 1, np.maximum(of_all, of_two), 1.0)
+    return most

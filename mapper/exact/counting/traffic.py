@@ -300,7 +300,7 @@ class TrafficModel:
             apart[:, d] = above
             for r, rank in enumerate(windows):
                 if any(self.dim_index[dim] == d for dim, _ in rank):
-                    along[r] = self.ranks.shared(rows, rank, tile, sharing, apart)
+                    along[r] = self.ranks.shared(rows, rank, tile, sharing, apart, d)
             found.append(np.prod([others, *along], axis=0))
         return found
 
@@ -331,7 +331,8 @@ class TrafficModel:
         innermost = min(self._bands_above(fill_point.band, sharing), default=self.path.band)
         if innermost > fill_point.band:
             apart = np.maximum(apart, rows.tiles[innermost - 1])
-        return self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing, apart)
+        slides = None if fill_point.slide is None else fill_point.slide[0]
+        return self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing, apart, slides)
 
     def _bands_above(self, band: int, sharing: frozenset[int]) -> list[int]:
         """The bands of fanouts that share words and have been passed above a band."""
@@ -345,14 +346,15 @@ class TrafficModel:
         tile: Ints,
         sharing: frozenset[int],
         apart: Ints | None = None,
+        slides: int | None = None,
     ) -> Floats:
         """(rows,) instances of fanouts above a band, passed or not, that may share a word of a window of the tile
-        (rows, dims), and stand so far `apart`; at most."""
+        (rows, dims); at most. `apart` and `slides` as for a rank."""
         bands = self.path.bands
         above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
         shared = np.ones(len(rows))
         for rank in self.problem.tensors[boundary.tensor].ranks:
-            shared = shared * self.ranks.shared(rows, rank, tile, above, apart)
+            shared = shared * self.ranks.shared(rows, rank, tile, above, apart, slides)
         return shared
 
     def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:

@@ -30,3 +30,27 @@ def test_no_intervals_share_more() -> None:
         assert shared <= bound * (1 + 1e-12), seed
         reached += shared == bound
     assert reached > 20
+
+
+def test_no_windows_share_more_of_what_is_new() -> None:
+    """Windows of two dimensions that slide along one, spread along the other, with all that is left at its end."""
+    compared = reached = 0
+    for seed in range(600 * TIMES):
+        rng = random.Random(seed)
+        tile, size, wide, c = rng.randint(1, 5), rng.randint(2, 12), rng.randint(1, 7), rng.randint(1, 2)
+        apart, moved = tile * rng.randint(1, 2), rng.randint(1, wide)
+        tiles = [range(first, min(first + tile, size)) for first in range(0, size, apart)]
+        clipped = 0 if size % tile == 0 else c * (tile - 1)
+        if c > wide:  # it would have gaps
+            continue
+        at = [[{c * r + p for r in each for p in range(start, start + wide)} for start in (0, moved)] for each in tiles]
+        new = [after - before for before, after in at]
+        span, count = c * (tile - 1) + wide, len(tiles) + rng.randint(0, 1)
+        bound = shared_by_neighbours(*(np.array([n]) for n in (count, span, c * apart, clipped)), moves=True)[0]
+        for words in (new, [before for before, _ in at]):
+            shared = sum(map(len, words)) / len(set().union(*words))
+            assert shared <= bound * (1 + 1e-12), seed
+            reached += shared == bound
+            compared += 1
+    assert compared > 800
+    assert reached > 20
