@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,8 +66,8 @@ class BlockReach(NamedTuple):
         return parts, which
 
 
-MostShared = Callable[[Ints, Ints], Floats]
-"""(rows,) instances that may share a word, at most, of tiles between two, (rows, dims)."""
+MostShared = Callable[[Sequence[int]], list[Floats]]
+"""(rows,) instances that may share a word, at most: of a tile, and of one that slides along each of some dimensions."""
 
 Ahead = tuple[Floats | None, Floats | None]
 """Bounds on what follows a tile, to be added: by the tile, and by what the arrays of the fanouts that follow make of

@@ -361,16 +361,19 @@ class Bounds:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
-        shared  (rows,) instances that may share a serving, at most, by the least tile that is charged and the most
+        shared  (rows,) instances that may share a serving, at most: where the tile does not slide, and where it does
+                along each of some dimensions
         """
         charged = reach.most_below.copy()
         free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
         charged[:, free] = reach.most[:, free]
-        cost = self._served_inside(boundary, charged, shared(reach.below, charged))
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            least, slid = reach.below.copy(), charged.copy()
-            least[:, d], slid[:, d] = reach.least[:, d], reach.most[:, d]
-            cost = np.minimum(cost, self._served_inside(boundary, slid, shared(least, slid)))
+        slides = list(filter(block.may_have, self.moves.sliding(boundary)))
+        still, *slid = shared(slides)
+        cost = self._served_inside(boundary, charged, still)
+        for d, own in zip(slides, slid, strict=True):
+            tiles = charged.copy()
+            tiles[:, d] = reach.most[:, d]
+            cost = np.minimum(cost, self._served_inside(boundary, tiles, own))
         return cost
 
     def _served_inside(self, boundary: MemoryBoundary, tiles: Ints, shared: Floats) -> Floats:

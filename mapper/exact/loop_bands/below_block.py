@@ -16,7 +16,7 @@ import numpy as np
 from ..batch import Batch
 from ..bounds.ahead import AroundBlock, BlockReach
 from ..context import SearchContext
-from ..hierarchy import State
+from ..hierarchy import MemoryBoundary, State
 from ..instances import tiles_needed
 from ..rows import Flags, Floats, Ints, Rows
 
@@ -117,15 +117,24 @@ class BelowBlock:
     def _values(self, choice: AroundBlock, grown: GrownRows, reach: BlockReach, far: Floats) -> Floats:
         """(rows,) the least that rows may come to if such loops come to some tiles."""
         costs, arrays = grown.costs, [array[grown.rows] for array in self.batch.rows.arrays]
-        rows, model = Rows(len(grown.rows), [], arrays), self.context.model(self.batch.path)
         for boundary in choice.charged:
-            shared = partial(model.most_shared, rows, boundary)
+            shared = partial(self._most_shared, Rows(len(grown.rows), [], arrays), boundary, reach)
             costs = costs + self.bounds.charged_inside(boundary, choice.loops, reach, shared)
         covered = reach.least
         for array in arrays[: self._fanouts]:
             covered = np.minimum(covered * array, self._sizes)
         costs = costs + self.bounds.at(far, covered, self.batch.member[grown.rows])
         return self.context.value(costs, self.batch.steps[grown.rows])
+
+    def _most_shared(
+        self, rows: Rows, boundary: MemoryBoundary, reach: BlockReach, slides: Sequence[int]
+    ) -> list[Floats]:
+        """(rows,) instances that may share a word, at most: of the tile below such loops, and where it slides along
+        each of some dimensions."""
+        model = self.context.model(self.batch.path)
+        if (reach.below < reach.most_below).any():
+            return [model.most_shared(rows, boundary)] * (1 + len(slides))
+        return model.most_shared_if_slid(rows, boundary, reach.below, [(d, reach.least[:, d]) for d in slides])
 
     @cached_property
     def _pays(self) -> Flags:
