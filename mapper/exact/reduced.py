@@ -7,7 +7,8 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models.layouts import has_lines, packed
-from ...ir import Problem
+from ...cost_models.layouts.choices import is_open
+from ...ir import Problem, Tensor
 from ..constraints import Constraints
 from ..space import Space
 from ..tilings import Tiling
@@ -90,8 +91,28 @@ class ReducedQuestion:
     @property
     def mirror(self) -> Mirror | None:
         """Dimensions that may change places, so that one of two mirror images will do; none where something tells them
-        apart, as lines do, and zeros of which more counts than how many words a tile has."""
-        told_apart = self.has_lines or (self.zeros is not None and bool(self.zeros.apart))
+        apart, as lines of a stated layout do, and zeros of which more counts than how many words a tile has."""
+        told_apart = self._lines_tell_apart or (self.zeros is not None and bool(self.zeros.apart))
         if told_apart or self.surroundings is not ALONE or not self.constraints.is_free:
             return None
         return mirror_of(self.problem, self.arch, self.zeros is not None)
+
+    @property
+    def _lines_tell_apart(self) -> bool:
+        """Whether dimensions that are alike in words may not be in lines. Of all layouts of a tensor, those with two
+        ranks in each other's place are the layouts of its mirror image; so where all are open, mirror images touch as
+        many lines in the best ones, as long as ranks are searched with the steps that they have."""
+        if not self.has_lines:
+            return False
+        tensors = self.original.tensors
+        lined = [memory for memory in self.machine.memories if memory.line_bits is not None]
+        return not (
+            all(is_open(memory, tensor) for memory in lined for tensor in tensors)
+            and all(map(self._keeps_ranks, tensors, self.problem.tensors))
+        )
+
+    def _keeps_ranks(self, original: Tensor, reduced: Tensor) -> bool:
+        """Whether a tensor is searched with the ranks that it has, but for dimensions of one element."""
+        sizes = self.original.sizes
+        kept = (tuple((dim, c) for dim, c in rank if sizes[dim] > 1) for rank in original.ranks)
+        return [rank for rank in kept if rank] == list(reduced.ranks)

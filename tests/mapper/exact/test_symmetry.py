@@ -6,15 +6,20 @@ import random
 
 import numpy as np
 import pytest
+from lined_cases import banked, lined
 
 from generators import random_architecture, tensor
 from longer import TIMES
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES
+from tilewright.cost_models.layouts.choices import with_layouts
 from tilewright.cost_models.sparse import with_densities
 from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.exact.reduced import ReducedQuestion
 from tilewright.mapper.exact.search import search_exact
-from tilewright.mapper.exact.symmetry import compared, mirror_of
+from tilewright.mapper.exact.surroundings import ALONE
+from tilewright.mapper.exact.symmetry import Mirror, compared, mirror_of
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS
 from tilewright.workloads import batched_gemm, conv2d, gemm
@@ -51,6 +56,47 @@ def test_both_operands_of_a_square_matrix_multiplication() -> None:
 def test_nothing_else_has_a_mirror_image(problem: Problem) -> None:
     assert "P" not in swaps(problem, load_arch("three_level"))
     assert "M" not in swaps(problem, load_arch("three_level"))
+
+
+def mirror_with_lines(problem: Problem, arch: Architecture) -> Mirror | None:
+    return ReducedQuestion(problem, arch, "ragged", "even", Constraints(), ALONE).mirror
+
+
+def test_lines_tell_dimensions_apart_unless_all_layouts_are_open() -> None:
+    problem, arch = gemm(8, 8, 4), load_arch("three_level", {"DRAM.line": "64 B"})
+    assert mirror_with_lines(problem, arch) is None, "row-major"
+    assert mirror_with_lines(problem, with_layouts(arch, problem, {"all": "any"})) is not None
+    assert mirror_with_lines(problem, with_layouts(arch, problem, {"A": "any", "O": "any"})) is None
+    assert mirror_with_lines(gemm(8, 6, 4), with_layouts(arch, problem, {"all": "any"})) is None
+
+
+def test_steps_tell_dimensions_apart_in_lines() -> None:
+    """Of images that are read in steps of two rows, with a window of one, every other row is never read: its words lie
+    in lines all the same."""
+    problem = conv2d(K=4, C=1, P=6, Q=6, R=1, S=1, stride=(2, 1))
+    assert mirror_of(problem, load_arch("three_level")) is None
+    for stride, alike in (((1, 1), True), ((2, 2), False)):
+        problem = conv2d(K=4, C=1, P=6, Q=6, R=1, S=1, stride=stride)
+        arch = with_layouts(load_arch("three_level", {"DRAM.line": "64 B"}), problem, {"all": "any"})
+        assert (mirror_with_lines(problem, arch) is not None) == alike
+
+
+def test_the_same_optimum_with_open_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    mirrored = 0
+    for seed in range(16 * TIMES):
+        rng = random.Random(seed)
+        problem, arch, ragged = square(rng), lined(rng, random_architecture(rng, 1, 24)), rng.random() < 0.5
+        arch = with_layouts(banked(rng, arch) if seed % 4 == 0 else arch, problem, {"all": "any"})
+        objective = OBJECTIVES[seed % len(OBJECTIVES)]
+        if mirror_with_lines(problem, arch) is None:
+            continue
+        mirrored += 1
+        found = optimum(problem, arch, objective, ragged, "even")
+        with monkeypatch.context() as patch:
+            patch.setattr("tilewright.mapper.exact.reduced.mirror_of", lambda *_: None)
+            expected = optimum(problem, arch, objective, ragged, "even")
+        assert found == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+    assert mirrored >= 6
 
 
 def test_an_axis_for_rows_only_tells_them_from_columns() -> None:
