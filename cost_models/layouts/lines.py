@@ -288,8 +288,9 @@ def count_layouts(
         position = boundary.outer_position if outer else boundary.inner_position
         places = candidates(nest, tensor, position, periods({each for way in ways for each in way}))
         lines = _End(boundary, outer, LinesTouched(nest, tensor, words), LinesTouched(nest, tensor, sums))
-        found.total = found.total.added(lines.passing(ALL))
-        found.busiest = found.busiest.added(lines.busiest(places))
+        total = lines.passing(ALL)
+        found.total = found.total.added(total)
+        found.busiest = found.busiest.added(total if list(places) == [ALL] else lines.busiest(places))
         if memory.banks is not None:
             ports = memory.bank_ports
             apart = (BankCycles(nest, tensor, each, ports) for each in (words, sums))
