@@ -61,6 +61,8 @@ class Effort:
     """Rows that are grown before it is known how many others each of them makes."""
     looked_at_once: int = 200_000
     """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
+    first_tiles_at_once: int = 1_500_000
+    """The same of innermost tiles, which are looked at with many arrays in few passes, however many there are."""
     settled_at_once: int = 1000
     """Rows whose windows are counted exactly together."""
     fewest_at_once: int = 1_000

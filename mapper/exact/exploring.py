@@ -327,7 +327,9 @@ class Exploring:
             self._effort.most_at_once,
         )
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
-        return min(alike, max(1, int(self._effort.looked_at_once / (each + 1))))
+        ragged_arrays = self.context.tiling == "ragged" and _undecided(batch)
+        made = self._effort.first_tiles_at_once if ragged_arrays else self._effort.looked_at_once
+        return min(alike, max(1, int(made / (each + 1))))
 
     def _measure(self, head: Batch, looked_at: int) -> None:
         """Remember how many others each of some rows made, left aside at once or not."""
