@@ -9,8 +9,8 @@ decided before tiles, so every row knows.
 Lemma. Let `parallel .. ; for D in n ; rest` be a mapping, with spatial loops of one array that has m instances along D.
 Moving the loop out, to `for D in n ; parallel .. ; rest`, costs nothing unless m > 1 and one of the following holds:
 
-slides  a memory inside the array has `halo: innermost`, D shares a rank of an operand with another dimension, and this
-        loop is the innermost one that moves the operand's tile there
+slides  a memory inside the array has `halo: innermost`, D shares a rank of an operand with another dimension, along
+        which the operand's tile there has several elements, and this loop is the innermost one that moves the tile
 wraps   a memory inside the array has `halo: exact`, and D is as above; with ragged tiles, it is enough that D moves the
         operand
 shared  the array serves instances together that want the same word (multicast), D is as above, and shares the rank with
@@ -30,9 +30,10 @@ of the loops in time among themselves. Both stay as they are if m = 1. With m > 
 among instances and steps changes: where these follow each other in time, and which are worked on in one step.
 
 - In time, a word counts once for every tile that has it, less what is still held. Tiles along D overlap only where a
-  rank has D beside another dimension. With `innermost`, what is held is the overlap of two tiles that the innermost
-  loop which moves them makes follow each other: that of another loop stays the same. (With ragged tiles, a loop may
-  come down to one trip; then an exact halo holds what does not move at all, whatever the rank.)
+  rank has D beside another dimension, along which they have several elements. With `innermost`, what is held is the
+  overlap of two tiles that the innermost loop which moves them makes follow each other: that of another loop stays the
+  same. (With ragged tiles, a loop may come down to one trip; then an exact halo holds what does not move at all,
+  whatever the rank.)
 - In one step, instances that are served together want a union of tiles: a sum of sets c Y + .., one per dimension, with
   Y the elements along it. If all loops directly inside the array over the rank's dimensions move out, every Y is an
   interval. Let the coefficients of all others be 1, so that the sum of their sets is an interval of b elements: then c
@@ -77,6 +78,9 @@ from ..hierarchy import MAC, Block, Hierarchy, MemoryBoundary, Outline, Placemen
 from ..instances import tiles_needed
 from ..rows import Flags, Ints, ceil_div_array
 from .single_axes import is_outer_axis
+
+Dims = Sequence[int]
+"""Some dimensions."""
 
 
 class Blocks:
@@ -145,14 +149,38 @@ class Blocks:
             if self._axes(block.fanout)[-1] >= len(arrays):  # not decided
                 continue
             below = np.ones((len(fine), len(self.dims)), dtype=np.int64)
-            fine &= self.may_pay_above(block, outline.placement, arrays, below)
+            slides = self._of(self._slides(block.fanout, outline.placement))
+            fine &= self._may_pay(block, outline.placement, arrays, below, slides)
         return fine
 
-    def may_pay_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
-        """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
+    def may_pay_above(
+        self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints, loops: tuple[Dims, Dims]
+    ) -> Flags:
+        """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims).
+
+        loops  dimensions that the outermost one may have, and the others
+        """
+        outermost, inner = map(self._of, loops)
+        slides = self._slides_above(block.fanout, placement, tiles) & outermost
+        return self._may_pay(block, placement, arrays, tiles, slides, (outermost, outermost | inner))
+
+    def _may_pay(
+        self,
+        block: Block,
+        placement: Placement,
+        arrays: Sequence[Ints],
+        tiles: Ints,
+        slides: Flags,
+        loops: tuple[Flags | bool, Flags | bool] = (True, True),
+    ) -> Flags:
+        """The same, with what may slide, (rows, dims) or (dims,).
+
+        loops  (dims,) whether the outermost loop may have a dimension, and whether any of them may
+        """
+        outermost, anywhere = loops
         spread, apart = self._with_room(block, arrays, tiles)
-        slides = self._of(self._slides(block.fanout, placement))
-        found = _any_dim((self._any_kind(block.fanout, placement, spread) | slides) & apart)
+        any_kind = self._any_kind(block.fanout, placement, np.where(anywhere, spread, 1))
+        found = _any_dim((any_kind | slides) & apart & outermost)
         if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
             ones, apart = self._with_room(block, arrays, np.ones_like(tiles))
             more = (self._any_kind(block.fanout, placement, ones) & apart).any(axis=1)
@@ -198,10 +226,8 @@ class Blocks:
         below, above = tiles
         spread = np.where(above > below, self._spread(fanout, arrays), 1)
         may = self._any_time(fanout, placement, spread)
-        for t, tensor in enumerate(self.tensors):
-            slides = [d for rank in tensor.ranks if len(rank) > 1 for d in self._indices(rank)]
-            if self._has_inside(fanout, placement[t], "innermost") and not tensor.is_output:
-                may = may | (moving[t] & self._of(slides))
+        for t in self._sliding_tensors(fanout, placement):
+            may = may | (moving[t] & self._slide_above(t, below))
         idles = self._idles(fanout, placement)
         if idles:
             moved = [self.tensors[boundary.tensor].dims for boundary in waiting]
@@ -271,6 +297,23 @@ class Blocks:
             if len(rank) > 1
             for d in self._indices(rank)
         ]
+
+    def _slides_above(self, fanout: int, placement: Placement, tiles: Ints) -> Flags:
+        """(rows, dims) the same above tiles, which overlap along a dimension where they have several elements along
+        another one of a rank; tiles in memories further inside have no more."""
+        found = np.zeros(tiles.shape, dtype=bool)
+        for t in self._sliding_tensors(fanout, placement):
+            found |= self._slide_above(t, tiles)
+        return found
+
+    def _slide_above(self, t: int, tiles: Ints) -> Flags:
+        """The same for one tensor."""
+        found = np.zeros(tiles.shape, dtype=bool)
+        for rank in self.tensors[t].ranks:
+            indices = self._indices(rank)
+            for d in indices:
+                found[:, d] |= _any_dim(tiles[:, [other for other in indices if other != d]] > 1)
+        return found
 
     def _any_time(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
         """(rows, dims) where a loop may pay whichever loops stand inside it: it wraps, or instances share."""

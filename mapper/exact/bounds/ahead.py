@@ -9,15 +9,27 @@ from ..hierarchy import MemoryBoundary
 from ..rows import Floats
 
 
+class FirstCharge(NamedTuple):
+    """A boundary that is charged by loops directly inside an array.
+
+    free  dimensions of which loops may stand inside the one that charges it: those that move nothing which waits then
+    """
+
+    boundary: MemoryBoundary
+    free: tuple[int, ...]
+
+
 class AroundBlock(NamedTuple):
     """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
 
-    charged  these
-    near     what they cost, by the tile
-    far      all the rest, by what this array, and those that follow it directly, make of the tile
+    loops   dimensions that the outermost of the loops may have, and the others
+    orders  these, in every order in which they may be charged
+    near    what they cost, by the tile
+    far     all the rest, by what this array, and those that follow it directly, make of the tile
     """
 
-    charged: tuple[MemoryBoundary, ...]
+    loops: tuple[tuple[int, ...], tuple[int, ...]]
+    orders: tuple[tuple[FirstCharge, ...], ...]
     near: Floats
     far: Floats
 

@@ -34,17 +34,18 @@ from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Ahead, AroundBlock, AroundBlocks, Growing
+from .ahead import Ahead, AroundBlock, AroundBlocks, FirstCharge, Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
+from .charged_inside import ChargesInside, orders_of
 from .loop_charges import End, LoopCharge, LoopCharges
 from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 from .tile_bits import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
-AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
+AROUND_BLOCK = "around block"
 """Kinds of tables."""
 
 PERFECT_CELLS = 5
@@ -336,43 +337,30 @@ class Bounds:
             above, _ = self.after(state, BLOCK_END, still)
             if one:
                 above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
-            near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
-            for boundary in sorted(choice):
-                near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
+            orders = tuple(dict.fromkeys(orders_of(choice, {d: moved[d] for d in block.inner})))
+            near = functools.reduce(np.minimum, (self._near_block(block, state.passed, order) for order in orders))
             # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
-            inner = [d for d in block.inner if moved[d] <= choice]
-            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
-            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
+            inner = tuple(d for d in block.inner if moved[d] <= choice)
+            outermost = tuple(d for d in block.outermost if moved[d] <= choice)
+            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in outermost)
+            yield AroundBlock((outermost, inner), orders, near, functools.reduce(np.minimum, ways))
 
-    def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
-        """The least over the tiles that may be charged by the first of a block's loops that moves them."""
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        least = self.lattice.around(values, free)
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            least = np.minimum(least, self.lattice.around(values, [*free, d]))
-        return least
-
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
-        """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
-        fanouts.
-
-        tiles   (rows, dims) below the block
-        most    (rows, dims) the largest tiles above it
-        shared  (rows,) instances that may share a serving, at most
-        """
-        words = self.memo.of(
-            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
-        )
-        charged = tiles.copy()
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        charged[:, free] = most[:, free]
-        least = words.reshape(-1)[self.lattice.cell(charged)]
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
-            slid = charged.copy()
-            slid[:, d] = most[:, d]
-            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
-        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
+    def _near_block(self, block: Block, passed: int, order: Sequence[FirstCharge]) -> Floats:
+        """(groups, columns, lattice) what a block's loops cost that charge some boundaries in an order, by the tile
+        below them."""
+        found = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+        for boundary, free in order:
+            values = self.boundaries.cost(boundary, passed)
+            least = self.lattice.around(values, free)
+            for d in filter(block.may_have, self.moves.sliding(boundary)):
+                least = np.minimum(least, self.lattice.around(values, [*free, d]))
+            found += least
         return found
+
+    @functools.cached_property
+    def charges_inside(self) -> ChargesInside:
+        """What loops directly inside arrays charge, for rows of which the arrays are known."""
+        return ChargesInside(self.lattice, self.any_boundaries, self.moves, self.memo)
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arch import Footprint
 from ....ir import Rank
-from ..rows import Floats, Ints, Rows, ceil_div_array, per_distinct_row
+from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
 from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines
@@ -142,27 +142,58 @@ class RankTraffic:
 
     # ---- sharing -------------------------------------------------------------------------------------------
 
-    def shared(self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int]) -> Floats:
+    def shared(
+        self,
+        rows: Rows,
+        rank: Rank,
+        tile: Ints,
+        fanouts: Sequence[int],
+        apart: Ints | None = None,
+        slides: int | None = None,
+    ) -> Floats:
         """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
 
-        Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
-        tile covers; along the others, it may lie in all. And n instances along a dimension make the window longer by
-        n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1 elements at least. Of
-        windows of one word, the fewest words that one array of them may want are known.
+        apart   (rows, dims) how far these instances stand from each other, at least, each of which wants all of the
+                tile; None: at least a tile apart, of which each may want a part
+        slides  the dimension along which the tile slides, if it does
+
+        Along one dimension, a word lies in so many instances as the window of the tile covers, and on average in no
+        more than `shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
+        the window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1
+        elements at least. Of windows of one word, the fewest words that one array of them may want are known.
         """
         if len(rank) <= 1 or not fanouts:
             return np.ones(len(rows))
         dims = [(self.loops.dim_index[dim], coefficient) for dim, coefficient in rank]
-        span = 1 + sum(c * (tile[:, d] - 1) for d, c in dims)
+        span: Ints = np.sum([c * (tile[:, d] - 1) for d, c in dims], axis=0) + 1
         spread = [np.prod([rows.arrays[f][:, d] for f in fanouts], axis=0) for d, _ in dims]
-        apart = [c * tile[:, d] for d, c in dims]
-        near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, apart, strict=True)]
+        steps = [c * (tile if apart is None else apart)[:, d] for d, c in dims]
+        near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, steps, strict=True)]
+        if apart is not None:
+            whole = self._gapless(dims, tile)
+            for i, (d, c) in enumerate(dims):
+                clipped = np.where(self.sizes[d] % tile[:, d] == 0, 0, c * (tile[:, d] - 1))
+                moves = slides != d and any(slides == other for other, _ in dims)
+                fewer = shared_by_neighbours(spread[i], span, steps[i], clipped, moves) / spread[i]
+                near[i] = np.where(whole, np.minimum(near[i], fewer), near[i])
         every = np.prod(spread, axis=0)
         longer = span + np.sum(spread, axis=0) - len(dims)
         if len(fanouts) == 1 and len(dims) == 2:
             longer = np.where(span == 1, self._least_union(rank, spread), longer)
         shared: Floats = every * np.minimum(np.min(near, axis=0), span / longer)
         return shared
+
+    def _gapless(self, dims: Sequence[tuple[int, int]], tile: Ints) -> Flags:
+        """(rows,) whether all words between the first and the last of a window belong to it, however much of it is
+        left at the end of a dimension; for the (dimension, coefficient) pairs of its rank."""
+        coefficients = [c for _, c in dims]
+        if self.footprint == "box" or max(coefficients) == 1:
+            return np.ones(len(tile), dtype=bool)
+        if len(dims) > 2 or min(coefficients) > 1:
+            return np.zeros(len(tile), dtype=bool)
+        d = dims[coefficients.index(1)][0]
+        whole: Flags = (tile[:, d] == self.sizes[d]) & (tile[:, d] >= max(coefficients))
+        return whole
 
     def _least_union(self, rank: Rank, spread: Sequence[Ints]) -> Ints:
         """(rows,) words that so many instances along the two dimensions of a rank want together, at least, if each
@@ -187,3 +218,30 @@ def _kinds(loops: Sequence[Sequence[RowLoop]], sharings: Sequence[frozenset[int]
 
 def _columns(loops: Sequence[RowLoop]) -> list[Ints]:
     return [column for loop in loops for column in (loop.trips, loop.tile)]
+
+
+def shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints, moves: bool = False) -> Floats:
+    """(rows,) of so many intervals of `span` words, that begin at least `step` words after each other, and the last of
+    which may be shorter by up to `clipped` words: words in them over words in any of them, at most.
+
+    moves  whether it is also to hold for what is new in them, once they have all moved on by equally many words
+
+    Lemma. Of n intervals of s words, the last one e words shorter, each but the last has min(step, s) words at least
+    that no later one has, and the last one has s - e. So that is (n s - e) / ((n - 1) min(step, s) + s - e) at most. It
+    rises with n and s, and with e, as long as e < s: fewer intervals, or shorter ones, share no more.
+
+    What is new begins where the intervals ended before. If all have l new words, those of the last one begin step - e
+    after the ones before them: n l / ((n - 2) min(step, l) + min(step - e, l) + l), which rises with l, up to s. If the
+    last interval is new as a whole, it is g words less than e that the others had over: it has l - (e - g) new words,
+    step - g after the ones before them. That is at most as much, and so is the above. Of fewer intervals, two or all
+    share most, since with n that rises or falls all along.
+    """
+    if not moves:
+        words = count * span - clipped
+        found: Floats = words / ((count - 1) * np.minimum(step, span) + span - clipped)
+        return found
+    last = np.minimum(step - clipped, span) + span
+    of_all = count * span / (np.maximum(count - 2, 0) * np.minimum(step, span) + last)
+    of_two = 2 * span / last
+    most: Floats = np.where(count > 1, np.maximum(of_all, of_two), 1.0)
+    return most

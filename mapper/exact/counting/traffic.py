@@ -60,8 +60,8 @@ class TrafficModel:
             return filled.astype(np.float64), self.served(rows, boundary, fill_point, exactly=True)
         sharing = self.sharing(boundary)
         filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
-        shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
-        served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
+        shared = self._shared_at(rows, boundary, fill_point, sharing)
+        served = self._shared_out(boundary, words, shared)
         return filled.astype(np.float64), served
 
     def served(
@@ -83,8 +83,8 @@ class TrafficModel:
         if exactly:
             shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         else:
-            shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
-        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+            shared = self._shared_at(rows, boundary, fill_point, sharing)
+        return self._shared_out(boundary, words, shared)
 
     def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
@@ -94,12 +94,24 @@ class TrafficModel:
         for rank in tensor.ranks:
             words = words * self.ranks.computed(rows, rank, sharing)
         shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
-        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+        return self._shared_out(boundary, words, shared)
 
     def settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
-        """(rows,) settings of all loops along a dimension, those of instances that share words as one."""
+        """(rows,) settings of all loops along a dimension, those of instances that share words as one; at least, where
+        some of these are still to come."""
         kinds = rows.kinds(d)
-        return self.loops.active(d, self.loops.every(kinds.rows, d), sharing)[kinds.which]
+        found = self.loops.active(d, self.loops.every(kinds.rows, d), sharing)
+        return self._shared_later(kinds.rows, d, found, sharing)[kinds.which]
+
+    def _shared_later(self, rows: Rows, d: int, settings: Ints, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of the loops along a dimension, with those of instances that share words as one, over
+        fanouts that are not passed yet; at least.
+
+        Lemma. Fanouts to come deal out the blocks of the outermost loop. Whatever the loops inside it stand at, n
+        instances work on n blocks together at most.
+        """
+        later = [rows.arrays[fanout][:, d] for fanout in sharing if fanout >= len(self.path.bands)]
+        return ceil_div_array(settings, np.prod(later, axis=0)) if later else settings
 
     def _charged(
         self,
@@ -154,11 +166,12 @@ class TrafficModel:
         return found
 
     def repeats_along(self, rows: Rows, d: int, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
-        """(rows,) the same along one dimension."""
+        """(rows,) the same along one dimension; at least, where some of these instances are still to come."""
         kinds = fill_point.kinds(rows, (d,))
         loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
         loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
-        return self.loops.active(d, loops, sharing)[kinds.which]
+        found = self.loops.active(d, loops, sharing)
+        return self._shared_later(kinds.rows, d, found, sharing)[kinds.which]
 
     def passing(
         self,
@@ -262,39 +275,94 @@ class TrafficModel:
         """(rows, dims) what has grown so far."""
         return self.loops.array_tile(rows, self.path.band)
 
-    def shared_later(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
-        """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
-        dimensions moves; with ragged tiles at most."""
-        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[boundary.tensor].dims]
-        shared = np.ones(len(rows))
-        sharing = self.sharing(boundary, inside)
-        for fanout in range(len(self.path.bands), len(self.hierarchy.fanouts)):
-            if fanout in sharing:
-                shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
-        return shared
-
     def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
         """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
         tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
         windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
-        dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
-        shared = np.ones(len(rows))
+        return self._instances_along(
+            rows, boundary, [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
+        )
+
+    def most_shared_if_slid(
+        self, rows: Rows, boundary: MemoryBoundary, tile: Ints, slides: Sequence[tuple[int, Ints]]
+    ) -> list[Floats]:
+        """(rows,) the same for a tensor that is charged at a tile, (rows, dims), inside all fanouts; and then of those
+        that slide along a dimension up to so many elements, (rows,), at least."""
+        tensor, sharing = self.problem.tensors[boundary.tensor], sorted(self.sharing(boundary))
+        others = self._instances_along(
+            rows, boundary, [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
+        )
+        windows = [rank for rank in tensor.ranks if len(rank) > 1]
+        still = [self.ranks.shared(rows, rank, tile, sharing, tile) for rank in windows]
+        found: list[Floats] = [np.prod([others, *still], axis=0)]
+        for d, above in slides:
+            apart, along = tile.copy(), list(still)
+            apart[:, d] = above
+            for r, rank in enumerate(windows):
+                if any(self.dim_index[dim] == d for dim, _ in rank):
+                    along[r] = self.ranks.shared(rows, rank, tile, sharing, apart, d)
+            found.append(np.prod([others, *along], axis=0))
+        return found
+
+    def _instances_along(self, rows: Rows, boundary: MemoryBoundary, dims: Sequence[int]) -> Floats:
+        """(rows,) instances along some dimensions of the fanouts that share words."""
+        found = np.ones(len(rows))
         for fanout in self.sharing(boundary):
-            shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
-        return shared
+            found = found * rows.arrays[fanout][:, dims].prod(axis=1)
+        return found
 
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
         return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))
 
+    def _shared_at(
+        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint, sharing: frozenset[int]
+    ) -> Floats:
+        """(rows,) instances of fanouts above a charge that may share a word of a window; at most.
+
+        Whatever stands above the charge, instances stand as far apart as the tile below them reaches: above a loop
+        that the window slides along, and above all loops of the bands that are known.
+        """
+        apart = fill_point.tile
+        if fill_point.slide is not None:
+            d, above = fill_point.slide
+            apart = apart.copy()
+            apart[:, d] = above
+        innermost = min(self._bands_above(fill_point.band, sharing), default=self.path.band)
+        if innermost > fill_point.band:
+            apart = np.maximum(apart, rows.tiles[innermost - 1])
+        slides = None if fill_point.slide is None else fill_point.slide[0]
+        return self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing, apart, slides)
+
+    def _bands_above(self, band: int, sharing: frozenset[int]) -> list[int]:
+        """The bands of fanouts that share words and have been passed above a band."""
+        return [above for f, above in enumerate(self.path.bands) if f in sharing and above > band]
+
     def _shared_windows(
-        self, rows: Rows, boundary: MemoryBoundary, band: int, tile: Ints, sharing: frozenset[int]
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        band: int,
+        tile: Ints,
+        sharing: frozenset[int],
+        apart: Ints | None = None,
+        slides: int | None = None,
     ) -> Floats:
         """(rows,) instances of fanouts above a band, passed or not, that may share a word of a window of the tile
-        (rows, dims); at most."""
+        (rows, dims); at most. `apart` and `slides` as for a rank."""
         bands = self.path.bands
         above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
         shared = np.ones(len(rows))
         for rank in self.problem.tensors[boundary.tensor].ranks:
-            shared = shared * self.ranks.shared(rows, rank, tile, above)
+            shared = shared * self.ranks.shared(rows, rank, tile, above, apart, slides)
         return shared
+
+    def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:
+        """(rows,) elements along a dimension that windows of a tile, (rows, dims), reach over, in whole steps."""
+        found = np.ones(len(tile), dtype=np.int64)
+        for rank in self.problem.tensors[boundary.tensor].ranks:
+            steps = {self.dim_index[dim]: c for dim, c in rank}
+            if d in steps:
+                span = 1 + sum(c * (tile[:, i] - 1) for i, c in steps.items())
+                found = np.maximum(found, ceil_div_array(span, np.full_like(found, steps[d])))
+        return found

@@ -8,7 +8,8 @@ at in a few passes over whole numbers, and hardly any of them is left to be cost
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import Batch
-from ..bounds.ahead import AroundBlock
+from ..bounds.ahead import AroundBlock, FirstCharge
+from ..bounds.charged_inside import BelowBlock
 from ..context import SearchContext
 from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
@@ -115,18 +117,40 @@ def _pays_below(
     context: SearchContext, batch: Batch, state: State, choice: AroundBlock, grown: GrownRows, below: float
 ) -> Flags:
     """The same, if these loops charge some boundaries."""
-    arrays, costs, block = batch.rows.take(grown.rows), grown.costs, state.block
+    block, inside = state.block, batch.bounds.charges_inside
     assert block is not None
-    most = _largest_below(context, arrays)
-    for boundary in choice.charged:
-        shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, grown.tiles, most, shared)
-    covered, sizes = grown.tiles, np.array(context.sizes, dtype=np.int64)
+    hopeful = _below(context, batch, state, choice, grown, below, inside.roughly)
+    rest, placement = np.flatnonzero(hopeful), batch.path.placement
+    arrays = [array[grown.rows[rest]] for array in batch.rows.arrays]
+    hopeful[rest] = context.blocks.may_pay_above(block, placement, arrays, grown.tiles[rest], choice.loops)
+    rest = np.flatnonzero(hopeful)
+    hopeful[rest] = _below(context, batch, state, choice, grown.take(rest), below, inside.by_windows)
+    return hopeful
+
+
+def _below(
+    context: SearchContext,
+    batch: Batch,
+    state: State,
+    choice: AroundBlock,
+    grown: GrownRows,
+    below: float,
+    cost_of: Callable[[FirstCharge, BelowBlock], Floats],
+) -> Flags:
+    """Whether rows stay below the cutoff with some bound on what each boundary costs that the loops charge."""
+    arrays, sizes, block = batch.rows.take(grown.rows), np.array(context.sizes, dtype=np.int64), state.block
+    assert block is not None
+    most, covered = _largest_below(context, batch.rows)[grown.rows], grown.tiles
     for array in arrays.arrays[: batch.bounds.fanouts_after_block(state)]:
         covered = np.minimum(covered * array, sizes)
-    costs = costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
-    hopeful: Flags = context.value(costs, batch.steps[grown.rows]) < below
-    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, grown.tiles)
+    rest = grown.costs + batch.bounds.at(choice.far, covered, batch.member[grown.rows])
+    rows = BelowBlock(block, context.model(batch.path), arrays, grown.tiles, most)
+    costs_of = {charge: cost_of(charge, rows) for charge in set(itertools.chain.from_iterable(choice.orders))}
+    found = np.zeros(len(grown.rows), dtype=bool)
+    for order in choice.orders:
+        costs = sum((costs_of[charge] for charge in order), rest)
+        found |= context.value(costs, batch.steps[grown.rows]) < below
+    return found
 
 
 def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
@@ -290,7 +314,8 @@ def _pairs(
     table  bounds by the cells that the instances of a tile come to
     near   bounds by the tile, to be added
     """
-    count = len(tiles)
+    kept = np.arange(len(tiles)) if near is None else _hopeful_tiles(context, batch, table, tiles, below, near)
+    count, picks = len(kept), [dim.picks[kept] for dim in along]
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
@@ -304,16 +329,30 @@ def _pairs(
         alive = columns.tables.objective(context.objective, least + flat, fewest) < below
         alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
-        for dim in along:
-            cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
+        for dim, picked in zip(along, picks, strict=True):
+            cells += np.take(dim.cells[dim.instances[rows]], picked, axis=1)
         np.minimum(cells, never, out=cells)
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
         costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
-            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+            costs += batch.bounds.at(near, tiles[kept[tile]], batch.member[rows[row]])
         values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
-        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
-        yield rows[row[fine]], tile[fine]
+        context.leave_aside("bound", len(rows) * len(tiles) - int(np.count_nonzero(fine)))
+        yield rows[row[fine]], kept[tile[fine]]
+
+
+def _hopeful_tiles(
+    context: SearchContext, batch: Batch, table: Floats, tiles: Ints, below: float, near: Floats
+) -> Ints:
+    """The tiles that stay below the cutoff with the least costs of all rows, and of all that may follow: no other one
+    has to be looked at with each row."""
+    if len(table) > 1:
+        return np.arange(len(tiles))
+    columns, member = batch.bounds.columns, np.zeros(len(tiles), dtype=np.int64)
+    far = table.reshape(table.shape[1], -1).min(axis=1, keepdims=True)
+    costs = batch.costs.min(axis=1, keepdims=True) + columns.in_rows(far) + batch.bounds.at(near, tiles, member)
+    least: Ints = np.flatnonzero(context.value(costs, np.full(len(tiles), batch.steps.min())) < below)
+    return least

@@ -32,7 +32,7 @@ from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
-from tilewright.workloads import gemm
+from tilewright.workloads import conv2d, gemm
 
 Case = tuple[Problem, Architecture, Objective, Tiling, Space]
 
@@ -135,6 +135,9 @@ def test_the_same_optimum_with_all_that_saves_work(
     assert work["settled"] > 0
 
 
+WINDOWS = conv2d(K=6, C=5, P=7, Q=5, R=3, S=3)
+"""Bounds for any arrays leave much to tell about it."""
+
 ALONE = Effort(
     rows_before_own_tables=-1,
     least_own_gain=0,
@@ -182,7 +185,7 @@ def test_the_same_optimum_with_tables_for_every_choice_of_arrays(
 
 
 def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Counter[str]) -> None:
-    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
     assert optimum(case, ALONE) == pytest.approx(optimum(case), rel=1e-9)
     assert alone["together"] > 0
     assert alone["finer"] > 0
@@ -194,14 +197,14 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
 def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     changes: dict[str, float], made: bool, alone: Counter[str]
 ) -> None:
-    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
     optimum(case, replace(ALONE, **changes))  # type: ignore[arg-type]
     assert (alone["together"] > 0) == made
 
 
 def test_tables_for_choices_of_arrays_are_made_where_there_was_no_memory_for_all_that_is_open() -> None:
     effort = replace(ALONE, least_own_gain=2)
-    search = ExactSearch(gemm(16, 24, 20), load_arch("simba"), EDP, "ragged", effort=effort)
+    search = ExactSearch(WINDOWS, load_arch("eyeriss"), EDP, "ragged", effort=effort)
     search._start_from_smaller_space()
     begun = search._prepared()
     begun.dive_first()
@@ -224,7 +227,7 @@ def test_a_search_begins_again_with_tables_for_choices_of_arrays_once(monkeypatc
         search.frontier.let_go = search.found.cutoff / 2
 
     monkeypatch.setattr(ExactSearch, "_explore_by_arrays", counted)
-    search = ExactSearch(gemm(16, 24, 20), load_arch("simba"), EDP, "ragged", effort=ALONE)
+    search = ExactSearch(WINDOWS, load_arch("eyeriss"), EDP, "ragged", effort=ALONE)
     search.solve()
     assert begun == [search]
     assert search.is_finished  # the last one let go of nothing
@@ -287,7 +290,7 @@ def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[Bounds] = []
     begin = ArrayTurns.begin
     monkeypatch.setattr(ArrayTurns, "begin", lambda self, bounds: (turns.append(bounds), begin(self, bounds))[1])
-    case: Case = gemm(16, 24, 20), load_arch("simba"), "edp", "ragged", "even"
+    case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
     assert optimum(case, replace(ALONE, rows_per_turn=1)) == pytest.approx(optimum(case), rel=1e-9)
     assert len(turns) > len(set(turns)), "some choice had several turns"
 
