@@ -11,7 +11,7 @@ import pytest
 from generators import memory, random_problem
 from longer import blocks
 from paths import Step, context_of, steps_to
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
 from tilewright.mapper.exact.batch import Batch
@@ -20,6 +20,7 @@ from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.loop_bands.below_block import BelowBlock, GrownRows
 from tilewright.mapper.tilings import TILINGS
+from tilewright.workloads import conv2d
 
 SLACK = 1 + 1e-9
 FIRST = np.zeros(1, dtype=np.int64)
@@ -140,3 +141,18 @@ def test_bounds_below_loops_inside_arrays(seeds: range) -> None:
             check(mapping, cost, context, found)
     found["perfect"] = found["loops"] - found["ragged"]
     assert min(found[kind] for kind in ("ragged", "perfect", "slides", "tight")) > 25, found
+
+
+def test_tiles_slide_where_they_overlap() -> None:
+    """Along P, tiles of one element along R have no word in common: a loop over P gains nothing inside the array."""
+    problem = conv2d(K=64, C=1, P=64, Q=1, R=3, S=1)
+    context = context_of(problem, load_arch("three_level"), "ragged", "even")
+    p, r = (problem.dim_names.index(dim) for dim in ("P", "R"))
+    placement = context.hierarchy.fullest_placement
+    block = next(outline.blocks[0] for outline in context.blocks.outlines(placement) if outline.blocks)
+    array, tiles = np.ones((2, len(problem.dims)), dtype=np.int64), np.ones((2, len(problem.dims)), dtype=np.int64)
+    array[:, p] = 4
+    tiles[1, r] = 3
+    assert p in block.outermost
+    assert context.blocks.paying_above(block, placement, [array], tiles)[:, p].tolist() == [False, True]
+    assert context.blocks.paying_above(block, placement, [array], tiles, growing=True)[:, p].all()
