@@ -89,18 +89,39 @@ class BelowBlock:
 
     def _closely(self, choice: AroundBlock, grown: GrownRows, below: float) -> Floats:
         """(rows,) the least that rows may come to with some of such loops. The longer these are, the fewer words they
-        charge, and the more all the rest costs: so tiles that they may come to are looked at part by part."""
-        least, which = np.full(len(grown.rows), np.inf), np.arange(len(grown.rows))
-        reach = self._reach(choice, grown)
-        values = self._values(choice, grown, reach, choice.far)
-        for d in (*choice.loops.outermost, *choice.loops.inner):
-            open_parts = np.flatnonzero(values < below)
-            np.minimum.at(least, np.delete(which, open_parts), np.delete(values, open_parts))
-            reach, of = reach.take(open_parts).parts(d, np.sort(self.bounds.lattice.least[d]))
-            which = which[open_parts][of]
-            values = self._values(choice, grown.take(which), reach, choice.far)
-        np.minimum.at(least, which, values)
+        charge, and the more all the rest costs: so tiles that they may come to are looked at part by part, along the
+        dimension of the outermost one and along the longest of the others."""
+        lengths = self.bounds.lattice.shape
+        dims = (*choice.loops.outermost, *sorted(choice.loops.inner, key=lambda d: -lengths[d])[:1])
+        least = np.full(len(grown.rows), np.inf)
+        self._part_by_part(choice, grown, self._reach(choice, grown), np.arange(len(least)), dims, below, least)
         return least
+
+    def _part_by_part(
+        self,
+        choice: AroundBlock,
+        grown: GrownRows,
+        reach: BlockReach,
+        which: Ints,
+        dims: Sequence[int],
+        below: float,
+        least: Floats,
+    ) -> None:
+        """Lower the least of rows to that of their parts, looked at more closely along some dimensions where it is
+        below the cutoff; `which`: whose part each is."""
+        values = self._values(choice, grown, reach, choice.far)
+        still = values < below if dims else np.zeros(len(values), dtype=bool)
+        np.minimum.at(least, which[~still], values[~still])
+        open_parts = np.flatnonzero(still)
+        for d in dims[:1]:
+            smallest = np.sort(self.bounds.lattice.least[d])
+            at_once = max(1, self.context.rows_at_once // len(smallest))
+            for first in range(0, len(open_parts), at_once):
+                self.context.means.check()
+                some = open_parts[first : first + at_once]
+                parts, of = reach.take(some).parts(d, smallest)
+                index = some[of]
+                self._part_by_part(choice, grown.take(index), parts, which[index], dims[1:], below, least)
 
     def _reach(self, choice: AroundBlock, grown: GrownRows, undecided: Sequence[int] = ()) -> BlockReach:
         """The tiles that such loops may come to: the outermost one has two trips at least."""
