@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ..hierarchy import Block, MemoryBoundary, State
-from ..rows import Floats, Ints
+from ..rows import Floats
 
 
 class AroundBlock(NamedTuple):
@@ -36,38 +33,6 @@ class AroundBlocks(tuple[AroundBlock, ...]):
     def nbytes(self) -> int:
         return sum(choice.near.nbytes + choice.far.nbytes for choice in self)
 
-
-class BlockReach(NamedTuple):
-    """The tiles, (rows, dims), below and above loops directly inside an array, as far as they are known.
-
-    below, most_below  from the smallest along each dimension to the largest: below these loops
-    least, most        above them
-    """
-
-    below: Ints
-    most_below: Ints
-    least: Ints
-    most: Ints
-
-    def take(self, index: Ints) -> BlockReach:
-        return BlockReach(*(tiles[index] for tiles in self))
-
-    def parts(self, d: int, smallest: Ints) -> tuple[BlockReach, Ints]:
-        """Once for each range of tiles above along a dimension, and which row each was; `smallest`: of each range,
-        ascending."""
-        first = np.searchsorted(smallest, self.least[:, d], side="right") - 1
-        last = np.searchsorted(smallest, self.most[:, d], side="right") - 1
-        counts = last - first + 1
-        which = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        parts = self.take(which)
-        parts.least[:, d] = np.maximum(parts.least[:, d], smallest[place])
-        parts.most[:, d] = np.minimum(parts.most[:, d], np.append(smallest[1:] - 1, parts.most.max(initial=1))[place])
-        return parts, which
-
-
-MostShared = Callable[[Sequence[int]], list[Floats]]
-"""(rows,) instances that may share a word, at most: of a tile, and of one that slides along each of some dimensions."""
 
 Ahead = tuple[Floats | None, Floats | None]
 """Bounds on what follows a tile, to be added: by the tile, and by what the arrays of the fanouts that follow make of

@@ -34,17 +34,18 @@ from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Ahead, AroundBlock, AroundBlocks, BlockReach, Growing, MostShared
+from .ahead import Ahead, AroundBlock, AroundBlocks, Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
+from .charged_inside import ChargedInside
 from .loop_charges import End, LoopCharge, LoopCharges
 from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 from .tile_bits import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
-AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
+AROUND_BLOCK = "around block"
 """Kinds of tables."""
 
 PERFECT_CELLS = 5
@@ -357,33 +358,10 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, reach: BlockReach, shared: MostShared) -> Floats:
-        """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
-        fanouts.
-
-        shared  (rows,) instances that may share a serving, at most: where the tile does not slide, and where it does
-                along each of some dimensions
-        """
-        charged = reach.most_below.copy()
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        charged[:, free] = reach.most[:, free]
-        slides = list(filter(block.may_have, self.moves.sliding(boundary)))
-        still, *slid = shared(slides)
-        cost = self._served_inside(boundary, charged, still)
-        for d, own in zip(slides, slid, strict=True):
-            tiles = charged.copy()
-            tiles[:, d] = reach.most[:, d]
-            cost = np.minimum(cost, self._served_inside(boundary, tiles, own))
-        return cost
-
-    def _served_inside(self, boundary: MemoryBoundary, tiles: Ints, shared: Floats) -> Floats:
-        """(columns, rows) least cost of a boundary whose charged tile is no larger than one, (rows, dims), along any
-        dimension."""
-        words = self.memo.of(
-            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
-        )
-        found: Floats = self.any_boundaries.book(boundary, 0, words.reshape(-1)[self.lattice.cell(tiles)], shared)[0]
-        return found
+    @functools.cached_property
+    def charged_inside(self) -> ChargedInside:
+        """What loops directly inside an array charge, for rows whose arrays are known."""
+        return ChargedInside(self.lattice, self.any_boundaries, self.moves, self.memo)
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:

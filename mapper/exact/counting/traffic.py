@@ -356,13 +356,3 @@ class TrafficModel:
         for rank in self.problem.tensors[boundary.tensor].ranks:
             shared = shared * self.ranks.shared(rows, rank, tile, above, apart, slides)
         return shared
-
-    def reach(self, boundary: MemoryBoundary, d: int, tile: Ints) -> Ints:
-        """(rows,) elements along a dimension that windows of a tile, (rows, dims), reach over, in whole steps."""
-        found = np.ones(len(tile), dtype=np.int64)
-        for rank in self.problem.tensors[boundary.tensor].ranks:
-            steps = {self.dim_index[dim]: c for dim, c in rank}
-            if d in steps:
-                span = 1 + sum(c * (tile[:, i] - 1) for i, c in steps.items())
-                found = np.maximum(found, ceil_div_array(span, np.full_like(found, steps[d])))
-        return found

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..bounds.ahead import AroundBlock, BlockReach
+from ..bounds.ahead import AroundBlock
+from ..bounds.charged_inside import BlockReach
 from ..context import SearchContext
 from ..hierarchy import MemoryBoundary, State
 from ..instances import tiles_needed
@@ -50,19 +51,6 @@ class BelowBlock:
         self._fanouts = batch.bounds.fanouts_after_block(state)
         self._sizes = np.array(context.sizes, dtype=np.int64)
 
-    def _may_stand(self, choice: AroundBlock, grown: GrownRows, slides: Flags | None = None) -> Flags:
-        """Whether the outermost of such loops may pay, and has room for two trips at least.
-
-        slides  (rows, dims) where tiles slide; None: they may still grow
-        """
-        (outermost,) = choice.loops.outermost
-        pays, largest = self._pays[grown.rows, outermost], self._largest[grown.rows, outermost]
-        if slides is not None:
-            pays = pays & (slides[:, outermost] | self._pays_anyhow[grown.rows, outermost])
-        twice = np.minimum(2 * grown.tiles[:, outermost], self._sizes[outermost])
-        found: Flags = pays & (twice <= largest)
-        return found
-
     def hopeful(
         self, choice: AroundBlock, grown: GrownRows, far: Floats, below: float, undecided: Sequence[int] = ()
     ) -> Flags:
@@ -81,47 +69,56 @@ class BelowBlock:
         """(rows,) the least that rows may come to, as far as that is below the cutoff: else something that is not;
         infinite where no such loops may pay."""
         least = np.full(len(grown.rows), np.inf)
-        slides = self.context.blocks.slides_above(self.block.fanout, self.batch.path.placement, grown.tiles)
+        blocks, placement = self.context.blocks, self.batch.path.placement
+        slides = blocks.slides_above(self.block.fanout, placement, grown.tiles)
         for choice in self.choices:
             some = np.flatnonzero(self._may_stand(choice, grown, slides))
             least[some] = np.minimum(least[some], self._closely(choice, grown.take(some), below))
+        found = np.flatnonzero(least < below)
+        arrays = [array[grown.rows[found]] for array in self.batch.rows.arrays]
+        pays = blocks.paying_above(self.block, placement, arrays, grown.tiles[found]).any(axis=1)
+        least[found[~pays]] = np.inf
         return least
+
+    def _may_stand(self, choice: AroundBlock, grown: GrownRows, slides: Flags | None = None) -> Flags:
+        """Whether the outermost of such loops may pay, and has room for two trips at least.
+
+        slides  (rows, dims) where tiles slide; None: they may still grow
+        """
+        (outermost,) = choice.loops.outermost
+        pays, largest = self._pays[grown.rows, outermost], self._largest[grown.rows, outermost]
+        if slides is not None:
+            pays = pays & (slides[:, outermost] | self._pays_anyhow[grown.rows, outermost])
+        twice = np.minimum(2 * grown.tiles[:, outermost], self._sizes[outermost])
+        found: Flags = pays & (twice <= largest)
+        return found
 
     def _closely(self, choice: AroundBlock, grown: GrownRows, below: float) -> Floats:
         """(rows,) the least that rows may come to with some of such loops. The longer these are, the fewer words they
-        charge, and the more all the rest costs: so tiles that they may come to are looked at part by part, along the
-        dimension of the outermost one and along the longest of the others."""
+        charge, and the more all the rest costs: so where that is below the cutoff, tiles that they may come to are
+        looked at part by part, along the dimension of the outermost one and along the longest of the others."""
         lengths = self.bounds.lattice.shape
         dims = (*choice.loops.outermost, *sorted(choice.loops.inner, key=lambda d: -lengths[d])[:1])
-        least = np.full(len(grown.rows), np.inf)
-        self._part_by_part(choice, grown, self._reach(choice, grown), np.arange(len(least)), dims, below, least)
-        return least
+        return self._part_by_part(choice, grown, self._reach(choice, grown), dims, below)
 
     def _part_by_part(
-        self,
-        choice: AroundBlock,
-        grown: GrownRows,
-        reach: BlockReach,
-        which: Ints,
-        dims: Sequence[int],
-        below: float,
-        least: Floats,
-    ) -> None:
-        """Lower the least of rows to that of their parts, looked at more closely along some dimensions where it is
-        below the cutoff; `which`: whose part each is."""
+        self, choice: AroundBlock, grown: GrownRows, reach: BlockReach, dims: Sequence[int], below: float
+    ) -> Floats:
+        """(rows,) the same, along some dimensions one after the other."""
         values = self._values(choice, grown, reach, choice.far)
-        still = values < below if dims else np.zeros(len(values), dtype=bool)
-        np.minimum.at(least, which[~still], values[~still])
-        open_parts = np.flatnonzero(still)
-        for d in dims[:1]:
-            smallest = np.sort(self.bounds.lattice.least[d])
-            at_once = max(1, self.context.rows_at_once // len(smallest))
-            for first in range(0, len(open_parts), at_once):
-                self.context.means.check()
-                some = open_parts[first : first + at_once]
-                parts, of = reach.take(some).parts(d, smallest)
-                index = some[of]
-                self._part_by_part(choice, grown.take(index), parts, which[index], dims[1:], below, least)
+        if not dims:
+            return values
+        smallest, open_rows = np.sort(self.bounds.lattice.least[dims[0]]), np.flatnonzero(values < below)
+        at_once = max(1, self.context.rows_at_once // len(smallest))
+        for first in range(0, len(open_rows), at_once):
+            self.context.means.check()
+            some = open_rows[first : first + at_once]
+            parts, which = reach.take(some).parts(dims[0], smallest)
+            least = np.full(len(some), np.inf)
+            of_parts = self._part_by_part(choice, grown.take(some[which]), parts, dims[1:], below)
+            np.minimum.at(least, which, of_parts)
+            values[some] = np.maximum(values[some], least)
+        return values
 
     def _reach(self, choice: AroundBlock, grown: GrownRows, undecided: Sequence[int] = ()) -> BlockReach:
         """The tiles that such loops may come to: the outermost one has two trips at least."""
@@ -140,7 +137,7 @@ class BelowBlock:
         costs, arrays = grown.costs, [array[grown.rows] for array in self.batch.rows.arrays]
         for boundary in choice.charged:
             shared = partial(self._most_shared, Rows(len(grown.rows), [], arrays), boundary, reach)
-            costs = costs + self.bounds.charged_inside(boundary, choice.loops, reach, shared)
+            costs = costs + self.bounds.charged_inside.least(boundary, choice.loops, reach, shared)
         covered = reach.least
         for array in arrays[: self._fanouts]:
             covered = np.minimum(covered * array, self._sizes)

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from generators import memory, random_problem
+from generators import memory, windows_below_arrays
 from longer import blocks
 from paths import Step, context_of, steps_to
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
@@ -61,14 +61,6 @@ def with_block(rng: random.Random, problem: Problem, arch: Architecture, ragged:
     outside = [Loop(dim, left[dim]) for dim in rng.sample(problem.dim_names, len(left)) if left[dim] > 1]
     outer, inner = ([Node(m.name, t.name) for t in problem.tensors] for m in (arch.memories[0], arch.memories[-1]))
     return Mapping(problem, LoopNest((*outer, *outside, *spatial[1], *spatial[0], *block, *inner, *inside)))
-
-
-def window_problem(rng: random.Random) -> Problem:
-    """One with a window."""
-    while True:
-        problem = random_problem(rng, 9)
-        if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
-            return problem
 
 
 def block_of(steps: list[Step]) -> tuple[Step, Step] | None:
@@ -127,8 +119,7 @@ def test_bounds_below_loops_inside_arrays(seeds: range) -> None:
     found: Counter[str] = Counter()
     for seed in seeds:
         rng = random.Random(seed)
-        arch = machine(rng)
-        problem = window_problem(rng)
+        (problem, _), arch = windows_below_arrays(rng), machine(rng)
         ragged = rng.random() < 0.7
         objective = parse_objective(rng.choice([*OBJECTIVES]))
         context = context_of(problem, arch, TILINGS[ragged], "even", rng.choice([None, 3.0]), objective)
