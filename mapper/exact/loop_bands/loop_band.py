@@ -191,9 +191,11 @@ class LoopBand:
         """
         stage, below_block = self._fitting(stage), self.below_block(block)
         grown, keep = GrownRows(stage.parents, stage.tiles, stage.costs), np.zeros(len(stage), dtype=bool)
-        for choice, (_, far) in zip(below_block.choices, tables, strict=True):
+        fanouts = self.bounds.fanouts_after_block(block)
+        for choice, (near, far) in zip(below_block.choices, tables, strict=True):
             assert far is not None
             rest = np.flatnonzero(~keep)
+            rest = rest[self._below(stage.take(rest), (near, far), fanouts)]  # by any arrays, which takes no time
             keep[rest] = below_block.hopeful(choice, grown.take(rest), far, self.below, undecided)
         self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
         return stage.take(np.flatnonzero(keep))
