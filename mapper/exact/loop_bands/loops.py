@@ -63,6 +63,7 @@ class _Loops(LoopBand):
         self.groups = context.limits.groups.get(self.memory, ())
         self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
+        self.in_pairs = False  # whether innermost tiles have been looked at with each row (`first_tiles.py`)
 
     def batches(self) -> Iterator[Batch]:
         """The rows above the band, by node group and by the boundaries that go on waiting."""
@@ -101,6 +102,7 @@ class _Loops(LoopBand):
         real  only where it really grows along each of them
         """
         first = self.first(stage, dims)
+        self.in_pairs |= first is not None
         for grown in self.grown(stage, dims) if first is None else first:
             piece = grown
             if real:
@@ -232,7 +234,7 @@ class _Loops(LoopBand):
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
-        bound = self._with_block(bound, stage, node_group, still)
+        bound = self._closer_below_block(bound, stage, node_group, still)
         keep = np.flatnonzero(self.context.below(bound, self.below))
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
@@ -255,13 +257,14 @@ class _Loops(LoopBand):
             key = (node_group, still, grown.group, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
 
-    def _with_block(
+    def _closer_below_block(
         self, bound: Floats, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
     ) -> Floats:
         """Bounds of rows, closer for those below the cutoff where the innermost node group is placed, and loops
-        directly inside the first fanout come next."""
+        directly inside the first fanout come next. With perfect tiles that have been looked at with each row, so few are
+        left that growing them takes less time."""
         block = self.bounds.block_after(self.batch.state, node_group, still) if self.innermost else None
-        if block is None:
+        if block is None or (self.in_pairs and self.context.tiling == "perfect"):
             return bound
         open_rows = np.flatnonzero(bound < self.below)
         grown = GrownRows(stage.parents, stage.tiles, stage.costs).take(open_rows)
