@@ -261,7 +261,7 @@ class _Loops(LoopBand):
         self, bound: Floats, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
     ) -> Floats:
         """Bounds of rows, closer for those below the cutoff where the innermost node group is placed, and loops
-        directly inside the first fanout come next. With perfect tiles that have been looked at with each row, so few are
+        directly inside the first fanout come next. Of perfect tiles that have been looked at with each row so few are
         left that growing them takes less time."""
         block = self.bounds.block_after(self.batch.state, node_group, still) if self.innermost else None
         if block is None or (self.in_pairs and self.context.tiling == "perfect"):
