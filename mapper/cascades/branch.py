@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node, ceil_div
-from .weights import OpenRegion, Weights
+from .weights import UNKNOWN, Apart, OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -109,11 +109,21 @@ class BranchSolver(Protocol):
     def knows_all(self) -> bool:
         """Whether bounds are what mappings weigh, whatever has been asked before."""
 
-    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
-        """The mapping of least weight, if it weighs less than the cutoff."""
+    def least(
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+    ) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff.
 
-    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+        apart  what every mapping takes at least
+        """
+
+    def lower(
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+    ) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: the same, unless that takes long."""
+
+    def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
+        """Note what every mapping weighs at least."""
 
     def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
         """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""

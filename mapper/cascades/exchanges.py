@@ -56,6 +56,7 @@ class Exchanges:
     constraints: TreeConstraints
     nearest: bool = False
     known: KnownExchanges = field(default_factory=dict)
+    _exchanging: dict[tuple[str, str, frozenset[str]], bool] = field(default_factory=dict)
 
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> list[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
@@ -71,7 +72,8 @@ class Exchanges:
         for place, name in enumerate(names, start):
             operation = self.cascade.operation(name)
             tensor = operation.output.name
-            readers = {consumer.name for consumer in self.cascade.consumers[tensor]} & set(inside.names[end:])
+            later = inside.names[end:]
+            readers = frozenset(one.name for one in self.cascade.consumers[tensor] if one.name in later)
             if tensor in homes or not readers:
                 continue
             near = {user.name for user in self.placing.users(inside, tensor) if user.name in names} - {name}
@@ -117,9 +119,15 @@ class Exchanges:
         needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
         return tuple(each for each in exchange if each.tensor in needed)
 
-    def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
-        if memory == self.memories.outermost:
-            return True
+    def _may_exchange(self, memory: str, operation: Operation, readers: frozenset[str]) -> bool:
+        key = memory, operation.name, readers
+        if key not in self._exchanging:
+            self._exchanging[key] = memory == self.memories.outermost or self._may_exchange_in(*key)
+        return self._exchanging[key]
+
+    def _may_exchange_in(self, memory: str, writer: str, readers: frozenset[str]) -> bool:
+        """Whether a memory other than the outermost one may exchange an intermediate with some readers."""
+        operation = self.cascade.operation(writer)
         tensor, users = operation.output.name, [self.cascade.operation(name) for name in readers]
         roles = {operation.output.role, *(user.problem.tensor(tensor).role for user in users)}
         extents = self.cascade.extents(tensor)

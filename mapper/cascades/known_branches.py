@@ -16,7 +16,10 @@ from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from .regions import Line, least_weight
-from .weights import Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, Apart, Weights
+
+NEARLY = 0.015
+"""By which part less than the best known mapping a bound may say a whole operation weighs: no search is made then."""
 
 Answers = list[tuple[Room, BranchAnswer]]
 """Answers by the room that there was."""
@@ -34,6 +37,7 @@ class KnownBranches:
         self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
+        self._seen: dict[BranchQuestion, list[BranchMapping]] = {}
         self._tiles: dict[tuple[str, Homes, bool, Weights], Tiles] = {}
 
     def learn(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
@@ -41,12 +45,21 @@ class KnownBranches:
         self._of(question, weights).append((question.room, answer))
         self._alike(question, weights).append((question, question.room, answer))
 
-    def answer(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer | None:
-        """The mapping of least weight, or a bound at the cutoff or above; None where neither is known."""
+    def see(self, question: BranchQuestion, mapping: BranchMapping) -> None:
+        """Keep a mapping of which it is not known whether it is the best one."""
+        self._seen.setdefault(question.roomless(), []).append(mapping)
+
+    def answer(
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart = UNKNOWN
+    ) -> BranchAnswer | None:
+        """The mapping of least weight, or a bound at the cutoff or above; None where neither is known.
+
+        apart  what every mapping takes at least
+        """
         known = self._of(question, weights)
         found = _that_fits(known, question.room, cutoff)
         if found is None:
-            more = self._with_fewer_steps(question, weights) or self._between_weights(question, weights, cutoff)
+            more = self._with_fewer_steps(question, weights) or self._between_weights(question, weights, cutoff, apart)
             if more is not None:
                 known.append((question.room, more))
                 found = _that_fits(known, question.room, cutoff)
@@ -60,8 +73,19 @@ class KnownBranches:
             for _, answer in answers
             if answer.mapping is not None and _holds(question.room, answer.mapping.used)
         ]
+        mappings += [seen for seen in self._seen.get(question.roomless(), ()) if _holds(question.room, seen.used)]
         best = min(mappings, key=lambda m: weights.of(m.energy_pj, m.latency_cycles), default=None)
         return None if best is None else BranchAnswer(weights.of(best.energy_pj, best.latency_cycles), best)
+
+    def nearly(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart) -> float | None:
+        """What a mapping weighs at least, by what is known for other weights: where the best of their mappings, or what
+        is of interest at most, weighs hardly more; else None."""
+        known = self.mapping(question, weights)
+        most = cutoff if known is None else min(known.bound, cutoff)
+        if most == math.inf:
+            return None
+        bound = min(most, self._least_between(question, weights, apart))
+        return bound if bound >= most * (1 - NEARLY) else None
 
     def part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
         """What a mapping weighs at least, by what is known of larger tiles with as much room.
@@ -116,14 +140,21 @@ class KnownBranches:
 
     # ---- other weights -------------------------------------------------------------------------------------
 
-    def _between_weights(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer | None:
+    def _between_weights(
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart
+    ) -> BranchAnswer | None:
         """What follows from answers for other weights: a mapping that weighs no more than all must, or a bound at the
         cutoff or above."""
-        bound = least_weight(self._lines(question), weights)
+        bound = self._least_between(question, weights, apart)
         known = self.mapping(question, weights)
         if known is not None and known.bound * (1 - RELATIVE_TOLERANCE) <= bound:
             return known
         return BranchAnswer(bound) if bound >= cutoff else None
+
+    def _least_between(self, question: BranchQuestion, weights: Weights, apart: Apart) -> float:
+        """What no mapping weighs less than, by what is known for other weights."""
+        lines = [*self._lines(question), (ENERGY_ALONE, apart.energy), (LATENCY_ALONE, apart.latency)]
+        return least_weight(lines, weights)
 
     def _lines(self, question: BranchQuestion) -> list[Line]:
         """What is known for other weights."""

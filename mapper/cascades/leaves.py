@@ -14,7 +14,7 @@ from ..tilings import factors
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, some_of
-from .weights import Weights
+from .weights import UNKNOWN, Apart, Weights
 from .windowed import covering
 
 MOST_AXES = 3
@@ -71,13 +71,19 @@ class Leaves:
 
     def _least_of_even(self, part: VisitedPart, even: tuple[float, BranchQuestion], cutoff: float) -> Outcome:
         """What a branch weighs at least, by its even visit. Where visits are uneven, computing takes longer the more
-        positions of a tile instances side by side have: each mapping is bounded by how many these are."""
+        positions of a tile instances side by side have: each mapping is bounded by how many these are, once it is known
+        that none is ruled out by the fewest steps of all."""
         share, question = even
         uneven = part.uneven[0][0] if part.uneven and part.uneven[0] else None
         if uneven is None or not self.bounds.timed or question.finished:
             return self.least_of_way(part, [even], cutoff)
         best, bound, fewest = Outcome(math.inf), math.inf, math.inf
-        for at_once in reversed(factors(uneven.step, "perfect", True)):
+        every = factors(uneven.step, "perfect", True)
+        soonest = min(map(uneven.computing, every)) / uneven.part
+        at_least = self.least_of_way(part, [(share, replace(question, slower=soonest))], cutoff)
+        if at_least.found is None:
+            return at_least
+        for at_once in reversed(every):
             slower = uneven.computing(at_once) / uneven.part
             if slower >= fewest * (1 - RELATIVE_TOLERANCE):  # mappings with more at once weigh no more
                 continue
@@ -100,10 +106,11 @@ class Leaves:
     def least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
         """What a branch weighs at least, by tiles that stand for its visits."""
         least = [share * self.solver.bound(question, self.weights) for share, question in way]
+        apart = UNKNOWN if self.solver.knows_all or any(part.uneven) else self.bounds.apart(part)
         found = FoundPart(0.0, 0.0, Tree(()))
         for i, (share, question) in enumerate(way):
             others = self._weight(found) + sum(least[i + 1 :])
-            answer = self._asked(question, (cutoff - others) / share if share else math.inf)
+            answer = self._asked(question, (cutoff - others) / share if share else math.inf, apart)
             if answer.mapping is None:
                 return Outcome(others + share * answer.bound)
             found = FoundPart(
@@ -113,11 +120,11 @@ class Leaves:
             )
         return Outcome(self._weight(found), found)
 
-    def _asked(self, question: BranchQuestion, cutoff: float) -> BranchAnswer:
+    def _asked(self, question: BranchQuestion, cutoff: float, apart: Apart) -> BranchAnswer:
         """A branch's best mapping, if it weighs less than the cutoff."""
         self.asked += 1
         started = time.perf_counter()
-        answer = self.solver.least(question, self.weights, cutoff)
+        answer = self.solver.least(question, self.weights, cutoff, apart)
         taken, name = time.perf_counter() - started, question.operation
         self._seconds[name] = max(taken, 0.5 * self._seconds.get(name, 0.0))
         return answer

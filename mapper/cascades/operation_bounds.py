@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
@@ -18,7 +20,7 @@ from .branch import BranchQuestion, BranchSolver, Homes, Sizes
 from .equal import form_of
 from .parts import VisitedPart
 from .upper_memories import Floats, UpperMemories
-from .weights import LATENCY_ALONE, Weights
+from .weights import LATENCY_ALONE, UNKNOWN, Apart, Weights
 from .windowed import Windowed, windowed_dims
 
 Nearest = dict[object, tuple[float, float]]
@@ -136,12 +138,21 @@ class OperationBounds:
             for homes in self._homes(operation, self.memories.nearer_is_cheaper):
                 energy = self.solver.lower_accesses(self._roomy(operation, dims, homes), energy)
         if self.timed:
-            latency, soonest = most[1], self.solver.fastest(operation.name, dims)
+            latency = most[1]
+            if latency <= self._at_peak(operation, dims) * (1 + RELATIVE_TOLERANCE):
+                return energy, latency
+            soonest = self.solver.fastest(operation.name, dims)
             for homes in self._homes(operation):
                 if latency <= soonest * (1 + RELATIVE_TOLERANCE):
                     break
                 latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
         return energy, latency
+
+    def _at_peak(self, operation: Operation, dims: Sizes) -> float:
+        """Cycles of a tile if every unit computed in every cycle; nothing where zeros may be skipped."""
+        arch = self.memories.arch
+        units = math.prod(fanout.instances for fanout in arch.fanouts) * arch.mac.of(operation.kind).per_cycle
+        return 0.0 if operation.problem.has_zeros else math.prod(size for _, size in dims) / units
 
     def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[Homes]:
         """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest
@@ -164,7 +175,17 @@ class OperationBounds:
     ) -> float:
         """What a tile of an operation weighs at least with endless room, tensors from homes; or the cutoff if that is
         less."""
-        return self.solver.lower(self._roomy(operation, dims, homes), weights, cutoff)
+        weighs_both = weights.energy and weights.latency
+        apart = self.apart(operation, dims, homes) if weighs_both else UNKNOWN
+        return self.solver.lower(self._roomy(operation, dims, homes), weights, cutoff, apart)
+
+    def apart(self, operation: Operation, dims: Sizes, homes: Homes) -> Apart:
+        """Energy and latency of a tile of an operation at least, its tensors from homes."""
+        energy, latency = self.least_of(operation.name, dims)
+        each = [self.far(operation, tensor, dims, home) for tensor, home in homes]
+        cycles = sum((later for _, later in each), np.zeros(self.memories.ports))
+        slowest = max(latency, float(cycles.max(initial=0.0)))
+        return Apart(self.with_leakage(energy + sum(more for more, _ in each), slowest), slowest)
 
     def _roomy(self, operation: Operation, dims: Sizes, homes: Homes) -> BranchQuestion:
         """What a tile of an operation is asked that has endless room."""
@@ -192,9 +213,37 @@ class OperationBounds:
         key = name, homes
         if key not in self._from_homes:
             self._from_homes[key] = self._least_of_coverings(
-                name, lambda operation, dims, most: self._with_homes(operation, dims, homes, self.weights, most)
+                name, lambda operation, dims, most: self._tile_from(operation, dims, homes, most)
             )
         return self._from_homes[key]
+
+    def _tile_from(self, operation: Operation, dims: Sizes, homes: Homes, most: float) -> float:
+        """What a tile weighs at least with endless room, its tensors from homes; or the cutoff if that is less."""
+        by_near = self.by_nearest(operation, dims, homes, most)
+        return self._with_homes(operation, dims, homes, self.weights, most) if by_near is None else by_near
+
+    def by_nearest(self, operation: Operation, dims: Sizes, homes: Homes, most: float = math.inf) -> float | None:
+        """What a tile weighs at least with endless room, its tensors from homes, or the cutoff if that is less: by what
+        it weighs if they come from the nearest memory instead, and what each word weighs more since they do not. None
+        where that is not known."""
+        nearest, more, near = self.memories.upper[-1], 0.0, []
+        if self.memories.arch.latency == "with_fill" or nearest.block_bits or nearest.line_bits:
+            return None
+        for name, home in homes:
+            tensor = operation.problem.tensor(name)
+            stays = home == nearest.name or nearest.keeps[tensor.role] == "never"
+            per_word = 0.0 if stays else self.memories.further_weight(tensor, home, self.weights)
+            if per_word is None:
+                return None
+            near.append((name, home if stays else nearest.name))
+            more += per_word * tensor_tile_words(tensor, dict(dims))
+        if tuple(near) == homes:
+            return None
+        apart = self.weights.of(*self.apart(operation, dims, homes))
+        if apart >= most:
+            return most
+        by_both = more + self._with_homes(operation, dims, tuple(near), self.weights, most - more)
+        return min(most, max(apart, by_both))
 
 
 def coverings(one: Windowed, size: int) -> list[int]:

@@ -21,9 +21,13 @@ from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
+from .mirrored import MirroredBranches
 from .sums import finishing
 from .upper_memories import UpperMemories, without_leakage
-from .weights import ENERGY_ALONE, LATENCY_ALONE, OpenRegion, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, Apart, OpenRegion, Weights
+
+MORE = 0.01
+"""By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -35,6 +39,8 @@ class ExactBranches:
 
     proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
               bounds are what they would be if that were the best
+    proving   what says what mappings weigh at least, where this one does not prove it; None: it does so itself, as well
+              as it can
     searches  how many searches have been made
     unfinished  where means have run out in the last search of a branch: what no mapping weighs less than, in the
                 objective of that search, and the best mapping until then; None, where none was found
@@ -46,11 +52,13 @@ class ExactBranches:
     tiling: Tiling
     means: Means
     proves: bool = True
+    proving: ExactBranches | None = None
     searches: int = 0
     unfinished: tuple[float, BranchMapping] | None = None
 
     def __post_init__(self) -> None:
         self._known = KnownBranches(self.cascade, self.arch)
+        self._mirrored = MirroredBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._fastest: dict[tuple[str, Sizes], float] = {}
 
@@ -59,27 +67,80 @@ class ExactBranches:
         """Bounds follow from what has been searched."""
         return False
 
-    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+    def least(
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+    ) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
         question = self._relevant(question, weights)
-        found = self._known.answer(question, weights, cutoff)
-        if found is not None:
-            return found
-        answer = self._best(question, weights, cutoff)
-        self._known.learn(question, weights, answer)
-        return answer
+        asked = self._mirrored.one_of_two(question)
+        try:
+            answer = self._least(asked, weights, cutoff, apart)
+        except OutOfMeans:
+            if self.unfinished is not None and asked != question:
+                bound, mapping = self.unfinished
+                self.unfinished = bound, self._mirrored.image_of(question.operation, mapping)
+            raise
+        return self._mirrored.answer_to(question, asked, answer)
 
-    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
-        """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the
-        time is over; nothing, when all of it is."""
+    def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart) -> BranchAnswer:
+        """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
+        tile is either, whatever room it has; and what fits need not be asked again."""
+        found = self._known_answer(question, weights, cutoff, apart)
+        roomy = replace(question, room=self._endless_room)
+        if found is None and self.proves and question != roomy and self._is_tile(question):
+            self._learned(roomy, weights, cutoff)
+            found = self._known_answer(question, weights, cutoff, apart)
+        return self._learned(question, weights, cutoff) if found is None else found
+
+    def _known_answer(
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart
+    ) -> BranchAnswer | None:
+        """What is known of a branch, as far as that is an answer."""
+        found = self._known.answer(question, weights, cutoff, apart)
+        if found is None and (bound := self._part_of_larger(question, weights)) >= cutoff:
+            return BranchAnswer(bound)
+        return found
+
+    def _part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
+        """What a mapping weighs at least, by what is known of larger tiles, whose part it or its mirror image is."""
+        return max(self._known.part_of_larger(one, weights) for one in self._mirrored.both(question))
+
+    def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        """The answer by a search, known from now on. Where others follow for other weights, it is to say a little more
+        than is asked, so that it says enough for these as well."""
+        more = MORE if self.proves and weights.energy and weights.latency else 0.0
+        answer = self._best(question, weights, cutoff * (1 + more))
+        self._known.learn(question, weights, answer)
+        return answer if answer.bound < cutoff else BranchAnswer(answer.bound)
+
+    def _is_tile(self, question: BranchQuestion) -> bool:
+        """Whether it is asked about visits of a part of an operation, and not the whole."""
+        return question.sizes != self.cascade.operation(question.operation).problem.dims
+
+    @cached_property
+    def _endless_room(self) -> Room:
+        return UpperMemories(self.arch).endless_room
+
+    def lower(
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+    ) -> float:
+        """What the mapping weighs at least, or the cutoff if that is less: by what is known for other weights, or by a
+        search that ends when a part of the time is over; nothing, when all of it is."""
+        if self.proving is not None:
+            return self._proving_now.lower(question, weights, cutoff, apart)
         question = replace(self._relevant(question, weights), finished=False)  # which has no less
+        question = self._mirrored.one_of_two(question)
         found = self._known.answer(question, weights, cutoff)
         if found is not None:
             return min(found.bound, cutoff)
         if (question, weights) in self._lowest:
             return min(self._lowest[question, weights], cutoff)
+        close = self._known.nearly(question, weights, cutoff, apart)
+        if close is not None:
+            self._known.learn(question, weights, BranchAnswer(close))
+            return close
         if self.means.expired:
             return 0.0
         if not self.proves:
@@ -94,7 +155,21 @@ class ExactBranches:
             return best
         bound = self._lowest[question, weights] = min(best, scale * search.open_bound)
         self._known.learn(question, weights, BranchAnswer(bound))
+        if search.found:
+            self._known.see(question, self._taken(question, search))
         return bound
+
+    @property
+    def _proving_now(self) -> ExactBranches:
+        """What proves bounds, with the means that there are now."""
+        assert self.proving is not None
+        self.proving.means = self.means
+        return self.proving
+
+    def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
+        """Note what every mapping weighs at least."""
+        question = replace(self._relevant(question, weights), finished=False)
+        self._known.learn(self._mirrored.one_of_two(question), weights, BranchAnswer(bound))
 
     def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
         """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
@@ -114,11 +189,15 @@ class ExactBranches:
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room."""
         any_sums = replace(self._relevant(question, weights), finished=False)
-        return self._known.part_of_larger(any_sums, weights)
+        found = self._part_of_larger(any_sums, weights)
+        return found if self.proving is None else max(found, self.proving.bound(question, weights))
 
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
         must keep may stand above splits. By a search that ends when a part of the time is over."""
+        if self.proving is not None:
+            return self._proving_now.fastest(operation, sizes)
+        sizes = self._mirrored.sizes_of_one(operation, sizes)
         if (operation, sizes) not in self._fastest:
             homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
             room = UpperMemories(self.arch).endless_room
@@ -135,6 +214,12 @@ class ExactBranches:
         each the least energy of all that are faster than the one before.
 
         Raises OutOfMeans when time or memory run out first."""
+        asked = self._mirrored.one_of_two(question)
+        found = self._front(asked, region)
+        return found if asked == question else [self._mirrored.image_of(question.operation, one) for one in found]
+
+    def _front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """What `front` says."""
         least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
         found: list[BranchMapping] = []
         if least[0] is None or least[1] is None:

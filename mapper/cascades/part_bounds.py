@@ -24,10 +24,10 @@ from ...ir import Cascade, Operation, Tensor
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
 from .operation_bounds import Nearest, OperationBounds
-from .parts import VisitedPart
+from .parts import VisitedPart, less_room
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights, Yardstick
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Apart, AtLeast, Weights, Yardstick
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,7 @@ class PartBounds:
         self._closely: dict[VisitedPart, float] = {}
         self._own: dict[tuple[object, ...], OwnLeast] = {}
         self._used: dict[str, set[str]] = {}
+        self._weighed_in: dict[tuple[object, ...], float] = {}
         self._found_in: dict[tuple[object, ...], Homes | None] = {}
         self._whole: dict[tuple[object, ...], list[float]] = {}
         self.leakage, self.timed = self.alone.leakage, self.alone.timed
@@ -90,6 +91,10 @@ class PartBounds:
     def of(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
         return sum(self._weight_of_one(part, place) for place in range(len(part.names)))
+
+    def apart(self, part: VisitedPart) -> Apart:
+        """Energy and latency of a part of one operation at least."""
+        return Apart(*self._of_one(part, 0))
 
     def _weight_of_one(self, part: VisitedPart, place: int) -> float:
         """What one operation of a part weighs at least: by energy and latency apart, and by both in one mapping."""
@@ -146,10 +151,13 @@ class PartBounds:
         if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
             return 0.0
         name = part.names[place]
-        key = name, tuple(tuple(self._homes_below(part, name, t)) for t in self.alone.tensors(name))
-        if key not in self._weighed:
-            self._weighed[key] = self._least_weight(*key)
-        return self._share(part, place) * self._weighed[key]
+        key = part.names, place, part.homes
+        if key not in self._weighed_in:
+            from_where = name, tuple(tuple(self._homes_below(part, name, t)) for t in self.alone.tensors(name))
+            if from_where not in self._weighed:
+                self._weighed[from_where] = self._least_weight(*from_where)
+            self._weighed_in[key] = self._weighed[from_where]
+        return self._share(part, place) * self._weighed_in[key]
 
     def _homes_below(self, part: VisitedPart, name: str, tensor: Tensor) -> Iterator[Origin]:
         """The memories from which an operation of a part may get a tensor in its branch: that of the part; where there
@@ -282,9 +290,26 @@ class PartBounds:
         """
         if (name, homes, cut) not in self._asked:
             self._asked.add((name, homes, cut))
-            whole = self.cascade.operation(name).problem.dims
+            operation = self.cascade.operation(name)
+            whole = operation.problem.dims
             part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
-            self.solver.lower(part.question(), self.weights)
+            bound = self.alone.by_nearest(operation, whole, homes) if self._has_room(operation) else None
+            if bound is None:
+                apart = self.alone.apart(operation, whole, homes)
+                self.solver.lower(part.question(), self.weights, math.inf, apart)
+            else:
+                self.solver.know(part.question(), self.weights, bound)
+
+    def _has_room(self, operation: Operation) -> bool:
+        """Whether the nearest memory has room for all tensors of an operation: what it weighs with endless room is then
+        close to what it weighs with this one."""
+        near, sizes = self.memories.upper[-1], operation.problem.sizes
+        taken = tuple(
+            (near.name, self.memories.part_of(near, t.role), words * self.memories.width(operation, t.name, True))
+            for t, words in ((t, tensor_tile_words(t, sizes)) for t in operation.problem.tensors)
+            if near.keeps[t.role] != "never"
+        )
+        return less_room(self.memories.room, taken) is not None
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""

@@ -48,6 +48,7 @@ class Placing:
     flat: bool = False
     _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
+    _apart: dict[tuple[tuple[str, ...], Dims], frozenset[tuple[str, str, str]]] = field(default_factory=dict)
 
     def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
         """The operations of a part that read or write a tensor: the one that writes it, then in the order in which they
@@ -195,6 +196,13 @@ class Placing:
     def apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
         """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
         the order of `users`."""
+        key = part.names, tuple(loops)
+        if key not in self._apart:
+            self._apart[key] = self._new_apart(part, loops)
+        return self._apart[key]
+
+    def _new_apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
+        """What `apart` says."""
         found = set()
         tensors = {t.name for name in part.names for t in self.cascade.operation(name).problem.tensors}
         for tensor in tensors if loops else ():

@@ -46,9 +46,6 @@ BEYOND = 1e-6
 GAIN = 1e-4
 """By which part of a weighted sum a bound has to be better than those before, to look for the next one."""
 
-LOOKS = 2
-"""How often a good mapping of a product is looked for, each time beside the best one of before."""
-
 ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
 
@@ -171,7 +168,7 @@ class CascadeSearch(Proofs):
         if max(energy, latency) == math.inf:
             self.solve(ENERGY_ALONE)  # nothing fits
             return
-        self._look_at_product(energy, latency)
+        self.look(self._in_balance(energy, latency), flat=True)
         if not self.points and self.solve(ENERGY_ALONE) is None:
             return
         while self._close(lambda: [*self.bounds, *self.plain_bounds], self.solve):
@@ -202,18 +199,9 @@ class CascadeSearch(Proofs):
                     return True
         return False
 
-    def _look_at_product(self, energy: float, latency: float) -> None:
-        """A good mapping, before anything is proven: by the weighted sum that is as much energy as latency at what is
-        known of both, which at first is the least of each."""
-        known = math.inf
-        for _ in range(LOOKS):
-            best = self.look(self._in_balance(energy, latency), flat=True)
-            if best is None or self._value(best) >= known * (1 - RELATIVE_TOLERANCE):
-                return
-            energy, latency, known = best.energy, best.latency, self._value(best)
-
     def _in_balance(self, energy: float, latency: float) -> Weights:
-        """The weighted sum along which a product changes least at some energy and latency."""
+        """The weighted sum along which a product changes least at some energy and latency: of as much energy as
+        latency."""
         steepness = 2.0 if self.question.objective.name == "ed2p" else 1.0
         return Weights(1.0, steepness * energy / max(latency, 1.0))
 

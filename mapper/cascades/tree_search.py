@@ -29,7 +29,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from ...ir import Cascade
@@ -40,10 +40,12 @@ from ..tilings import Tiling
 from .above_splits import AboveSplits, KnownAbove
 from .branch import BranchSolver
 from .exchanges import Exchange, Exchanges
+from .fewer_steps import FewerSteps
 from .generations import Generations
 from .leaves import Leaves
 from .loop_choices import KnownChoices
 from .loop_orders import LoopOrders
+from .mirrored import MirroredTrees
 from .node_choices import NodeChoice, NodeChoices
 from .operation_bounds import Nearest
 from .oracle import ExactBranches
@@ -96,6 +98,7 @@ class TreeSearch:
     nearest   what single operations cost at least, as far as that is known
     loop_choices  of nodes below loops, as far as they are known
     known_above  what stands above splits, as far as that is known of such trees
+    mirrored  which trees are mirror images of others; None: all are looked at
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -119,6 +122,7 @@ class TreeSearch:
     nearest: Nearest = field(default_factory=dict)
     loop_choices: KnownChoices = field(default_factory=KnownChoices)
     known_above: KnownAbove = field(default_factory=KnownAbove)
+    mirrored: MirroredTrees | None = None
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
@@ -282,7 +286,9 @@ class TreeSearch:
             if least >= cutoff:
                 return Outcome(least)
         must_step = self.flat and not is_root  # there are branches in branches for that alone
-        every = self.loops.open_choices(part, cutoff, must_step) if self.shares_loops else ()
+        every = list(self.loops.open_choices(part, cutoff, must_step)) if self.shares_loops else []
+        if self.mirrored is not None and self.constraints == ANY_TREE:
+            every = self.mirrored.one_of_two(part, every)
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:
@@ -309,6 +315,9 @@ class TreeSearch:
         """
         waiting: list[_Waiting] = [_Waiting(one.bound, 0, i, one) for i, one in enumerate(choices)]
         heapq.heapify(waiting)
+        # Of whole trees, too many weigh little enough if there is endless room.
+        compares = at_root is None and self._compares_steps
+        fewer = FewerSteps.of(one.loops.loops for one in waiting) if compares else None
         number, looked, opened = itertools.count(len(waiting)), 0, 0
         while waiting and waiting[0].bound < _below(best):
             if self._is_enough(best, looked, waiting[0].bound, at_root):
@@ -320,6 +329,9 @@ class TreeSearch:
                     continue
             bound, _, _, chosen, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
+                if fewer is not None and self._are_too_many(part, chosen.loops, fewer, _below(best)):
+                    self.pruned["loops"] += 1
+                    continue
                 for one in self.above.choices(part, chosen.loops, _below(best)):
                     heapq.heappush(waiting, _Waiting(max(bound, one.bound), -1, next(number), chosen, one))
             elif not is_close:
@@ -332,6 +344,26 @@ class TreeSearch:
                     self.incumbent = best.found
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
+
+    @property
+    def _compares_steps(self) -> bool:
+        """Whether loops may be ruled out by others with fewer steps: not where users say which there may be."""
+        proves = isinstance(self.solver, ExactBranches) and self.solver.proves and self.beam is None
+        return proves and self.constraints == ANY_TREE
+
+    def _are_too_many(self, part: VisitedPart, loops: Loops, fewer: FewerSteps, cutoff: float) -> bool:
+        """Whether a part weighs too much with some loops since it does with fewer steps, whatever room there is."""
+        if fewer.are_ruled_out(loops):
+            return True
+        if not fewer.stand_for_others(loops):
+            return False
+        roomy = replace(part, room=(self.memories.endless_room,) * len(part.names))
+        for nodes in self.above.choices(roomy, loops, cutoff):
+            is_open = self.above.close(roomy, loops, nodes) < cutoff
+            if is_open and self._with_nodes(roomy, loops, nodes, Outcome(cutoff)).found is not None:
+                return False
+        fewer.rule_out(loops)
+        return True
 
     def _is_enough(self, best: Outcome, looked: int, lowest: float, at_root: float | None) -> bool:
         """Whether no more choices of a part are looked at; of the whole cascade it is noted what is open."""

@@ -19,6 +19,7 @@ from ..space import Space
 from .above_splits import KnownAbove
 from .equal import order_form_of
 from .loop_choices import KnownChoices
+from .mirrored import MirroredTrees
 from .operation_bounds import Nearest
 from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
@@ -88,6 +89,7 @@ class TreeSearches:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space)
         self._loop_choices = KnownChoices()
+        self._mirrored = MirroredTrees(self.question.cascade, self.question.arch)
         self._above: dict[tuple[object, ...], KnownAbove] = {}
 
     def _solver(self, space: Space) -> TableBranches | ExactBranches:
@@ -211,7 +213,8 @@ class TreeSearches:
     def _quick(self) -> ExactBranches:
         """The first mappings that come to hand, for branches of first trees."""
         question = self.question
-        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, proves=False)
+        proving = self._exact if question.tiling == "perfect" else None
+        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, False, proving)
 
     def tree_search(
         self,
@@ -240,13 +243,18 @@ class TreeSearches:
             sums,
             constraints=question.constraints,
             stays=question.stays,
-            nearest=self.nearest if aside is None or aside.solver is self.solver else {},
+            nearest=self.nearest if aside is None or self._shares_bounds(aside.solver) else {},
             loop_choices=self._loop_choices,
             known_above=self._known_above(sums, fuse or self._fuse, aside, flat, ragged),
+            mirrored=self._mirrored,
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,
         )
+
+    def _shares_bounds(self, solver: TableBranches | ExactBranches) -> bool:
+        """Whether what a solver says that operations take at least is proven for all trees that are asked for."""
+        return solver is self.solver or (isinstance(solver, ExactBranches) and solver.proving is not None)
 
     def _known_above(self, sums: Sums, fuse: Fuse, aside: Aside | None, flat: bool, ragged: bool) -> KnownAbove:
         """What other searches over such trees know, unless that is very much."""

@@ -15,6 +15,7 @@ from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...ir import Cascade, Operation, Role, Tensor
 from .branch import Room
 from .parts import Busy
+from .weights import Weights
 
 Floats = npt.NDArray[np.float64]
 
@@ -203,6 +204,31 @@ class UpperMemories:
         may_pass = near.keeps[tensor.role] != "must"
         return max(0.0, min(instead, through) if may_pass else through)
 
+    def further_weight(self, tensor: Tensor, home: str, weights: Weights) -> float | None:
+        """What a word of a tensor weighs more at least, from a home further out than the nearest memory; None where it
+        may weigh less.
+
+        If a node of the nearest memory is between, every word passes there at least once: without that, all else stays
+        as it is. If none is, the nearest memory may serve in place of those further out: each time, a word takes the
+        energy of one of these less, and cycles of the nearest memory's ports more, of which it may have fewer to spare,
+        and in which the machine leaks.
+        """
+        near, bits = self.upper[-1], self.arch.width_bits(tensor)
+        later = Weights(weights.energy, weights.latency + weights.energy * self.arch.total_leakage_pj_per_cycle)
+        through = weights.energy * self.through_pj(tensor, home, near.name)
+        if near.keeps[tensor.role] == "must":
+            return through
+        reads, writes = _slowest_port(near)
+        saved = []
+        for far in self.upper[self.depth[home] : -1]:
+            read = far.read_energy_pj / far.access_bits - near.read_energy_pj / near.access_bits
+            written = far.write_energy_pj / far.access_bits - near.write_energy_pj / near.access_bits
+            read, written = later.of(read, -reads), later.of(written, -writes)
+            if read < 0 or (tensor.is_output and written < 0):
+                return None
+            saved.append(bits * (written if tensor.is_output else read))
+        return min(through, saved[0])
+
     def through_pj(self, tensor: Tensor, home: str, inner: str) -> float:
         """pJ per word at least, by which a tensor passes from its home to a node further in, or back."""
         far, near, bits = self.of(home), self.of(inner), self.arch.width_bits(tensor)
@@ -210,6 +236,14 @@ class UpperMemories:
             drained = near.read_energy_pj * self.arch.inner_drain_read / near.access_bits
             return bits * (far.write_energy_pj / far.access_bits + drained)
         return bits * (far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits)
+
+
+def _slowest_port(memory: Memory) -> tuple[float, float]:
+    """Cycles of the slowest port for a bit that a memory reads, and for one that is written."""
+    shared = memory.shared_bits_per_cycle
+    every = (shared, memory.read_bits_per_cycle), (shared, memory.write_bits_per_cycle)
+    read, written = (max((1 / rate for rate in rates if rate), default=0.0) for rates in every)
+    return read, written
 
 
 def without_leakage(arch: Architecture) -> Architecture:

@@ -50,6 +50,17 @@ class Weights:
         return not self.latency
 
 
+class Apart(NamedTuple):
+    """Energy (pJ) and latency (cycles) that something takes at least, each on its own."""
+
+    energy: float = 0.0
+    latency: float = 0.0
+
+
+UNKNOWN: Final = Apart()
+"""Nothing is known of either."""
+
+
 class AtLeast(NamedTuple):
     """What something takes at least: pJ, cycles, and what it weighs by some weights."""
 

@@ -20,7 +20,7 @@ from ...space import Space
 from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED, without_leakage
-from ..weights import ENERGY_ALONE, OpenRegion, Weights
+from ..weights import ENERGY_ALONE, UNKNOWN, Apart, OpenRegion, Weights
 from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
@@ -86,7 +86,13 @@ class TableBranches:
 
     # ---- answers -------------------------------------------------------------------------------------------
 
-    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+    def least(
+        self,
+        question: BranchQuestion,
+        weights: Weights,
+        cutoff: float = math.inf,
+        apart: Apart = UNKNOWN,  # noqa: ARG002 - tables know more
+    ) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
         asked, values = self._values(question, weights)
         if not len(values):
@@ -95,7 +101,13 @@ class TableBranches:
         weight = float(values[best])
         return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
-    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+    def lower(
+        self,
+        question: BranchQuestion,
+        weights: Weights,
+        cutoff: float = math.inf,
+        apart: Apart = UNKNOWN,  # noqa: ARG002 - tables know more
+    ) -> float:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
         if weights.energy_only and not self._leakage:
             choices = self._ask(question, timed=False).choices
@@ -117,6 +129,9 @@ class TableBranches:
     def _tight(self) -> TableBranches:
         """The same on the machine if it leaked nothing."""
         return TableBranches(self.cascade, without_leakage(self.arch))
+
+    def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
+        """Tables know more."""
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """The same."""
