@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from lined_cases import case_of, orders, stated
 
+import brute_force
 from longer import TIMES
 from tilewright.arch import Architecture, Memory, load_arch
-from tilewright.cost_models import OBJECTIVES
+from tilewright.cost_models import OBJECTIVES, evaluate
+from tilewright.cost_models.layouts import packed
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.counting.line_ranks import lined_rank
+from tilewright.mapper.exact.counting.lines import never_fills_lines
 from tilewright.mapper.exact.effort import Effort
 from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.finishing import Finishing
@@ -102,7 +105,18 @@ def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch
         explore_by_arrays(self, exploring)
 
     monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)
-    arch = load_arch("three_level", {"DRAM.line": "64 B"})
     always = Effort(rows_before_own_tables=-1, least_own_gain=-1.0, near_enough=0.0, near_enough_for_many=0.0)
-    search_exact(gemm(30, 25, 32), arch, "edp", "ragged", effort=always)
+    for lines in ({}, {"DRAM.line": "64 B"}):
+        search_exact(gemm(30, 25, 32), load_arch("three_level", lines), "edp", "ragged", effort=always)
     assert made == {False}
+
+
+@pytest.mark.parametrize("seed", range(12 * TIMES))
+def test_where_no_mapping_fills_lines_all_cost_more_than_words(seed: int) -> None:
+    """Then no best mapping of words is looked for first."""
+    problem, arch, ragged = case_of(seed)
+    if never_fills_lines(problem, arch):
+        mappings = list(brute_force.all_mappings(problem, arch, ragged))
+        for mapping in random.Random(seed).sample(mappings, min(20, len(mappings))):
+            with suppress(MappingError):  # its lines do not fit
+                assert evaluate(mapping, arch).energy_pj > evaluate(mapping, packed(arch)).energy_pj
