@@ -186,11 +186,17 @@ def kinds_of_move(
         return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
     starts = _offsets(counted, moved) + fixed
     starts = starts[starts < size]
-    left = np.clip(size - starts[:, None] - instances[None, :], 0, reach)
-    rows, counts = np.unique(np.column_stack([starts % period, left]), axis=0, return_counts=True)
+    # Nothing depends on what is left beyond the reach of the furthest instance.
+    most = reach + int(instances.max())
+    codes, counts = np.unique(starts % period * (most + 1) + np.minimum(size - starts, most), return_counts=True)
+    phases, rest = np.divmod(codes, most + 1)
+    alike: Counter[tuple[int, tuple[int, ...]]] = Counter()
+    left = np.clip(rest[:, None] - instances, 0, reach)
+    for phase, row, count in zip(phases.tolist(), left.tolist(), counts.tolist(), strict=True):
+        alike[phase, tuple(row)] += count
     return tuple(
-        replace(_kind(int(count), row[1:], instances, tile, moved, wrapping), phase=int(row[0]))
-        for count, row in zip(counts, rows, strict=True)
+        replace(_kind(count, np.array(row), instances, tile, moved, wrapping), phase=phase)
+        for (phase, row), count in sorted(alike.items())
     )
 
 
