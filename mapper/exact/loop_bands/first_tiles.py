@@ -238,7 +238,7 @@ class _PairBounds:
 
     flat: Floats
     near: Floats | None
-    kinds: Ints
+    kinds: npt.NDArray[np.int32]
     least: Floats
 
     @classmethod
@@ -246,10 +246,10 @@ class _PairBounds:
         tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
         flat = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2).reshape(len(tables), -1)
         if near is None:
-            return cls(flat, None, np.zeros(len(tiles), dtype=np.int64), np.zeros((len(tables), 1)))
+            return cls(flat, None, np.zeros(len(tiles), dtype=np.int32), np.zeros((len(tables), 1)))
         of_tiles = near.min(axis=0).reshape(len(tables), -1)[:, batch.bounds.lattice.cell(tiles)]
         order, count = np.argsort(of_tiles[0]), min(context.effort.kinds_of_first_tiles, len(tiles))
-        kinds = np.empty(len(tiles), dtype=np.int64)
+        kinds = np.empty(len(tiles), dtype=np.int32)
         kinds[order] = np.arange(len(tiles)) * count // len(tiles)
         starts = np.searchsorted(kinds[order], np.arange(count))
         return cls(flat, near, kinds, np.minimum.reduceat(of_tiles[:, order], starts, axis=1))
@@ -294,7 +294,8 @@ def _pairs(
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         for i, choice in enumerate(choices):
             hopeful = choice.hopeful(context, batch, rows, never, below)
-            row, tile = np.nonzero(hopeful.reshape(-1)[cells + choice.kinds * hopeful.shape[1]])
+            of_kinds = cells if len(hopeful) == 1 else cells + choice.kinds * np.int32(hopeful.shape[1])
+            row, tile = np.nonzero(hopeful.reshape(-1)[of_kinds])
             costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, cells[row, tile]])
             if choice.near is not None:
                 costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
