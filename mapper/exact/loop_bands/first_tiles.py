@@ -19,7 +19,7 @@ from ..batch import Batch
 from ..context import SearchContext
 from ..hierarchy import NodeGroup, State
 from ..instances import AxisSpans, spread_counts, tiles_needed
-from ..rows import Flags, Floats, Index, Ints, ceil_div_array, distinct, row_codes
+from ..rows import Flags, Floats, Ints, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
 from .below_block import BelowBlock, GrownRows
 
@@ -256,20 +256,14 @@ class _PairBounds:
 
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
         """(kinds, groups x cells) where not even the least of all that some rows cost could be ruled out."""
-        tables, (kinds, cells) = batch.bounds.columns, (self.least.shape[1], self.flat.shape[1])
-        costs, fewest = batch.costs[np.ix_(tables.chosen, rows)].min(axis=1, keepdims=True), batch.steps[rows].min()
-
-        def below_with(least: Floats, some: Index) -> Flags:
-            values = costs + least[:, None] + self.flat[:, some]
-            return tables.tables.objective(context.objective, values, np.full(values.shape[1], fewest)) < below
-
-        of_any = below_with(self.least.min(axis=1), slice(None))
-        of_any[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
-        if kinds == 1:
-            return of_any[None]
-        found, some = np.zeros((kinds, cells), dtype=bool), np.flatnonzero(of_any)
-        for kind in range(kinds):
-            found[kind, some] = below_with(self.least[:, kind], some)
+        columns = batch.bounds.columns
+        costs = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
+        fewest = np.full(self.flat.shape[1], batch.steps[rows].min())
+        found = np.empty((self.least.shape[1], self.flat.shape[1]), dtype=bool)
+        for kind, least in enumerate(self.least.T):
+            values = (costs + least[:, None]) + self.flat
+            found[kind] = columns.tables.objective(context.objective, values, fewest) < below
+        found[:, never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         return found
 
 
@@ -283,7 +277,7 @@ def _pairs(
 ) -> Iterator[tuple[int, Ints, Ints]]:
     """Rows and tiles, by their indices, that stay below the cutoff by one of some choices; and which choice that is."""
     count, columns, never = len(tiles), batch.bounds.columns, math.prod(batch.bounds.lattice.shape)
-    at_once = max(1, min(context.effort.pairs_at_once, 8 * context.rows_at_once) // max(count, 1))
+    at_once = max(1, min(context.effort.pairs_at_once, 64 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         cells = np.zeros((len(rows), count), dtype=np.int32)
@@ -295,10 +289,12 @@ def _pairs(
         for i, choice in enumerate(choices):
             hopeful = choice.hopeful(context, batch, rows, never, below)
             of_kinds = cells if len(hopeful) == 1 else cells + choice.kinds * np.int32(hopeful.shape[1])
-            row, tile = np.nonzero(hopeful.reshape(-1)[of_kinds])
-            costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, cells[row, tile]])
-            if choice.near is not None:
-                costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
-            fine = context.value(costs, batch.steps[rows[row]]) < below
-            context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
-            yield i, rows[row[fine]], tile[fine]
+            found = np.nonzero(hopeful.reshape(-1)[of_kinds])
+            context.leave_aside("bound", cells.size - len(found[0]))
+            for part in range(0, len(found[0]), 8 * context.rows_at_once):
+                row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
+                costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, cells[row, tile]])
+                if choice.near is not None:
+                    costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
+                fine = np.flatnonzero(context.below(context.value(costs, batch.steps[rows[row]]), below))
+                yield i, rows[row[fine]], tile[fine]
