@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -182,7 +182,7 @@ def kinds_of_move(
     reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
     if period == 1 and math.prod(d.trips for d in digits) * tile == size:
         count = math.prod(d.trips - (d is moved) for d in counted)
-        row = np.full(len(instances), reach)
+        row = (reach,) * len(instances)
         return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
     starts = _offsets(counted, moved) + fixed
     starts = starts[starts < size]
@@ -195,8 +195,7 @@ def kinds_of_move(
     for phase, row, count in zip(phases.tolist(), left.tolist(), counts.tolist(), strict=True):
         alike[phase, tuple(row)] += count
     return tuple(
-        replace(_kind(count, np.array(row), instances, tile, moved, wrapping), phase=phase)
-        for (phase, row), count in sorted(alike.items())
+        _kind(count, row, instances, tile, moved, wrapping, phase) for (phase, row), count in sorted(alike.items())
     )
 
 
@@ -265,15 +264,16 @@ def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:
 
 def _kind(
     count: int,
-    left: IntArray,
+    left: Sequence[int],
     instances: IntArray,
     tile: int,
     moved: Digit | None,
     wrapping: tuple[Digit, ...],
+    phase: int = 0,
 ) -> Kind:
     """The moves of the joined instances, given the elements that are left from each one's first index on."""
     moves = []
-    for offset, rest in zip(instances.tolist(), left.tolist(), strict=True):
+    for offset, rest in zip(instances.tolist(), left, strict=True):
         if rest <= 0:
             continue
         extent = min(tile, rest)
@@ -283,7 +283,7 @@ def _kind(
             back, remaining = _last_place(rest, wrapping)
             shift, old_extent = -back, min(tile, remaining)
         moves.append(Move(offset, extent, shift, old_extent))
-    return Kind(count, tuple(moves))
+    return Kind(count, tuple(moves), phase)
 
 
 def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:

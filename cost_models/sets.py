@@ -180,6 +180,7 @@ def lines_by_bank(
     )
 
 
+@lru_cache(maxsize=1 << 5)
 def _wanting_and_holding(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:
