@@ -56,8 +56,15 @@ def _stated_case(seed: int) -> tuple[Problem, Architecture, bool]:
     return problem, stated(arch, layouts), ragged
 
 
+def _slides_over_gaps(problem: Problem, arch: Architecture) -> bool:
+    """Whether a tile that slides may have gaps, which what is new fills."""
+    windows = [rank for tensor in problem.tensors for rank in tensor.ranks if len(rank) > 1]
+    return any(m.halo == "innermost" for m in arch.memories) and any(step > 1 for rank in windows for _, step in rank)
+
+
 def test_complete_rows_cost_what_the_cost_model_says(told: Told) -> None:
-    """No bound is above the cost; and it is the energy of perfect tiles, but with halos that no loop tells."""
+    """No bound is above the cost; and it is the energy of perfect tiles, but with halos that no loop tells, and where
+    tiles with gaps slide."""
     for seed in range(30 * TIMES):
         problem, arch, ragged = _stated_case(seed)
         for objective in OBJECTIVES:
@@ -65,7 +72,7 @@ def test_complete_rows_cost_what_the_cost_model_says(told: Told) -> None:
             with suppress(InfeasibleError):
                 search_exact(problem, arch, objective, "ragged" if ragged else "perfect")
             assert all(bound <= value * (1 + 1e-9) for bound, value in told), (seed, objective)
-            if objective == "energy" and not (ragged or _keeps_overlaps(arch)):
+            if objective == "energy" and not (ragged or _keeps_overlaps(arch) or _slides_over_gaps(problem, arch)):
                 assert told == [(pytest.approx(value), value) for _, value in told], seed
 
 
