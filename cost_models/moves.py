@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -182,15 +182,20 @@ def kinds_of_move(
     reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
     if period == 1 and math.prod(d.trips for d in digits) * tile == size:
         count = math.prod(d.trips - (d is moved) for d in counted)
-        row = np.full(len(instances), reach)
+        row = (reach,) * len(instances)
         return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
     starts = _offsets(counted, moved) + fixed
     starts = starts[starts < size]
-    left = np.clip(size - starts[:, None] - instances[None, :], 0, reach)
-    rows, counts = np.unique(np.column_stack([starts % period, left]), axis=0, return_counts=True)
+    # Nothing depends on what is left beyond the reach of the furthest instance.
+    most = reach + int(instances.max())
+    codes, counts = np.unique(starts % period * (most + 1) + np.minimum(size - starts, most), return_counts=True)
+    phases, rest = np.divmod(codes, most + 1)
+    alike: Counter[tuple[int, tuple[int, ...]]] = Counter()
+    left = np.clip(rest[:, None] - instances, 0, reach)
+    for phase, row, count in zip(phases.tolist(), left.tolist(), counts.tolist(), strict=True):
+        alike[phase, tuple(row)] += count
     return tuple(
-        replace(_kind(int(count), row[1:], instances, tile, moved, wrapping), phase=int(row[0]))
-        for count, row in zip(counts, rows, strict=True)
+        _kind(count, row, instances, tile, moved, wrapping, phase) for (phase, row), count in sorted(alike.items())
     )
 
 
@@ -259,15 +264,16 @@ def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:
 
 def _kind(
     count: int,
-    left: IntArray,
+    left: Sequence[int],
     instances: IntArray,
     tile: int,
     moved: Digit | None,
     wrapping: tuple[Digit, ...],
+    phase: int = 0,
 ) -> Kind:
     """The moves of the joined instances, given the elements that are left from each one's first index on."""
     moves = []
-    for offset, rest in zip(instances.tolist(), left.tolist(), strict=True):
+    for offset, rest in zip(instances.tolist(), left, strict=True):
         if rest <= 0:
             continue
         extent = min(tile, rest)
@@ -277,7 +283,7 @@ def _kind(
             back, remaining = _last_place(rest, wrapping)
             shift, old_extent = -back, min(tile, remaining)
         moves.append(Move(offset, extent, shift, old_extent))
-    return Kind(count, tuple(moves))
+    return Kind(count, tuple(moves), phase)
 
 
 def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:

@@ -140,11 +140,14 @@ def lines_along_rank(
     has nothing to give if that is so in every rank.
     """
     wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
-    wanted = np.flatnonzero(wanting)
-    lines = (wanted + phase) // per_line
-    given = np.flatnonzero(wanting > holding)
-    count = len(np.unique(lines))
-    return count, count - len(np.unique((given + phase) // per_line))
+    count, given = (_lines_of(np.flatnonzero(some), per_line, phase) for some in (wanting, wanting > holding))
+    return count, count - given
+
+
+def _lines_of(words: IntArray, per_line: int, phase: int) -> int:
+    """Lines that some words lie in, whose places ascend."""
+    lines = (words + phase) // per_line
+    return int(np.count_nonzero(lines[1:] > lines[:-1])) + (len(lines) > 0)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -177,6 +180,7 @@ def lines_by_bank(
     )
 
 
+@lru_cache(maxsize=1 << 5)
 def _wanting_and_holding(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:

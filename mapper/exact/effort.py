@@ -61,7 +61,7 @@ class Effort:
     """Rows that are grown before it is known how many others each of them makes."""
     looked_at_once: int = 200_000
     """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
-    first_tiles_at_once: int = 1_500_000
+    first_tiles_at_once: int = 4_000_000
     """The same of innermost tiles, which are looked at with many arrays in few passes, however many there are."""
     settled_at_once: int = 1000
     """Rows whose windows are counted exactly together."""
@@ -69,8 +69,10 @@ class Effort:
     """Rows that are made at once even where memory is short."""
     most_tiles: int = 40_000
     """Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
-    pairs_at_once: int = 1_000_000
+    pairs_at_once: int = 2_000_000
     """Pairs of a row and a tile that are looked at together: that bounds memory."""
+    kinds_of_first_tiles: int = 8
+    """Kinds of innermost tiles, by what their own loops cost, for which cells are ruled out for many rows at once."""
     most_compared: int = 64
     """Rows that cost no more, among those alike, that a row is compared with."""
 

@@ -43,7 +43,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ...arch import Architecture
-from ...cost_models import Capped, Cost, Objective, ObjectiveLike, parse_objective
+from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, parse_objective
 from ...cost_models.layouts import packed
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
@@ -58,6 +58,7 @@ from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling
 from .arrays.array_choices import ArrayPlans
 from .context import SearchContext
+from .counting.lines import never_fills_lines
 from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
@@ -300,10 +301,13 @@ class ExactSearch:
 
     def _start_from_full_lines(self) -> None:
         """The best mapping where lines are always full, known much sooner: with its lines it is good, and the best one
-        if it costs no more."""
+        if it costs no more. Not where energy counts and no mapping fills all lines: that one is never proven then, and
+        costs more time than it saves."""
         if not self.reduced.has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
         if self.ceiling < math.inf:  # a good one is known
+            return
+        if self.objective != LATENCY and never_fills_lines(self.original, self.machine):
             return
         means = self.means.share(self.effort.full_lines_share)
         first = replace(self, machine=packed(self.machine), means=means)

@@ -18,6 +18,7 @@ from ..batch import Batch, Pending
 from ..bounds.array_groups import alike, group_of
 from ..bounds.bounds import Bounds
 from ..bounds.once import OnceEach, uncharged
+from ..bounds.waiting_lines import lines_that_wait
 from ..context import SearchContext
 from ..hierarchy import MemoryBoundary, State
 from ..instances import realizable
@@ -215,6 +216,8 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     ahead = batch.bounds.at(batch.bounds.table(state), tile, batch.member)
     if context.many_arrays:
         ahead = np.maximum(ahead, OnceEach(batch.bounds, context.tiling, batch.rows).of_all(uncharged(state)))
+    else:
+        ahead = ahead + lines_that_wait(batch.bounds, context.model(path), state, batch.rows, tile)
     bound = context.value(costs + ahead, steps)
     if context.many_arrays:
         bound = np.maximum(bound, batch.bound)

@@ -382,6 +382,15 @@ def least_gaps(problem: Problem, machine: Architecture, memory: Memory, tensor: 
     return lies.least if any(each.halo == "exact" for each in machine.memories) else lies.least_of_all
 
 
+def never_fills_lines(problem: Problem, machine: Architecture) -> bool:
+    """Whether lines of some tensor stay partly empty in the outermost memory, which every word of it passes, whatever
+    the mapping."""
+    outermost = machine.memories[0]
+    if outermost.line_bits is None:
+        return False
+    return any(min(least_gaps(problem, machine, outermost, tensor)) > 1 for tensor in problem.tensors)
+
+
 def _lies_in(problem: Problem, machine: Architecture, names: Sequence[str], memory: Memory, tensor: Tensor) -> _LiesIn:
     width = held_width_bits(machine, memory, tensor)
     possible = possible_layouts(machine, memory, problem, tensor, width)

@@ -8,6 +8,7 @@ at in a few passes over whole numbers, and hardly any of them is left to be cost
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -70,13 +71,14 @@ def _below_block(
     follow = batch.bounds.fanouts_after_block(state)
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d], adjacent=False) for d in dims]
     below_block, codes = BelowBlock(context, batch, state), [np.zeros(0, dtype=np.int64)]
-    for choice in batch.bounds.around_block(state):
-        ways = [way for way in below_block.choices if way.charged == choice.charged]
-        for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
-            context.means.check()
-            rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
-            grown = GrownRows(rows, tiles[which], batch.costs[:, rows])
-            for way in ways:
+    choices = batch.bounds.around_block(state)
+    bounds = [_PairBounds.of(context, batch, tiles, choice.far, choice.near) for choice in choices]
+    for choice, rows, which in _pairs(context, batch, bounds, along, tiles, below):
+        context.means.check()
+        rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
+        grown = GrownRows(rows, tiles[which], batch.costs[:, rows])
+        for way in below_block.choices:
+            if way.charged == choices[choice].charged:
                 hopeful = below_block.hopeful(way, grown, way.far, below)
                 codes.append((rows * len(tiles) + which)[hopeful])
     found = np.unique(np.concatenate(codes))
@@ -96,7 +98,8 @@ def _hopeful(
     follow = tables.fanouts
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
-    for rows, which in _pairs(context, batch, table, along, tiles, below, near):
+    bounds = _PairBounds.of(context, batch, tiles, table, near)
+    for _, rows, which in _pairs(context, batch, [bounds], along, tiles, below):
         context.means.check()
         kept = _not_mirrored(context, batch, rows, tiles[which])
         found.append((rows[kept], which[kept]))
@@ -223,44 +226,75 @@ def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, span
     return fine
 
 
+@dataclass(frozen=True)
+class _PairBounds:
+    """Bounds on pairs of a row and a tile, by the cell that its instances come to.
+
+    flat   (columns of tables, groups x cells) the cells, and after those of each group one that is not tried
+    near   bounds by the tile, to be added
+    kinds  (tiles,) which of few kinds each tile is of, by what `near` adds
+    least  (columns of tables, kinds) what that is at least
+    """
+
+    flat: Floats
+    near: Floats | None
+    kinds: npt.NDArray[np.int32]
+    least: Floats
+
+    @classmethod
+    def of(cls, context: SearchContext, batch: Batch, tiles: Ints, table: Floats, near: Floats | None) -> _PairBounds:
+        tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
+        flat = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2).reshape(len(tables), -1)
+        if near is None:
+            return cls(flat, None, np.zeros(len(tiles), dtype=np.int32), np.zeros((len(tables), 1)))
+        of_tiles = near.min(axis=0).reshape(len(tables), -1)[:, batch.bounds.lattice.cell(tiles)]
+        order, count = np.argsort(of_tiles[0]), min(context.effort.kinds_of_first_tiles, len(tiles))
+        kinds = np.empty(len(tiles), dtype=np.int32)
+        kinds[order] = np.arange(len(tiles)) * count // len(tiles)
+        starts = np.searchsorted(kinds[order], np.arange(count))
+        return cls(flat, near, kinds, np.minimum.reduceat(of_tiles[:, order], starts, axis=1))
+
+    def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
+        """(kinds, groups x cells) where not even the least of all that some rows cost could be ruled out."""
+        columns = batch.bounds.columns
+        costs = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
+        fewest = np.full(self.flat.shape[1], batch.steps[rows].min())
+        found = np.empty((self.least.shape[1], self.flat.shape[1]), dtype=bool)
+        for kind, least in enumerate(self.least.T):
+            values = (costs + least[:, None]) + self.flat
+            found[kind] = columns.tables.objective(context.objective, values, fewest) < below
+        found[:, never :: never + 1] = False  # even where the objective looks at no column that is infinite there
+        return found
+
+
 def _pairs(
     context: SearchContext,
     batch: Batch,
-    table: Floats,
+    choices: Sequence[_PairBounds],
     along: Sequence[_Along],
     tiles: Ints,
     below: float,
-    near: Floats | None = None,
-) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and tiles, by their indices, that stay below the cutoff.
-
-    table  bounds by the cells that the instances of a tile come to
-    near   bounds by the tile, to be added
-    """
-    count = len(tiles)
-    tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
-    never = tables.shape[2]
-    tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
-    flat, columns = tables.reshape(len(tables), -1), batch.bounds.columns
-    at_once = max(1, min(context.effort.pairs_at_once, 8 * context.rows_at_once) // max(count, 1))
+) -> Iterator[tuple[int, Ints, Ints]]:
+    """Rows and tiles, by their indices, that stay below the cutoff by one of some choices; and which choice that is."""
+    count, columns, never = len(tiles), batch.bounds.columns, math.prod(batch.bounds.lattice.shape)
+    at_once = max(1, min(context.effort.pairs_at_once, 64 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
-        # What not even the least of all these rows could add to is not looked at row by row.
-        least = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
-        fewest = np.full(flat.shape[1], batch.steps[rows].min())
-        alive = columns.tables.objective(context.objective, least + flat, fewest) < below
-        alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
             cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
         np.minimum(cells, never, out=cells)
-        if len(table) > 1:
+        if choices[0].flat.shape[1] > never + 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
-        row, tile = np.nonzero(alive[cells])
-        costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
-        if near is not None:
-            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
-        values = context.value(costs, batch.steps[rows[row]])
-        fine = values < below
-        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
-        yield rows[row[fine]], tile[fine]
+        for i, choice in enumerate(choices):
+            hopeful = choice.hopeful(context, batch, rows, never, below)
+            of_kinds = cells if len(hopeful) == 1 else cells + choice.kinds * np.int32(hopeful.shape[1])
+            found = np.nonzero(hopeful.reshape(-1)[of_kinds])
+            context.leave_aside("bound", cells.size - len(found[0]))
+            for part in range(0, len(found[0]), 8 * context.rows_at_once):
+                row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
+                costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, cells[row, tile]])
+                if choice.near is not None:
+                    costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
+                fine = np.flatnonzero(context.below(context.value(costs, batch.steps[rows[row]]), below))
+                yield i, rows[row[fine]], tile[fine]
