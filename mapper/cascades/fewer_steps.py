@@ -1,10 +1,12 @@
 """Shared loops of which others have fewer steps: what these rule out.
 
-Of a part with endless room, loops of fewer steps never cost more: what a visit of a larger tile stands for can be done
-in it, one smaller visit after the other. Each branch has a loop more then, around what it did before; what branches
-exchange lasts for all of these visits, for which there is room. Every word comes as often as before at most, and ports
-that are waited for one visit after the other are waited for no longer together. So where loops with some trips weigh
-too much whatever room there is, all loops do whose trips are multiples of these.
+Of a part of two operations with endless room, loops of fewer steps never cost more: what a visit of a larger tile
+stands for can be done in it, one smaller visit after the other. Both branches have a loop more then, around what they
+did before; what they exchange lasts for all of these visits, for which there is room. Every word comes as often as
+before at most, and ports that are waited for one visit after the other are waited for no longer together. So where
+loops with some trips weigh too much whatever room there is, all loops do whose trips are multiples of these. Of more
+operations that may not be so: a branch that is split again has one loop for each dimension, and may have no place for
+another.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ class TreeSearch:
         waiting: list[_Waiting] = [_Waiting(one.bound, 0, i, one) for i, one in enumerate(choices)]
         heapq.heapify(waiting)
         # Of whole trees, too many weigh little enough if there is endless room.
-        compares = at_root is None and self._compares_steps
+        compares = at_root is None and len(part.names) == 2 and self._compares_steps
         fewer = FewerSteps.of(one.loops.loops for one in waiting) if compares else None
         number, looked, opened = itertools.count(len(waiting)), 0, 0
         while waiting and waiting[0].bound < _below(best):
