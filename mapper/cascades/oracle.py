@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -129,7 +130,8 @@ class ExactBranches:
         """What the mapping weighs at least, or the cutoff if that is less: by what is known for other weights, or by a
         search that ends when a part of the time is over; nothing, when all of it is."""
         if self.proving is not None:
-            return self._proving_now.lower(question, weights, cutoff, apart)
+            with self._proving_now() as proving:
+                return proving.lower(question, weights, cutoff, apart)
         question = replace(self._relevant(question, weights), finished=False)  # which has no less
         question = self._mirrored.one_of_two(question)
         found = self._known.answer(question, weights, cutoff)
@@ -159,12 +161,15 @@ class ExactBranches:
             self._known.see(question, self._taken(question, search))
         return bound
 
-    @property
-    def _proving_now(self) -> ExactBranches:
-        """What proves bounds, with the means that there are now."""
+    @contextmanager
+    def _proving_now(self) -> Iterator[ExactBranches]:
+        """What proves bounds, with the means that there are here."""
         assert self.proving is not None
-        self.proving.means = self.means
-        return self.proving
+        own, self.proving.means = self.proving.means, self.means
+        try:
+            yield self.proving
+        finally:
+            self.proving.means = own
 
     def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
         """Note what every mapping weighs at least."""
@@ -196,7 +201,8 @@ class ExactBranches:
         """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
         must keep may stand above splits. By a search that ends when a part of the time is over."""
         if self.proving is not None:
-            return self._proving_now.fastest(operation, sizes)
+            with self._proving_now() as proving:
+                return proving.fastest(operation, sizes)
         sizes = self._mirrored.sizes_of_one(operation, sizes)
         if (operation, sizes) not in self._fastest:
             homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}

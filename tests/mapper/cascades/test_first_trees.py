@@ -126,3 +126,13 @@ def test_branches_of_first_trees_are_proven_where_that_takes_no_longer(
     search = WeightedSums(question, Means.from_now(seconds))
     assert search._first_tree(search.tree_search(ENERGY_ALONE), math.inf) is not None
     assert ("_quick" not in vars(search)) == proves  # which proves no branch
+
+
+def test_bounds_for_first_trees_leave_a_proof_its_time() -> None:
+    """The seconds of a first tree became those of all branches after it: what takes longer was not proven."""
+    question = CascadeQuestion(WHOLE, load_arch("three_level"), ENERGY, "perfect", "even")
+    search = WeightedSums(question, Means.from_now(None))
+    assert search._first_tree(search.tree_search(ENERGY_ALONE), math.inf) is not None
+    assert isinstance(search.solver, ExactBranches)
+    assert search.solver.searches > 0
+    assert not search.solver.means.limits_time
