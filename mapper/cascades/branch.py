@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node, ceil_div
-from .weights import UNKNOWN, Apart, OpenRegion, Weights
+from .weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -110,7 +110,7 @@ class BranchSolver(Protocol):
         """Whether bounds are what mappings weigh, whatever has been asked before."""
 
     def least(
-        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
@@ -118,7 +118,7 @@ class BranchSolver(Protocol):
         """
 
     def lower(
-        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: the same, unless that takes long."""
 

@@ -16,7 +16,7 @@ from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from .regions import Line, least_weight
-from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, Apart, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 
 NEARLY = 0.015
 """By which part less than the best known mapping a bound may say a whole operation weighs: no search is made then."""
@@ -50,7 +50,7 @@ class KnownBranches:
         self._seen.setdefault(question.roomless(), []).append(mapping)
 
     def answer(
-        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart = UNKNOWN
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach = UNKNOWN
     ) -> BranchAnswer | None:
         """The mapping of least weight, or a bound at the cutoff or above; None where neither is known.
 
@@ -77,7 +77,7 @@ class KnownBranches:
         best = min(mappings, key=lambda m: weights.of(m.energy_pj, m.latency_cycles), default=None)
         return None if best is None else BranchAnswer(weights.of(best.energy_pj, best.latency_cycles), best)
 
-    def nearly(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart) -> float | None:
+    def nearly(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> float | None:
         """What a mapping weighs at least, by what is known for other weights: where the best of their mappings, or what
         is of interest at most, weighs hardly more; else None."""
         known = self.mapping(question, weights)
@@ -141,7 +141,7 @@ class KnownBranches:
     # ---- other weights -------------------------------------------------------------------------------------
 
     def _between_weights(
-        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach
     ) -> BranchAnswer | None:
         """What follows from answers for other weights: a mapping that weighs no more than all must, or a bound at the
         cutoff or above."""
@@ -151,7 +151,7 @@ class KnownBranches:
             return known
         return BranchAnswer(bound) if bound >= cutoff else None
 
-    def _least_between(self, question: BranchQuestion, weights: Weights, apart: Apart) -> float:
+    def _least_between(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach) -> float:
         """What no mapping weighs less than, by what is known for other weights."""
         lines = [*self._lines(question), (ENERGY_ALONE, apart.energy), (LATENCY_ALONE, apart.latency)]
         return least_weight(lines, weights)

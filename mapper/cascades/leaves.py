@@ -14,7 +14,7 @@ from ..tilings import factors
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, some_of
-from .weights import UNKNOWN, Apart, Weights
+from .weights import UNKNOWN, LeastOfEach, Weights
 from .windowed import covering
 
 MOST_AXES = 3
@@ -120,7 +120,7 @@ class Leaves:
             )
         return Outcome(self._weight(found), found)
 
-    def _asked(self, question: BranchQuestion, cutoff: float, apart: Apart) -> BranchAnswer:
+    def _asked(self, question: BranchQuestion, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """A branch's best mapping, if it weighs less than the cutoff."""
         self.asked += 1
         started = time.perf_counter()

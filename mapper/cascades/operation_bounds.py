@@ -20,7 +20,7 @@ from .branch import BranchQuestion, BranchSolver, Homes, Sizes
 from .equal import form_of
 from .parts import VisitedPart
 from .upper_memories import Floats, UpperMemories
-from .weights import LATENCY_ALONE, UNKNOWN, Apart, Weights
+from .weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from .windowed import Windowed, windowed_dims
 
 Nearest = dict[object, tuple[float, float]]
@@ -179,13 +179,13 @@ class OperationBounds:
         apart = self.apart(operation, dims, homes) if weighs_both else UNKNOWN
         return self.solver.lower(self._roomy(operation, dims, homes), weights, cutoff, apart)
 
-    def apart(self, operation: Operation, dims: Sizes, homes: Homes) -> Apart:
+    def apart(self, operation: Operation, dims: Sizes, homes: Homes) -> LeastOfEach:
         """Energy and latency of a tile of an operation at least, its tensors from homes."""
         energy, latency = self.least_of(operation.name, dims)
         each = [self.far(operation, tensor, dims, home) for tensor, home in homes]
         cycles = sum((later for _, later in each), np.zeros(self.memories.ports))
         slowest = max(latency, float(cycles.max(initial=0.0)))
-        return Apart(self.with_leakage(energy + sum(more for more, _ in each), slowest), slowest)
+        return LeastOfEach(self.with_leakage(energy + sum(more for more, _ in each), slowest), slowest)
 
     def _roomy(self, operation: Operation, dims: Sizes, homes: Homes) -> BranchQuestion:
         """What a tile of an operation is asked that has endless room."""

@@ -25,7 +25,7 @@ from .known_branches import KnownBranches
 from .mirrored import MirroredBranches
 from .sums import finishing
 from .upper_memories import UpperMemories, without_leakage
-from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, Apart, OpenRegion, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 
 MORE = 0.01
 """By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
@@ -69,7 +69,7 @@ class ExactBranches:
         return False
 
     def least(
-        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
@@ -85,7 +85,7 @@ class ExactBranches:
             raise
         return self._mirrored.answer_to(question, asked, answer)
 
-    def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart) -> BranchAnswer:
+    def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
         tile is either, whatever room it has; and what fits need not be asked again."""
         found = self._known_answer(question, weights, cutoff, apart)
@@ -96,7 +96,7 @@ class ExactBranches:
         return self._learned(question, weights, cutoff) if found is None else found
 
     def _known_answer(
-        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: Apart
+        self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach
     ) -> BranchAnswer | None:
         """What is known of a branch, as far as that is an answer."""
         found = self._known.answer(question, weights, cutoff, apart)
@@ -125,7 +125,7 @@ class ExactBranches:
         return UpperMemories(self.arch).endless_room
 
     def lower(
-        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: Apart = UNKNOWN
+        self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: by what is known for other weights, or by a
         search that ends when a part of the time is over; nothing, when all of it is."""

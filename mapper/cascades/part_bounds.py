@@ -27,7 +27,7 @@ from .operation_bounds import Nearest, OperationBounds
 from .parts import VisitedPart, less_room
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Apart, AtLeast, Weights, Yardstick
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, LeastOfEach, Weights, Yardstick
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,9 @@ class PartBounds:
         """What a part weighs at least."""
         return sum(self._weight_of_one(part, place) for place in range(len(part.names)))
 
-    def apart(self, part: VisitedPart) -> Apart:
+    def apart(self, part: VisitedPart) -> LeastOfEach:
         """Energy and latency of a part of one operation at least."""
-        return Apart(*self._of_one(part, 0))
+        return LeastOfEach(*self._of_one(part, 0))
 
     def _weight_of_one(self, part: VisitedPart, place: int) -> float:
         """What one operation of a part weighs at least: by energy and latency apart, and by both in one mapping."""

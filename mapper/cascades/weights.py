@@ -50,14 +50,14 @@ class Weights:
         return not self.latency
 
 
-class Apart(NamedTuple):
+class LeastOfEach(NamedTuple):
     """Energy (pJ) and latency (cycles) that something takes at least, each on its own."""
 
     energy: float = 0.0
     latency: float = 0.0
 
 
-UNKNOWN: Final = Apart()
+UNKNOWN: Final = LeastOfEach()
 """Nothing is known of either."""
 
 

@@ -20,7 +20,7 @@ from ...space import Space
 from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED, without_leakage
-from ..weights import ENERGY_ALONE, UNKNOWN, Apart, OpenRegion, Weights
+from ..weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
@@ -91,7 +91,7 @@ class TableBranches:
         question: BranchQuestion,
         weights: Weights,
         cutoff: float = math.inf,
-        apart: Apart = UNKNOWN,  # noqa: ARG002 - tables know more
+        apart: LeastOfEach = UNKNOWN,  # noqa: ARG002 - tables know more
     ) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
         asked, values = self._values(question, weights)
@@ -106,7 +106,7 @@ class TableBranches:
         question: BranchQuestion,
         weights: Weights,
         cutoff: float = math.inf,
-        apart: Apart = UNKNOWN,  # noqa: ARG002 - tables know more
+        apart: LeastOfEach = UNKNOWN,  # noqa: ARG002 - tables know more
     ) -> float:
         """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
         if weights.energy_only and not self._leakage:
