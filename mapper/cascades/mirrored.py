@@ -1,4 +1,4 @@
-"""Branches that are mirror images of each other, as those with tiles of some rows and of as many columns: one is
+"""Branches and trees that are mirror images of each other, as with tiles of some rows and of as many columns: one is
 searched for both."""
 
 from __future__ import annotations
@@ -90,14 +90,9 @@ class MirroredTrees:
     def images(self) -> dict[str, Images]:
         """By operation, which dimensions change places without any change of cost; empty where none do."""
         found = {operation.name: self._branches.images(operation.name) for operation in self.cascade}
-        told_apart = any(op.generations or op.iterates for op in self.cascade)
-        if (
-            told_apart
-            or not all(found.values())
-            or not all(self._is_alike(tensor, found) for tensor in self.cascade.tensors)
-        ):
+        if not all(found.values()) or any(op.generations or op.iterates for op in self.cascade):
             return {}
-        return found
+        return found if all(self._is_alike(tensor, found) for tensor in self.cascade.tensors) else {}
 
     def _is_alike(self, tensor: str, images: dict[str, Images]) -> bool:
         """Whether ranks of a tensor change places in the same way for all operations that use it, with as many zeros

@@ -9,10 +9,10 @@ import pytest
 
 from tilewright.arch import load_arch
 from tilewright.mapper.cascades.branch import BranchAnswer, BranchQuestion
-from tilewright.mapper.cascades.known_branches import KnownBranches
+from tilewright.mapper.cascades.known_branches import NEARLY, KnownBranches
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, LeastOfEach, Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
@@ -74,6 +74,24 @@ def test_weights_between_others(machine: str) -> None:
             assert weights.of(found.mapping.energy_pj, found.mapping.latency_cycles) == pytest.approx(found.bound)
             without_search += solver.searches == before
     assert without_search > 0
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_bounds_on_whole_operations_follow_nearly_from_other_weights(machine: str) -> None:
+    """Where a known mapping weighs hardly more, no search is made: the bound is below the least, and close."""
+    solver, rng = _solver(machine), random.Random(2)
+    without_search = 0
+    for name in ("S", "H", "E"):
+        question = _question(solver, name)
+        least = [solver.lower(question, alone) for alone in (ENERGY_ALONE, LATENCY_ALONE)]
+        for _ in range(12):
+            weights = Weights(1.0, 10 ** rng.uniform(0, 4))
+            before = solver.searches
+            bound = solver.lower(question, weights, apart=LeastOfEach(*least))
+            exact = _solver(machine).least(question, weights).bound
+            assert exact * (1 - NEARLY) * (1 - 1e-9) <= bound <= exact * (1 + 1e-9), (name, weights)
+            without_search += solver.searches == before
+    assert without_search > 10
 
 
 def test_what_else_is_at_the_ports_is_part_of_the_question() -> None:
