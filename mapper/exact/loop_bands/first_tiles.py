@@ -254,6 +254,10 @@ class _PairBounds:
         starts = np.searchsorted(kinds[order], np.arange(count))
         return cls(flat, near, kinds, np.minimum.reduceat(of_tiles[:, order], starts, axis=1))
 
+    def has_groups(self, never: int) -> bool:
+        """Whether the cells of node groups are apart; never: the cell of each that is not tried."""
+        return self.flat.shape[1] > never + 1
+
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
         """(kinds, groups x cells) where not even the least of all that some rows cost could be ruled out."""
         columns = batch.bounds.columns
@@ -284,16 +288,17 @@ def _pairs(
         for dim in along:
             cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
         np.minimum(cells, never, out=cells)
-        if choices[0].flat.shape[1] > never + 1:
-            cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
+        member = (batch.member[rows, None] * (never + 1)).astype(np.int32)
+        of_groups = cells + member if any(choice.has_groups(never) for choice in choices) else cells
         for i, choice in enumerate(choices):
+            places = of_groups if choice.has_groups(never) else cells
             hopeful = choice.hopeful(context, batch, rows, never, below)
-            of_kinds = cells if len(hopeful) == 1 else cells + choice.kinds * np.int32(hopeful.shape[1])
+            of_kinds = places if len(hopeful) == 1 else places + choice.kinds * np.int32(hopeful.shape[1])
             found = np.nonzero(hopeful.reshape(-1)[of_kinds])
             context.leave_aside("bound", cells.size - len(found[0]))
             for part in range(0, len(found[0]), 8 * context.rows_at_once):
                 row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
-                costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, cells[row, tile]])
+                costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, places[row, tile]])
                 if choice.near is not None:
                     costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
                 fine = np.flatnonzero(context.below(context.value(costs, batch.steps[rows[row]]), below))

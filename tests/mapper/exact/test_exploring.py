@@ -14,7 +14,7 @@ import pytest
 from generators import memory, random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import EDP, LATENCY, Objective
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring
 from tilewright.mapper.exact.arrays import fanouts
@@ -30,9 +30,10 @@ from tilewright.mapper.exact.own_tables import ArrayTurns
 from tilewright.mapper.exact.rough_groups import RoughGroups
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
+from tilewright.mapper.exact.surroundings import Surroundings
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
-from tilewright.workloads import conv2d, gemm
+from tilewright.workloads import conv2d, gemm, load_layer
 
 Case = tuple[Problem, Architecture, Objective, Tiling, Space]
 
@@ -247,6 +248,19 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     assert own.proven
     assert own.value == without.value
     assert sum(own.pruned.values()) < 0.5 * sum(without.pruned.values())
+
+
+def test_tables_for_choices_of_arrays_beside_those_for_all_of_them() -> None:
+    """With operands that come from the buffer, what follows the tile below loops inside an array is bounded for each
+    choice of arrays in some cases, and for all of them in others: an IndexError once."""
+    problem = load_layer("vgg16:conv1_1")
+    around = Surroundings({tensor.name: "GLB" for tensor in problem.tensors})
+    asked = problem, load_arch("three_level"), ENERGY, "perfect"
+    efforts = [replace(EFFORT, rows_before_own_tables=before) for before in (-1, float("inf"))]
+    alone, without = (ExactSearch(*asked, surroundings=around, effort=effort) for effort in efforts)
+    assert alone.solve()
+    assert without.solve()
+    assert alone.found[0].value == without.found[0].value
 
 
 def queued(depth: int, nbytes: int = 1) -> Any:
