@@ -256,7 +256,7 @@ class _PairBounds:
 
     def has_groups(self, never: int) -> bool:
         """Whether the cells of node groups are apart; never: the cell of each that is not tried."""
-        return self.flat.shape[1] > never + 1
+        return bool(self.flat.shape[1] > never + 1)
 
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
         """(kinds, groups x cells) where not even the least of all that some rows cost could be ruled out."""
