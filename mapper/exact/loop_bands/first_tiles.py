@@ -255,7 +255,7 @@ class _PairBounds:
         return cls(flat, near, kinds, np.minimum.reduceat(of_tiles[:, order], starts, axis=1))
 
     def has_groups(self, never: int) -> bool:
-        """Whether the cells of node groups are apart; never: the cell of each that is not tried."""
+        """Whether each group of arrays has cells of its own; never: how many cells each has that are tried."""
         return bool(self.flat.shape[1] > never + 1)
 
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
