@@ -109,6 +109,10 @@ class BranchSolver(Protocol):
     def knows_all(self) -> bool:
         """Whether bounds are what mappings weigh, whatever has been asked before."""
 
+    @property
+    def learned(self) -> int:
+        """How often something has been learned that bounds may follow from: they stay the same while it does."""
+
     def least(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> BranchAnswer:
@@ -128,11 +132,21 @@ class BranchSolver(Protocol):
     def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
         """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
 
-    def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least, as far as that can be said at once."""
+    def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:
+        """What the mapping weighs at least, as far as that can be said at once.
 
-    def fastest(self, operation: str, sizes: Sizes) -> float:
-        """Cycles that a tile takes at least, however fast ports are, as far as that can be said soon."""
+        apart  what every mapping takes at least
+        """
+
+    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the best mapping weighs that is known already; infinite, if none is."""
+
+    def at_peak(self, operation: str, sizes: Sizes) -> float:
+        """Cycles that a tile takes if all units compute at all times that it can use."""
+
+    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:
+        """Cycles that a tile takes at least, however fast ports are, or the cutoff if that is less, as far as that can
+        be said soon."""
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency."""

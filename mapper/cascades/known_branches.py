@@ -36,12 +36,15 @@ class KnownBranches:
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
         self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
+        self.count = 0
+        """How often something has been learned."""
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
         self._seen: dict[BranchQuestion, list[BranchMapping]] = {}
         self._tiles: dict[tuple[str, Homes, bool, Weights], Tiles] = {}
 
     def learn(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
         """Keep an answer, or a bound."""
+        self.count += 1
         self._of(question, weights).append((question.room, answer))
         self._alike(question, weights).append((question, question.room, answer))
 
@@ -84,7 +87,7 @@ class KnownBranches:
         most = cutoff if known is None else min(known.bound, cutoff)
         if most == math.inf:
             return None
-        bound = min(most, self._least_between(question, weights, apart))
+        bound = min(most, self.between(question, weights, apart))
         return bound if bound >= most * (1 - NEARLY) else None
 
     def part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
@@ -145,13 +148,13 @@ class KnownBranches:
     ) -> BranchAnswer | None:
         """What follows from answers for other weights: a mapping that weighs no more than all must, or a bound at the
         cutoff or above."""
-        bound = self._least_between(question, weights, apart)
+        bound = self.between(question, weights, apart)
         known = self.mapping(question, weights)
         if known is not None and known.bound * (1 - RELATIVE_TOLERANCE) <= bound:
             return known
         return BranchAnswer(bound) if bound >= cutoff else None
 
-    def _least_between(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach) -> float:
+    def between(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach) -> float:
         """What no mapping weighs less than, by what is known for other weights."""
         lines = [*self._lines(question), (ENERGY_ALONE, apart.energy), (LATENCY_ALONE, apart.latency)]
         return least_weight(lines, weights)

@@ -12,6 +12,7 @@ from ...ir import Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..tilings import factors
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
+from .known_branches import NEARLY
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, some_of
 from .weights import UNKNOWN, LeastOfEach, Weights
@@ -105,11 +106,11 @@ class Leaves:
 
     def least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
         """What a branch weighs at least, by tiles that stand for its visits."""
-        least = [share * self.solver.bound(question, self.weights) for share, question in way]
-        apart = UNKNOWN if self.solver.knows_all or any(part.uneven) else self.bounds.apart(part)
+        least = [share * self.solver.bound(question, self.weights) for share, question in way[1:]]
         found = FoundPart(0.0, 0.0, Tree(()))
         for i, (share, question) in enumerate(way):
-            others = self._weight(found) + sum(least[i + 1 :])
+            others = self._weight(found) + sum(least[i:])
+            apart = UNKNOWN if self.solver.knows_all else self.bounds.apart(part, 0, question)
             answer = self._asked(question, (cutoff - others) / share if share else math.inf, apart)
             if answer.mapping is None:
                 return Outcome(others + share * answer.bound)
@@ -135,6 +136,13 @@ class Leaves:
         least, uneven = part.part_of(0), part.uneven[0] if part.uneven else ()
         tree = Tree(covering(mapping.items, uneven), (), part.names[0])
         return FoundPart(least * mapping.energy_pj, least * mapping.latency_cycles, tree)
+
+    def is_nearly_known(self, part: VisitedPart) -> bool:
+        """Whether the bound on a branch is nearly what a mapping weighs that is known already."""
+        known = sum(
+            share * self.solver.best_known(asked, self.weights) for share, asked in part.questions(self.bounds.timed)[0]
+        )
+        return self.bounds.close(part) >= known * (1 - NEARLY)
 
     def takes_long(self, names: Sequence[str]) -> float:
         """Seconds that looking at some operations may take: of single ones, what it took until now."""

@@ -27,6 +27,7 @@ class MirroredBranches:
     cascade: Cascade
     arch: Architecture
     _images: dict[str, Images] = field(default_factory=dict)
+    _both: dict[BranchQuestion, tuple[BranchQuestion, ...]] = field(default_factory=dict)
 
     def images(self, operation: str) -> Images:
         """Of the dimensions of a whole operation; empty where none change places."""
@@ -48,9 +49,11 @@ class MirroredBranches:
 
     def both(self, question: BranchQuestion) -> tuple[BranchQuestion, ...]:
         """A question, and its mirror image, if it has another one."""
-        images = self.images(question.operation)
-        image = self._image(question, images) if images else question
-        return (question,) if image == question else (question, image)
+        if question not in self._both:
+            images = self.images(question.operation)
+            image = self._image(question, images) if images else question
+            self._both[question] = (question,) if image == question else (question, image)
+        return self._both[question]
 
     def sizes_of_one(self, operation: str, sizes: Sizes) -> Sizes:
         """Those of a tile, or of its mirror image, the same ones for both."""

@@ -23,6 +23,9 @@ from .upper_memories import Floats, UpperMemories
 from .weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from .windowed import Windowed, windowed_dims
 
+FEW_HOMES = 8
+"""Choices of homes that are asked about without looking first how fast the fastest mapping of all is."""
+
 Nearest = dict[object, tuple[float, float]]
 """By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy, without
 what leaks, and the least latency with all tensors near and endless room."""
@@ -119,15 +122,17 @@ class OperationBounds:
                 return 0.0
         return least
 
-    def _covering_tiles(self, name: str) -> Iterator[tuple[float, Sizes]]:
+    def _covering_tiles(self, name: str) -> list[tuple[float, Sizes]]:
         """The whole operation; and where its visits may be uneven, even ones that they are parts of, with how many of
-        them the whole is."""
+        them the whole is. Of these the largest come first: for their size they mostly take least, and others are soon
+        left aside then."""
         problem = self.cascade.operation(name).problem
-        yield 1.0, problem.dims
+        found: list[tuple[float, Sizes]] = []
         for one in self.windowed(name):
             for covered in coverings(one, problem.sizes[one.dim]):
                 dims = tuple((dim, covered if dim == one.dim else n) for dim, n in problem.dims)
-                yield problem.sizes[one.dim] / covered, dims
+                found.append((problem.sizes[one.dim] / covered, dims))
+        return [(1.0, problem.dims), *sorted(found, key=lambda each: each[0])]
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
         """The least energy, without what leaks, and the least latency of a tile of an operation with endless room,
@@ -138,21 +143,21 @@ class OperationBounds:
             for homes in self._homes(operation, self.memories.nearer_is_cheaper):
                 energy = self.solver.lower_accesses(self._roomy(operation, dims, homes), energy)
         if self.timed:
-            latency = most[1]
-            if latency <= self._at_peak(operation, dims) * (1 + RELATIVE_TOLERANCE):
-                return energy, latency
-            soonest = self.solver.fastest(operation.name, dims)
-            for homes in self._homes(operation):
-                if latency <= soonest * (1 + RELATIVE_TOLERANCE):
-                    break
-                latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
+            latency = self._soonest(operation, dims, most[1])
         return energy, latency
 
-    def _at_peak(self, operation: Operation, dims: Sizes) -> float:
-        """Cycles of a tile if every unit computed in every cycle; nothing where zeros may be skipped."""
-        arch = self.memories.arch
-        units = math.prod(fanout.instances for fanout in arch.fanouts) * arch.mac.of(operation.kind).per_cycle
-        return 0.0 if operation.problem.has_zeros else math.prod(size for _, size in dims) / units
+    def _soonest(self, operation: Operation, dims: Sizes, most: float) -> float:
+        """The least latency of a tile of an operation with endless room; or what is of interest at most. The nearest
+        memory is asked about first: often nothing could be faster than from there."""
+        latency, every = most, list(self._homes(operation))
+        least = self.solver.at_peak(operation.name, dims)
+        for homes in every:
+            if least < latency < math.inf and len(every) > FEW_HOMES:
+                least = max(least, self.solver.fastest(operation.name, dims, latency))
+            if latency <= least * (1 + RELATIVE_TOLERANCE):
+                break
+            latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
+        return latency
 
     def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[Homes]:
         """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest

@@ -14,6 +14,7 @@ from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
 from ...ir import Cascade, Problem
 from ..constraints import Constraints
+from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
@@ -61,12 +62,17 @@ class ExactBranches:
         self._known = KnownBranches(self.cascade, self.arch)
         self._mirrored = MirroredBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
-        self._fastest: dict[tuple[str, Sizes], float] = {}
+        self._fastest: dict[tuple[str, Sizes], tuple[float, float]] = {}  # bound, whether it is but a cutoff
 
     @property
     def knows_all(self) -> bool:
         """Bounds follow from what has been searched."""
         return False
+
+    @property
+    def learned(self) -> int:
+        """How often something has been learned that bounds may follow from."""
+        return self._known.count + (0 if self.proving is None else self.proving.learned)
 
     def least(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
@@ -130,7 +136,7 @@ class ExactBranches:
         """What the mapping weighs at least, or the cutoff if that is less: by what is known for other weights, or by a
         search that ends when a part of the time is over; nothing, when all of it is."""
         if self.proving is not None:
-            with self._proving_now() as proving:
+            with self.proving.within(self.means) as proving:
                 return proving.lower(question, weights, cutoff, apart)
         question = replace(self._relevant(question, weights), finished=False)  # which has no less
         question = self._mirrored.one_of_two(question)
@@ -162,14 +168,13 @@ class ExactBranches:
         return bound
 
     @contextmanager
-    def _proving_now(self) -> Iterator[ExactBranches]:
-        """What proves bounds, with the means that there are here."""
-        assert self.proving is not None
-        own, self.proving.means = self.proving.means, self.means
+    def within(self, means: Means) -> Iterator[ExactBranches]:
+        """This, with other means for a while."""
+        own, self.means = self.means, means
         try:
-            yield self.proving
+            yield self
         finally:
-            self.proving.means = own
+            self.means = own
 
     def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
         """Note what every mapping weighs at least."""
@@ -191,29 +196,54 @@ class ExactBranches:
         arch = without_leakage(self.arch)
         return ExactBranches(self.cascade, arch, self.space, self.tiling, self.means, self.proves)
 
-    def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least, by what is known of larger tiles with as much room."""
+    def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:
+        """What the mapping weighs at least, by what is known of larger tiles with as much room, and for other
+        weights."""
         any_sums = replace(self._relevant(question, weights), finished=False)
         found = self._part_of_larger(any_sums, weights)
-        return found if self.proving is None else max(found, self.proving.bound(question, weights))
+        if weights.energy and weights.latency:
+            found = max(found, self._known.between(self._mirrored.one_of_two(any_sums), weights, apart))
+        return found if self.proving is None else max(found, self.proving.bound(question, weights, apart))
 
-    def fastest(self, operation: str, sizes: Sizes) -> float:
+    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the best mapping weighs that is known already; infinite, if none is."""
+        asked = self._mirrored.one_of_two(self._relevant(question, weights))
+        known = self._known.mapping(asked, weights)
+        return math.inf if known is None else known.bound
+
+    def at_peak(self, operation: str, sizes: Sizes) -> float:
+        """Cycles of a tile if all instances of every array computed at all times that its dimensions can use."""
+        own = self.cascade.operation(operation)
+        if own.problem.has_zeros:  # which may be skipped
+            return 0.0
+        problem, units = Problem(operation, sizes, own.problem.tensors), self.arch.mac.of(own.kind).per_cycle
+        for fanout in self.arch.fanouts:
+            in_use = array_vectors(problem, fanout, self.tiling, [True] * len(sizes)).prod(axis=1)
+            units *= int(in_use.max(initial=1))
+        return problem.macs / units
+
+    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:
         """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
-        must keep may stand above splits. By a search that ends when a part of the time is over."""
+        must keep may stand above splits; or the cutoff if that is less. By a search that ends when a part of the time
+        is over."""
         if self.proving is not None:
-            with self._proving_now() as proving:
-                return proving.fastest(operation, sizes)
+            with self.proving.within(self.means) as proving:
+                return proving.fastest(operation, sizes, cutoff)
         sizes = self._mirrored.sizes_of_one(operation, sizes)
         if (operation, sizes) not in self._fastest:
+            self._fastest[operation, sizes] = self.at_peak(operation, sizes), True
+        bound, was_cut = self._fastest[operation, sizes]
+        if was_cut and bound < cutoff:
             homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
             room = UpperMemories(self.arch).endless_room
             question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), room)
             means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
-            search = self._search(question, LATENCY, math.inf, means, _with_endless_ports(self.arch))
+            search = self._search(question, LATENCY, cutoff, means, _with_endless_ports(self.arch))
             self._solved(search)
-            best = search.found[0].value if search.found else math.inf
-            self._fastest[operation, sizes] = best if self._has_ended(search) else min(best, search.open_bound)
-        return self._fastest[operation, sizes]
+            best = search.found[0].value if search.found else cutoff
+            bound = best if self._has_ended(search) else min(best, search.open_bound)
+            self._fastest[operation, sizes] = bound, bound >= cutoff
+        return min(bound, cutoff)
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,

@@ -22,12 +22,12 @@ import numpy as np
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Tensor
 from ..space import Space
-from .branch import BranchSolver, Homes, Sizes
+from .branch import BranchQuestion, BranchSolver, Homes, Sizes
 from .operation_bounds import Nearest, OperationBounds
 from .parts import VisitedPart, less_room
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, LeastOfEach, Weights, Yardstick
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights, Yardstick
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class PartBounds:
         self.alone = OperationBounds(
             self.cascade, self.memories, self.weights, self.solver, self.may_be_uneven, self.nearest
         )
-        self._closely: dict[VisitedPart, float] = {}
+        self._closely: dict[VisitedPart, tuple[int, float]] = {}  # and what was known then
         self._own: dict[tuple[object, ...], OwnLeast] = {}
         self._used: dict[str, set[str]] = {}
         self._weighed_in: dict[tuple[object, ...], float] = {}
@@ -92,9 +92,13 @@ class PartBounds:
         """What a part weighs at least."""
         return sum(self._weight_of_one(part, place) for place in range(len(part.names)))
 
-    def apart(self, part: VisitedPart) -> LeastOfEach:
-        """Energy and latency of a part of one operation at least."""
-        return LeastOfEach(*self._of_one(part, 0))
+    def apart(self, part: VisitedPart, place: int, asked: BranchQuestion) -> LeastOfEach:
+        """Energy and latency of what is asked of one operation of a part at least."""
+        if not (part.uneven and part.uneven[place]):
+            return LeastOfEach(*self._of_one(part, place))
+        if asked.over:
+            return UNKNOWN
+        return self.alone.apart(self.cascade.operation(asked.operation), asked.sizes, asked.homes)
 
     def _weight_of_one(self, part: VisitedPart, place: int) -> float:
         """What one operation of a part weighs at least: by energy and latency apart, and by both in one mapping."""
@@ -207,11 +211,11 @@ class PartBounds:
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
-        if not self.solver.knows_all:  # else it stays as it is
-            return self._close(part)
-        if part not in self._closely:
-            self._closely[part] = self._close(part)
-        return self._closely[part]
+        learned, found = self._closely.get(part, (-1, 0.0))
+        if learned != self.solver.learned:
+            found = self._close(part)  # may learn more itself
+            self._closely[part] = self.solver.learned, found
+        return found
 
     def _close(self, part: VisitedPart) -> float:
         found = 0.0
@@ -247,7 +251,10 @@ class PartBounds:
             return [share * self.solver.bound(asked, weights) for weights in chosen]
         ways = part.questions(self.timed, place, own)
         return [
-            max(sum(share * self.solver.bound(asked, weights) for share, asked in way) for way in ways)
+            max(
+                sum(share * self.solver.bound(asked, weights, self.apart(part, place, asked)) for share, asked in way)
+                for way in ways
+            )
             for weights in chosen
         ]
 

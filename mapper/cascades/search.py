@@ -195,7 +195,8 @@ class CascadeSearch(Proofs):
                 solve(weights)
                 bound = max(bound for one, bound in lines() if one == weights)
                 is_better = any(self._value(one) < best * (1 - RELATIVE_TOLERANCE) for one in self.corners)
-                if is_better or bound > weights.of(*found.corner) * (1 + GAIN):
+                is_closed = opening(lines(), value, best) is None
+                if is_better or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
                     return True
         return False
 

@@ -435,7 +435,12 @@ class TreeSearch:
         after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)
         rest: Split | None = None
-        if self.leaves.takes_long(inside.names[start:end]) > self.leaves.takes_long(inside.names[end:]):
+        if not self.solver.knows_all and count <= MOST_BRANCHES:
+            rest_bound = max(rest_bound, self.splits.least(after, end, still, limit))
+            if rest_bound >= limit:
+                return None
+        is_sooner = self.leaves.takes_long(inside.names[start:end]) > self.leaves.takes_long(inside.names[end:])
+        if is_sooner and not self._is_nearly_known(after, end, still):
             first = self.bounds.close(some_of(after, start, end))
             if first >= limit:
                 return None
@@ -448,6 +453,15 @@ class TreeSearch:
             return None
         rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0))
         return None if rest is None else self.splits.joined(outcome.found, rest, exchange)
+
+    def _is_nearly_known(self, after: VisitedPart, start: int, live: Exchange) -> bool:
+        """Whether the bound on the last branch of a split, of one operation, is nearly what a known mapping weighs."""
+        count = len(after.names)
+        if count - start != 1 or self.solver.knows_all:
+            return False
+        choices = self.exchanges.choices(after, start, count, live)
+        branches = (self.splits.branch_part(after, start, count, exchange) for exchange in choices)
+        return all(self.leaves.is_nearly_known(branch) for branch in branches if branch is not None)
 
     def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""

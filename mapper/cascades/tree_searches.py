@@ -1,5 +1,5 @@
-"""How a search over the trees of one question is set up: its solver, the orders of operations, first trees; and what
-the cost model says of a tree."""
+"""How a search over the trees of one question is set up: its solver, the orders of operations; and what the cost
+model says of a tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeVar
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
-from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
 from .above_splits import KnownAbove
@@ -37,15 +36,6 @@ MOST_BELOW = 1 << 13
 """Choices of loops and nodes of which a search hands on what it knows to the next one."""
 
 Kind = TypeVar("Kind", bound=TreeSearch)
-
-FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
-"""Of the time that is left, and at most, for a first tree."""
-
-FEWEST, FEWEST_TIMED = 3, 4
-"""Operations from which on first trees pay where tables answer for branches; and where cycles count."""
-
-MANY_OPERATIONS, BEAM = 6, 4
-"""With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
 
 
 @dataclass(frozen=True)
@@ -145,76 +135,6 @@ class TreeSearches:
             for tensor, _ in self.question.stays
         }
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
-
-    def _first_tree(
-        self,
-        search: TreeSearch,
-        cutoff: float,
-        share: float = FIRST_SHARE,
-        floor: float = 0.0,
-        flat: bool = False,
-        before_all: bool = False,
-    ) -> FoundPart | None:
-        """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches, with perfect tiles, and first of trees with one split alone (flat: of no
-        others), and no shared loops along windows: there are fewer of them. It leaves less to look at, and is there
-        when time runs out. What it learns of parts and branches stays its own: these are no proven answers. With
-        tables, which are soon done, there is none but where it pays; and where branches are soon proven, they are: then
-        these answers are known to all.
-
-        before_all  whether all trees are searched next: then no first search is as long as that one"""
-        has_nested = len(self.question.cascade.operations) > 2
-        if isinstance(self.solver, TableBranches) and self._beam is None and not self._pays_with_tables(search):
-            return None
-        means = self.means.share(share).at_most(FIRST_SECONDS)
-        solver = self.solver
-        if isinstance(solver, ExactBranches) and not self._proves_soon:
-            solver = self._quick
-            solver.means = means
-        aside = Aside(solver, means, self._beam)
-        best: FoundPart | None = None
-        kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
-        is_all = before_all and solver is self.solver and self._beam is None
-        kinds += [(search.fuse, True)] if has_nested or not is_all else []
-        kinds += [(search.fuse, False)] if has_nested and not (flat or is_all) else []
-        for fuse, is_flat in kinds:
-            first: TreeSearch = self.tree_search(
-                search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged
-            )
-            try:
-                for names in self.orders():
-                    best = first.whole(names, cutoff * (1 - RELATIVE_TOLERANCE), floor).found or best
-                    cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
-            except OutOfMeans:
-                best = first.incumbent or best
-                break
-        return best if best is not None and (self._are_narrow or self.evaluated(best) is not None) else None
-
-    def _pays_with_tables(self, search: TreeSearch) -> bool:
-        """Whether a first tree saves more than it takes where tables answer for branches: for energy, where there are
-        many ways to put splits into splits. Where cycles count, that is one of several sums, and less is saved."""
-        least = FEWEST_TIMED if isinstance(self.solver, TableBranches) and self.solver.timed else FEWEST
-        few = len(self.question.cascade.operations) < least
-        return search.weights.energy_only and not few and not search.sums.finished  # which tables do not know
-
-    @property
-    def _proves_soon(self) -> bool:
-        """Whether the best mapping of a branch takes not much longer than the first one that comes to hand: without
-        arrays, and with perfect tiles. Not where time may run out: what is found by then is to be a tree."""
-        question = self.question
-        return not (question.arch.fanouts or self.means.limits_time) and question.tiling == "perfect"
-
-    @property
-    def _beam(self) -> int | None:
-        """Choices that a first tree is looked for among, where there are very many."""
-        return BEAM if len(self.question.cascade.operations) > MANY_OPERATIONS else None
-
-    @cached_property
-    def _quick(self) -> ExactBranches:
-        """The first mappings that come to hand, for branches of first trees."""
-        question = self.question
-        proving = self._exact if question.tiling == "perfect" else None
-        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, False, proving)
 
     def tree_search(
         self,

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
+from .first_trees import FirstTrees
 from .oracle import ExactBranches
 from .parts import FoundPart
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from .sums import NARROW, Sums, all_wide, open_tensor
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
-from .tree_searches import Corner, TreeSearches
+from .tree_searches import Corner
 from .weights import ENERGY_ALONE, Weights
 
 LOOK_SHARE = 0.35
@@ -39,7 +40,7 @@ more."""
 
 
 @dataclass
-class WeightedSums(TreeSearches):
+class WeightedSums(FirstTrees):
     """Searches for one question, each for the least of a weighted sum.
 
     branches  of one operation that were asked for

@@ -86,6 +86,11 @@ class TableBranches:
 
     # ---- answers -------------------------------------------------------------------------------------------
 
+    @property
+    def learned(self) -> int:
+        """Bounds are the same at all times."""
+        return 0
+
     def least(
         self,
         question: BranchQuestion,
@@ -133,11 +138,20 @@ class TableBranches:
     def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
         """Tables know more."""
 
-    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+    def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:  # noqa: ARG002
         """The same."""
         return self.lower(question, weights)
 
-    def fastest(self, operation: str, sizes: Sizes) -> float:  # noqa: ARG002 - tables say at once what ports allow
+    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
+        """The same."""
+        return self.lower(question, weights)
+
+    def at_peak(self, operation: str, sizes: Sizes) -> float:
+        """Cycles that a tile takes if the only unit computes at all times."""
+        kind = self.cascade.operation(operation).kind
+        return math.prod(size for _, size in sizes) / self.arch.mac.of(kind).per_cycle
+
+    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:  # noqa: ARG002 - tables say at once what ports allow
         """Nothing is known of it without ports."""
         return 0.0
 

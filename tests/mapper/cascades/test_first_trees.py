@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,16 @@ from accelforge_trees import machine_of
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.branch import BranchQuestion
+from tilewright.mapper.cascades.branch import BranchAnswer, BranchQuestion
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.tables.tables import TableBranches
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, Weights
-from tilewright.mapper.means import Means
+from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.question import Limits
+from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import cascade
 
 WHOLE = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, n=8, k=8, p=8)
@@ -112,20 +114,35 @@ def test_nothing_fused_is_searched_by_itself_where_time_may_run_out(
 
 
 @pytest.mark.parametrize(
-    ("arch", "seconds", "proves"),
+    ("arch", "tiling", "seconds"),
     [
-        (machine_of({"machine": "F2", "glb_words": 128}), None, True),
-        (machine_of({"machine": "F2", "glb_words": 128}), 1000.0, False),
-        (load_arch("three_level"), None, False),
+        (machine_of({"machine": "F2", "glb_words": 128}), "perfect", None),
+        (machine_of({"machine": "F2", "glb_words": 128}), "perfect", 1000.0),
+        (load_arch("three_level"), "perfect", None),
+        (load_arch("three_level"), "ragged", None),
     ],
 )
-def test_branches_of_first_trees_are_proven_where_that_takes_no_longer(
-    arch: Architecture, seconds: float | None, proves: bool
+def test_branches_of_first_trees_are_proven_where_that_is_soon_done(
+    arch: Architecture, tiling: Tiling, seconds: float | None
 ) -> None:
-    question = CascadeQuestion(WHOLE, arch, ENERGY, "perfect", "even")
-    search = WeightedSums(question, Means.from_now(seconds))
+    search = WeightedSums(CascadeQuestion(WHOLE, arch, ENERGY, tiling, "even"), Means.from_now(seconds))
     assert search._first_tree(search.tree_search(ENERGY_ALONE), math.inf) is not None
-    assert ("_quick" not in vars(search)) == proves  # which proves no branch
+    assert ("_quick" not in vars(search)) == (tiling == "perfect")  # which proves no branch
+
+
+def test_first_mappings_stand_for_branches_that_time_is_too_short_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = CascadeQuestion(WHOLE, load_arch("three_level"), ENERGY, "perfect", "even")
+    search, least = WeightedSums(question, Means.from_now(1000.0)), ExactBranches.least
+
+    def hurried(solver: ExactBranches, *asked: Any) -> BranchAnswer:
+        if solver.proves:
+            raise OutOfMeans
+        return least(solver, *asked)
+
+    monkeypatch.setattr(ExactBranches, "least", hurried)
+    found = search._first_tree(search.tree_search(ENERGY_ALONE), math.inf)
+    assert found is not None
+    assert search.evaluated(found) is not None
 
 
 def test_bounds_for_first_trees_leave_a_proof_its_time() -> None:
