@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ...ir import Cascade, Loop, Node, Renews, Tree
 from .exchanges import Exchange, Exchanges, KnownExchanges
 from .generations import homes_of
 from .loop_orders import LoopOrders
+from .loop_weights import LoopWeights, loop_weights
 from .node_choices import KnownNodes, NodeChoice, NodeChoices
 from .part_bounds import PartBounds
 from .parts import VisitedPart, less_rooms, with_busy
@@ -36,7 +39,7 @@ class KnownAbove:
     nodes: KnownNodes = field(default_factory=KnownNodes)
     exchanges: KnownExchanges = field(default_factory=dict)
     below: dict[tuple[object, ...], VisitedPart] = field(default_factory=dict)
-    takings: dict[tuple[object, ...], list[tuple[float, Floats]]] = field(default_factory=dict)
+    takings: dict[tuple[object, ...], tuple[Floats, Floats]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,45 +71,46 @@ class AboveSplits:
 
         measure  what has to be below it, instead of what the part weighs
         """
-        measure = measure or self.bounds.weights
+        weigh = loop_weights(self.bounds, part, measure)
         taken = self.windows.rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
             return []
         left = replace(part, room=room)
-        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, measure)
+        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, weigh)
         dims = [loop.dim for loop in loops]
         found = [one for one in found if self.orders.are_needed(part, dims, (chain for _, chain in one.chains))]
         if not any(taken):
-            return list(self._with_exchanges(part, loops, found, cutoff, measure))
+            return list(self._with_exchanges(part, loops, found, cutoff, weigh))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
 
     def _with_exchanges(
-        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Yardstick
+        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, weigh: LoopWeights
     ) -> Iterator[NodeChoice]:
         """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
         memories that have room for them."""
         if not self.placing.all_part_here(part) or any(loop.dim.uneven for loop in loops):
             yield from found
             return
-        own = self.bounds.own(part)
         for nodes in found:
-            takings = self._takings(part, loops, nodes)
-            least = min((self.bounds.with_more(own, *taking, measure) for taking in takings), default=math.inf)
+            least = float(weigh.of(*self._takings(part, loops, nodes)).min(initial=math.inf))
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))
             else:
                 self.pruned["capacity"] += 1
 
-    def _takings(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> list[tuple[float, Floats]]:
-        """What some nodes above a split take at least, with intermediates in each choice of memories that have room."""
+    def _takings(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> tuple[Floats, Floats]:
+        """(choices,) pJ, and (operations, ports, choices) cycles, that some nodes above a split take at least, with
+        intermediates in each choice of memories that have room."""
         key = part, loops, nodes.chains, nodes.further
         if key not in self.known.takings:
             inside = self.inside(part, loops, nodes)
             every = self.exchanges.together(inside)
-            self.known.takings[key] = [self._taking(nodes, inside, loops, exchange) for exchange in every]
+            found = [self._taking(nodes, inside, loops, exchange) for exchange in every]
+            cycles = np.array([cycles for _, cycles in found]).reshape(len(found), *nodes.cycles.shape)
+            self.known.takings[key] = np.array([energy for energy, _ in found]), np.moveaxis(cycles, 0, -1)
         return self.known.takings[key]
 
     def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:

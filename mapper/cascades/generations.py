@@ -122,6 +122,9 @@ class Generations:
 
     def ways(self, part: VisitedPart, loops: tuple[LoopAbove, ...]) -> Iterator[tuple[LoopAbove, ...]]:
         """Some loops, with all choices of memories for the generations that none but the operations below them use."""
+        if not self.iterated:
+            yield loops
+            return
         homes = dict(part.homes)
         options: list[list[tuple[int, str, str]]] = []
         for one in self.iterated:

@@ -88,6 +88,7 @@ class MirroredTrees:
     def __init__(self, cascade: Cascade, arch: Architecture) -> None:
         self.cascade = cascade
         self._branches = MirroredBranches(cascade, arch)
+        self._dims: dict[SharedDim, SharedDim] = {}
 
     @cached_property
     def images(self) -> dict[str, Images]:
@@ -117,8 +118,8 @@ class MirroredTrees:
         """Of choices of loops above a part that is its own mirror image those whose mirror image is none before."""
         if not self._is_its_own_image(part):
             return every
-        place = {one.loops: i for i, one in enumerate(every)}
-        return [one for i, one in enumerate(every) if place.get(self._image_of(one.loops), i) >= i]
+        place = {self._key(one.loops): i for i, one in enumerate(every)}
+        return [one for i, one in enumerate(every) if place.get(self._key(one.loops, mirrored=True), i) >= i]
 
     def _is_its_own_image(self, part: VisitedPart) -> bool:
         images = self.images
@@ -128,11 +129,23 @@ class MirroredTrees:
             return False
         return all({images[name][dim] for dim in own} == own for name, own in zip(part.names, part.cut, strict=False))
 
-    def _image_of(self, loops: Loops) -> Loops:
-        return tuple(replace(loop, dim=self._dim_image_of(loop.dim)) for loop in loops)
+    def _key(self, loops: Loops, mirrored: bool = False) -> tuple[object, ...]:
+        """What tells loops from others; or their mirror image from these."""
+        return tuple(
+            (
+                self._dim_image_of(loop.dim) if mirrored else loop.dim,
+                loop.trips,
+                loop.passes,
+                loop.generations,
+                loop.tile,
+            )
+            for loop in loops
+        )
 
     def _dim_image_of(self, dim: SharedDim) -> SharedDim:
-        return replace(dim, dims=tuple((name, self.images[name][own]) for name, own in dim.dims))
+        if dim not in self._dims:
+            self._dims[dim] = replace(dim, dims=tuple((name, self.images[name][own]) for name, own in dim.dims))
+        return self._dims[dim]
 
 
 def _resized(sizes: Sizes, images: Images) -> Sizes:

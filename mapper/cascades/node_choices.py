@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -15,13 +14,13 @@ from ...cost_models.cascades import words_exchanged
 from ...ir import Operation, ceil_div
 from .branch import Room, Sizes
 from .generations import Generations
+from .loop_weights import LoopWeights
 from .part_bounds import PartBounds
 from .parts import Brief, Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
 from .upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes
-from .weights import Yardstick
 from .window_passing import WindowPassing
 
 
@@ -81,6 +80,20 @@ class _AtNodes(NamedTuple):
     brief: tuple[Brief, ...]
 
 
+class TensorNodes(NamedTuple):
+    """Choices for the nodes of one tensor, and what those of tensors after it take at least.
+
+    least_pj, cycles  (n,) and (operations, ports, n) of each choice
+    later_pj, later_cycles  pJ and (operations, ports) of the others, each at its best in everything
+    """
+
+    options: list[NodeChoice]
+    least_pj: Floats
+    cycles: Floats
+    later_pj: float
+    later_cycles: Floats
+
+
 @dataclass
 class KnownNodes:
     """What is known of nodes: the same for all weighted sums.
@@ -89,7 +102,7 @@ class KnownNodes:
     at_nodes  by part, nodes, and the loops that matter there
     """
 
-    choices: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
+    choices: dict[tuple[object, ...], list[TensorNodes]] = field(default_factory=dict)
     at_nodes: dict[tuple[object, ...], _AtNodes] = field(default_factory=dict)
 
 
@@ -131,7 +144,7 @@ class NodeChoices:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
         self.upper = UpperNodes(self.bounds.cascade, self.memories.arch)
 
-    def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
+    def by_tensor(self, part: VisitedPart, loops: Loops) -> list[TensorNodes]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
         key = *of_part, loops
@@ -152,7 +165,7 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            self.known.choices[key] = sorted(found, key=len)
+            self.known.choices[key] = _tensor_nodes(found, np.zeros((len(part.names), self.memories.ports)))
         return self.known.choices[key]
 
     def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
@@ -319,42 +332,53 @@ class NodeChoices:
         still = set(trips) - payer.problem.tensor(tensor).dims
         return tuple((dim, trips[dim] if dim in still else size) for dim, size in sizes)
 
-    def _best_of(self, part: VisitedPart, nodes: list[list[NodeChoice]]) -> NodeChoice:
-        """What the nodes of all tensors take at least, each at its best in everything."""
-        best = NodeChoice((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))
-        for options in nodes:
-            cycles = np.min([each.cycles for each in options], axis=0) if self.timed else best.cycles
-            best += NodeChoice((), 0.0, min(each.least_pj for each in options), cycles)
-        return best
-
     def combined(
-        self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float, measure: Yardstick
+        self, part: VisitedPart, nodes: list[TensorNodes], cutoff: float, weigh: LoopWeights
     ) -> list[NodeChoice]:
-        """All choices for all tensors that fit, and whose bound, by a measure, lies below the cutoff."""
-        own = self.bounds.own(part)
-        found = [NodeChoice((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)), ((),) * len(part.names))]
-        alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
-        for options in nodes[:alone]:
-            found = [found[0] + options[0]]
+        """All choices for all tensors that fit, and that weigh less than the cutoff."""
+        nothing = np.zeros((len(part.names), self.memories.ports))
+        found = [NodeChoice((), 0.0, 0.0, nothing, ((),) * len(part.names))]
+        alone = sum(len(each.options) == 1 for each in nodes)  # these come first, and leave nothing to choose
+        for each in nodes[:alone]:
+            found = [found[0] + each.options[0]]
         if less_rooms(part.room, found[0].taken) is None:
             self.pruned["capacity"] += 1
             return []
         if alone == len(nodes):
-            return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles, measure))]
-        for i, options in enumerate(nodes[alone:], alone):
-            later = self._best_of(part, nodes[i + 1 :])
-            grown = []
-            for each, option in itertools.product(found, options):
-                least = each.least_pj + option.least_pj + later.least_pj
-                cycles = each.cycles + option.cycles + later.cycles if self.timed else later.cycles
-                bound = self.bounds.with_more(own, least, cycles, measure)
-                if bound >= cutoff:
-                    self.pruned["nodes"] += 1
-                    continue
-                both = each.beside(option, bound)
-                if less_rooms(part.room, both.taken) is None:
-                    self.pruned["capacity"] += 1
-                else:
-                    grown.append(both)
+            bound = weigh.of(np.array([found[0].least_pj]), found[0].cycles[..., None])
+            return [replace(found[0], bound=float(bound[0]))]
+        for each in nodes[alone:]:
+            grown = list(self._grown(part, found, each, cutoff, weigh)) if found else []
             found = grown if self.beam is None else sorted(grown, key=lambda one: one.bound)[: self.beam]
         return found
+
+    def _grown(
+        self, part: VisitedPart, found: list[NodeChoice], nodes: TensorNodes, cutoff: float, weigh: LoopWeights
+    ) -> Iterator[NodeChoice]:
+        """Some choices with those of one more tensor."""
+        before = np.array([one.least_pj for one in found]), np.stack([one.cycles for one in found], axis=-1)
+        energy = np.add.outer(before[0], nodes.least_pj).ravel() + nodes.later_pj
+        cycles = before[1][..., None] + nodes.cycles[..., None, :] + nodes.later_cycles[..., None, None]
+        bounds = weigh.of(energy, cycles.reshape(*nodes.later_cycles.shape, len(energy)))
+        some = np.flatnonzero(bounds < cutoff).tolist()
+        self.pruned["nodes"] += len(bounds) - len(some)
+        for n in some:
+            both = found[n // len(nodes.options)].beside(nodes.options[n % len(nodes.options)], float(bounds[n]))
+            if less_rooms(part.room, both.taken) is None:
+                self.pruned["capacity"] += 1
+            else:
+                yield both
+
+
+def _tensor_nodes(every: list[list[NodeChoice]], nothing: Floats) -> list[TensorNodes]:
+    """Choices by tensor, those that leave nothing to choose first, with what those after each take at least.
+
+    nothing  (operations, ports) zeros
+    """
+    found: list[TensorNodes] = []
+    later_pj, later, in_order = 0.0, nothing, sorted(every, key=len)
+    for options in reversed(in_order):
+        least, cycles = np.array([one.least_pj for one in options]), np.stack([one.cycles for one in options], axis=-1)
+        found.append(TensorNodes(options, least, cycles, later_pj, later))
+        later_pj, later = later_pj + float(least.min()), later + cycles.min(axis=-1)
+    return found[::-1]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
+from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Tensor
 from ..space import Space
 from .branch import BranchQuestion, BranchSolver, Homes, Sizes
@@ -27,7 +28,7 @@ from .operation_bounds import Nearest, OperationBounds
 from .parts import VisitedPart, less_room
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights, Yardstick
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,21 +309,27 @@ class PartBounds:
                 self.solver.know(part.question(), self.weights, bound)
 
     def _has_room(self, operation: Operation) -> bool:
-        """Whether the nearest memory has room for all tensors of an operation: what it weighs with endless room is then
-        close to what it weighs with this one."""
-        near, sizes = self.memories.upper[-1], operation.problem.sizes
-        taken = tuple(
-            (near.name, self.memories.part_of(near, t.role), words * self.memories.width(operation, t.name, True))
-            for t, words in ((t, tensor_tile_words(t, sizes)) for t in operation.problem.tensors)
-            if near.keeps[t.role] != "never"
-        )
-        return less_room(self.memories.room, taken) is not None
+        """Whether the nearest memory has room for all tensors of an operation, or for what one step takes of a loop
+        along one of its dimensions: then every word need pass there once alone, and what the operation weighs with
+        endless room is close to what it weighs with this one."""
+        sizes = operation.problem.sizes
+        return any(self._fits(operation, sizes | {dim: 1}, dim) for dim in sizes)
+
+    def _fits(self, operation: Operation, tile: dict[str, int], dim: str) -> bool:
+        """Whether the nearest memory has room for a step along a dimension; of tensors whose tiles overlap, for all."""
+        near, arch, whole = self.memories.upper[-1], self.memories.arch, operation.problem.sizes
+        taken = []
+        for tensor in operation.problem.tensors:
+            if near.keeps[tensor.role] != "never":
+                words = tensor_tile_words(tensor, whole if tiles_overlap(tensor, dim, arch.footprint) else tile)
+                bits = words * self.memories.width(operation, tensor.name, True)
+                taken.append((near.name, self.memories.part_of(near, tensor.role), bits))
+        return less_room(self.memories.room, tuple(taken)) is not None
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
-        if not self.solver.knows_all:  # which knows how both weigh together, whatever the homes
-            return self._own_of(part)
-        key = part.names, part.sizes, part.over, part.busy
+        inside = frozenset(tensor for tensor, _ in part.homes) if not self.solver.knows_all else None
+        key = part.names, part.sizes, part.over, part.busy, part.uneven, inside
         if key not in self._own:
             self._own[key] = self._own_of(part)
         return self._own[key]
@@ -358,13 +365,3 @@ class PartBounds:
         ways = part.tiles(place, self.timed)
         points = max(sum(share * math.prod(n for _, n in sizes) for share, sizes in way) for way in ways)
         return points / self.cascade.operation(part.names[place]).problem.macs
-
-    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats, measure: Yardstick | None = None) -> float:
-        """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do.
-
-        measure  what is to be known of it, instead
-        """
-        if not self.timed:
-            return (measure or self.weights).of(own.energy_pj + energy_pj, 0.0)
-        slowest = float(np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0)).sum())
-        return (measure or self.weights).of(self.alone.with_leakage(own.energy_pj + energy_pj, slowest), slowest)

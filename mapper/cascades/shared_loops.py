@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from .generations import Generations
 from .loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from .loop_choices import KnownChoices
 from .loop_orders import LoopOrders
-from .loop_weights import LoopWeights
+from .loop_weights import LoopWeights, loop_weights
 from .part_bounds import PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
@@ -143,10 +143,7 @@ class SharedLoops:
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
         steps = {dim: self._steps(part, dim, sizes) for dim in shared}
         must_step = must_step or self.generations.must_step(part)
-        own = self.bounds.own(part)
-        if measure is not None:  # which has energy apart
-            own = replace(own, both_pj=0.0 * own.both_pj)
-        weigh = LoopWeights(self.bounds, own, measure or self.bounds.weights)
+        weigh = loop_weights(self.bounds, part, measure)
         orders = _Orders(shared)
         for count in range(1, len(shared) + 1):
             for places in itertools.combinations(range(len(shared)), count):

@@ -34,6 +34,7 @@ class WindowPassing:
     wide_sums: frozenset[str]
     constraints: TreeConstraints
     _visits: dict[tuple[tuple[str, ...], LoopAbove], dict[str, Uneven] | None] = field(default_factory=dict)
+    _below: dict[tuple[object, ...], list[Sizes]] = field(default_factory=dict)
 
     # ---- which loops ---------------------------------------------------------------------------------------
 
@@ -97,6 +98,13 @@ class WindowPassing:
 
     def sizes_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> list[Sizes]:
         """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
+        key = part.names, part.sizes, part.uneven, tuple(loops)
+        if key not in self._below:
+            self._below[key] = self._new_sizes_below(part, loops)
+        return self._below[key]
+
+    def _new_sizes_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> list[Sizes]:
+        """What `sizes_below` says."""
         found = []
         for name, sizes, uneven in zip(part.names, part.sizes, self.uneven_below(part, loops), strict=True):
             above = {loop.dim.of(name): loop for loop in loops}

@@ -59,6 +59,8 @@ class Effort:
     the cutoff."""
     tried_first: int = 4
     """Rows that are grown before it is known how many others each of them makes."""
+    tried_below: int = 64
+    """The same of perfect tiles where mappings are wanted below some value alone, so that few others are made."""
     looked_at_once: int = 200_000
     """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
     first_tiles_at_once: int = 4_000_000
@@ -88,6 +90,9 @@ class Effort:
     """Choices of arrays that get tables of their own then, to dive from the best of them."""
     later_dives: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 8, "ragged": 12})
     """Times that the search dives again, once better bounds are known."""
+    close: float = 1.3
+    """Where nothing is wanted that costs more than so many times the lowest bound, bounds lead there as soon as
+    dives."""
     steps_per_dive: int = 8
     """Steps after which the search dives again, at the latest, from where it has come to: the longer it takes, the
     more it gains by a better mapping."""

@@ -5,6 +5,7 @@ All of that decides the time that a search takes, never its result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -319,7 +320,8 @@ class Exploring:
         """As many rows as make about `self._effort.looked_at_once` others, by what rows like them have made."""
         depth = batch.depth
         if depth not in self._made:
-            return self._effort.tried_first
+            is_limited = self.context.tiling == "perfect" and self.frontier.best.ceiling < math.inf
+            return self._effort.tried_below if is_limited else self._effort.tried_first
         each = self._made[depth]
         near = batch.bound[0] + self._effort.near * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
         more = min(
@@ -437,7 +439,9 @@ class Exploring:
             self._dive_from(batches)
 
     def _dive_from(self, batches: list[Batch]) -> None:
-        """Dive from the best rows of some batches."""
+        """Dive from the best rows of some batches, unless bounds lead to what is wanted as soon."""
+        if self.frontier.best.ceiling < self._effort.close * self.frontier.bound:
+            return
         for best in _lowest(batches):
             before = self._cutoff
             self._dive(best)
