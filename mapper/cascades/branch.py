@@ -43,7 +43,9 @@ class BranchQuestion:
                these visits
     finished   whether the output comes to its home as finished words alone
     slower     so many times as long does computing take as it does for the visit alone
-    beside     of dimensions, how many trips loops over them have at most along axes of arrays
+    beside     of dimensions, how many trips loops over them have at least and at most along axes of arrays
+    keeps      (memory, tensor) of those inside arrays, whether the one keeps the other
+    wider      by tensor, so many times as wide are its words
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -58,7 +60,9 @@ class BranchQuestion:
     over: Sizes = ()
     finished: bool = False
     slower: float = 1.0
-    beside: tuple[tuple[Slot, int], ...] = ()
+    beside: tuple[tuple[Slot, int, int], ...] = ()
+    keeps: tuple[tuple[str, str, bool], ...] = ()
+    wider: tuple[tuple[str, float], ...] = ()
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""
@@ -69,6 +73,11 @@ class BranchQuestion:
         """Visits that are not all alike: as many as costs are means over."""
         tile = dict(self.sizes)
         return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over)
+
+    @property
+    def asks_less(self) -> tuple[object, ...]:
+        """By which fewer mappings are asked about, or such as cost more: nothing, where by none."""
+        return self.beside, self.keeps, self.wider
 
     def roomless(self) -> BranchQuestion:
         """All but the room."""

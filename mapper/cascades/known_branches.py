@@ -136,7 +136,7 @@ class KnownBranches:
             return None
         if larger.over or question.over or larger.cut != question.cut:
             return None
-        if larger.slower != question.slower or larger.beside != question.beside:
+        if larger.slower != question.slower or larger.asks_less != question.asks_less:
             return None
         part = _part_of(question, larger, self._sums[question.operation])
         return part if part is not None and _is_less_busy(question, larger, part) else None
@@ -174,7 +174,9 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
     is shorter, all of them together are a mapping of the dimension."""
     if larger.over or not larger.cut <= question.cut:
         return None
-    if larger.slower > question.slower or larger.beside not in ((), question.beside):
+    if larger.slower > question.slower or any(
+        one and one != other for one, other in zip(larger.asks_less, question.asks_less, strict=True)
+    ):
         return None
     visits, adding, over = 1, 1, dict(question.over)
     for (dim, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True):

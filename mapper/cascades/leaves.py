@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir import Tree
-from ..certificate import RELATIVE_TOLERANCE
 from ..tilings import factors
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Slot
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .known_branches import NEARLY
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, some_of
+from .uneven_shares import UnevenShare, finer_shares, uneven_shares
 from .weights import UNKNOWN, LeastOfEach, Weights
-from .windowed import covering
-
-MOST_AXES = 3
-"""Axes of arrays for which it is told apart how many positions each has."""
+from .windowed import Uneven, covering
 
 
 @dataclass
@@ -71,38 +67,51 @@ class Leaves:
         return FoundPart(energy, latency, Tree((), tuple(one.tree for one in found)), stored)
 
     def _least_of_even(self, part: VisitedPart, even: tuple[float, BranchQuestion], cutoff: float) -> Outcome:
-        """What a branch weighs at least, by its even visit. Where visits are uneven, computing takes longer the more
-        positions of a tile instances side by side have: each mapping is bounded by how many these are, once it is known
-        that none is ruled out by the fewest steps of all."""
+        """What a branch weighs at least, by its even visit, and where all visits can be asked about, by these, once it
+        is known that it is not ruled out by the even ones."""
         share, question = even
         uneven = part.uneven[0][0] if part.uneven and part.uneven[0] else None
-        if uneven is None or not self.bounds.timed or question.finished:
+        if uneven is None or question.finished:
             return self.least_of_way(part, [even], cutoff)
-        best, bound, fewest = Outcome(math.inf), math.inf, math.inf
         every = factors(uneven.step, "perfect", True)
-        soonest = min(map(uneven.computing, every)) / uneven.part
+        soonest = min(map(uneven.computing, every)) / uneven.part if self.bounds.timed else 1.0
         at_least = self.least_of_way(part, [(share, replace(question, slower=soonest))], cutoff)
         if at_least.found is None:
             return at_least
-        for at_once in reversed(every):
-            slower = uneven.computing(at_once) / uneven.part
-            if slower >= fewest * (1 - RELATIVE_TOLERANCE):  # mappings with more at once weigh no more
-                continue
-            fewest = slower
-            for beside in self._ways_beside(uneven.dim, at_once) if at_once < uneven.step else [()]:
-                asked = replace(question, slower=slower, beside=beside)
-                found = self.least_of_way(part, [(share, asked)], min(cutoff, bound))
-                bound, best = min(bound, found.bound), best if found.found is None else found
+        of_all = part.question_of_all(0)
+        if of_all is not None:
+            return self.least_of_way(part, [(1.0, of_all)], cutoff)
+        return self._least_of_steps(part, even, uneven, cutoff)
+
+    def _least_of_steps(
+        self, part: VisitedPart, even: tuple[float, BranchQuestion], uneven: Uneven, cutoff: float
+    ) -> Outcome:
+        """What a branch weighs at least, by its even visit: each mapping is bounded by how many positions of a tile
+        instances side by side have, and by what stays in them."""
+        question, operation = even[1], self.bounds.cascade.operation(part.names[0])
+        best, bound = Outcome(math.inf), math.inf
+        for one in uneven_shares(uneven, operation, question.sizes, self.bounds.memories):
+            found = self._least_of_share(part, even, one, min(cutoff, bound))
+            finer = finer_shares(one, uneven, question, operation, self.bounds.memories) if found.found else []
+            if finer:
+                every = [self._least_of_share(part, even, each, min(cutoff, bound)) for each in finer]
+                found = min(every, key=lambda each: each.bound)
+            bound, best = min(bound, found.bound), found if found.found is not None and found.bound < bound else best
         return best if best.found is not None else Outcome(bound)
 
-    def _ways_beside(self, dim: str, at_once: int) -> list[tuple[tuple[Slot, int], ...]]:
-        """Most trips along each axis, in all ways in which so many instances side by side have positions of a
-        dimension: where these are many, one for all."""
-        arrays = self.bounds.memories.arch.fanouts
-        slots = [(one.name, axis, dim) for one in arrays for axis in range(len(one.axes))]
-        parts = itertools.product(*[factors(at_once, "perfect", True)] * len(slots)) if at_once > 1 else ()
-        ways = [trips for trips in parts if math.prod(trips) == at_once] if len(slots) <= MOST_AXES else []
-        return [tuple(zip(slots, way, strict=True)) for way in ways or [(at_once,) * len(slots)]]
+    def _least_of_share(
+        self, part: VisitedPart, even: tuple[float, BranchQuestion], one: UnevenShare, cutoff: float
+    ) -> Outcome:
+        """What a branch weighs at least with some mappings of its even visit."""
+        (share, question), less = even, self.weights.energy * one.less_pj
+        more, slower = one.part / share, one.slower if self.bounds.timed else 1.0
+        busy = tuple((memory, read / more, written / more) for memory, read, written in question.busy)
+        asked = replace(question, busy=busy, slower=slower, beside=one.beside, keeps=one.keeps, wider=one.wider)
+        outcome = self.least_of_way(part, [(one.part, asked)], cutoff + less)
+        found = outcome.found
+        if found is not None:
+            found = replace(found, energy_pj=found.energy_pj - one.less_pj)
+        return Outcome(outcome.bound - less, found)
 
     def least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
         """What a branch weighs at least, by tiles that stand for its visits."""

@@ -78,7 +78,7 @@ class MirroredBranches:
             sizes=_resized(question.sizes, images),
             cut=frozenset(images[dim] for dim in question.cut),
             over=tuple(sorted((images[dim], n) for dim, n in question.over)),
-            beside=tuple(((array, axis, images[dim]), n) for (array, axis, dim), n in question.beside),
+            beside=tuple(((a, axis, images[dim]), least, most) for (a, axis, dim), least, most in question.beside),
         )
 
 

@@ -12,7 +12,7 @@ from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Problem, Tensor
 from ..constraints import Constraints
 from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
@@ -319,7 +319,9 @@ class ExactBranches:
     def _constraints(self, question: BranchQuestion) -> Iterable[Constraints]:
         """Sets of constraints, of which a mapping satisfies one."""
         if not question.finished:
-            return (Constraints(spatial={slot: (1, most) for slot, most in question.beside}),)
+            spatial = {slot: (least, most) for slot, least, most in question.beside}
+            keeps = {(memory, tensor): kept for memory, tensor, kept in question.keeps}
+            return (Constraints(spatial=spatial, keeps=keeps),)
         operation = self.cascade.operation(question.operation)
         home = dict(question.homes)[operation.output.name]
         return finishing(operation, self.arch, home, dict(question.sizes))
@@ -332,6 +334,15 @@ class ExactBranches:
         used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
         items = best.mapping.nest.items[search.surroundings.start(best.mapping) :]
         return BranchMapping(share * best.cost.energy_pj, share * best.cost.latency_cycles, used, items)
+
+    def _tensors(self, question: BranchQuestion) -> tuple[Tensor, ...]:
+        """Those of an operation, as wide as they are asked for: by parts of a bit, perhaps, where no memory holds them
+        but their homes."""
+        tensors, times = self.cascade.operation(question.operation).problem.tensors, dict(question.wider)
+        if not times:
+            return tensors
+        widths = {t.name: self.arch.width_bits(t) * times[t.name] for t in tensors if t.name in times}
+        return tuple(replace(t, bits=widths.get(t.name, t.bits)) for t in tensors)  # type: ignore[arg-type]
 
     def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
@@ -359,7 +370,7 @@ class ExactBranches:
         machine = machine.model_copy(update={"mac": mac})
         visits, whole = question.visits, dict(question.over)
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
-        problem = Problem(operation.name, dims, operation.problem.tensors)
+        problem = Problem(operation.name, dims, self._tensors(question))
         around = Surroundings(
             dict(question.homes),
             question.again,

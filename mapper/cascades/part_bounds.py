@@ -313,7 +313,7 @@ class PartBounds:
         along one of its dimensions: then every word need pass there once alone, and what the operation weighs with
         endless room is close to what it weighs with this one."""
         sizes = operation.problem.sizes
-        return any(self._fits(operation, sizes | {dim: 1}, dim) for dim in sizes)
+        return any(self._fits(operation, {**sizes, dim: 1}, dim) for dim in sizes)
 
     def _fits(self, operation: Operation, tile: dict[str, int], dim: str) -> bool:
         """Whether the nearest memory has room for a step along a dimension; of tensors whose tiles overlap, for all."""

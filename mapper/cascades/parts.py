@@ -96,6 +96,15 @@ class VisitedPart:
         name, sizes, room = self.names[place], self.sizes[place], self.room[place]
         return BranchQuestion(name, sizes, homes, room, self.again[place], busy, cut, over, self.finished)
 
+    def question_of_all(self, place: int) -> BranchQuestion | None:
+        """What the branch of an operation is asked about all its uneven visits; None where they are not alike but for
+        shorter ones, that are alike too."""
+        (uneven,) = self.uneven[place] if self.uneven and self.uneven[place] else (None,)
+        if uneven is None or uneven.whole is None or self.over_of(place):
+            return None
+        even = self.question_of(place, self.homes)
+        return replace(even, over=((uneven.dim, uneven.whole),), busy=self.busy[place])
+
     def over_of(self, place: int) -> Overs:
         """Dimensions of an operation along which the last visit is shorter."""
         return self.over[place] if self.over else ()

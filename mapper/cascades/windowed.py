@@ -47,11 +47,27 @@ class Uneven:
     longer: tuple[tuple[int, int], ...] = ()
     made: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def whole_part(self) -> float:
+        """The positions of all visits as a part of those of as many even ones, or the visits that make any, if these
+        are less (`uneven_shares.py`)."""
+        made = sum(times * number for number, times in self.made) / self.step
+        return min(made, sum(times for number, times in self.made if number)) / self.visits
+
     def computing(self, at_once: int) -> float:
         """Steps in which a mapping of the even visit computes all visits at least, as a part of those of as many even
         ones, if instances side by side have so many positions: what is left over takes a step too."""
         steps = sum(times * ceil_div(number, at_once) for number, times in self.made)
         return steps * at_once / (self.visits * self.step)
+
+    @property
+    def whole(self) -> int | None:
+        """Positions of visits that stand for all, of which the last one alone makes fewer than the others; None where
+        none do."""
+        if len(self.made) != 2 or self.longer or not self.made[0][0]:
+            return None
+        (fewer, times), _ = self.made
+        return None if self.visits % times else (self.visits // times - 1) * self.step + fewer
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each
