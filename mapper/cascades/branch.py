@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from ...ir import Loop, Node, ceil_div
 from .weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
@@ -23,6 +23,12 @@ Homes = tuple[tuple[str, str], ...]
 Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
 
+
+PORTS: Final = ("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle")
+"""Ports that a memory may have, by their bandwidth."""
+
+Port = tuple[str, str]
+"""A memory, and one of its ports."""
 
 Slot = tuple[str, int, str]
 """A loop of instances side by side: array, axis (0 is x and 1 is y), dimension."""
@@ -46,6 +52,7 @@ class BranchQuestion:
     beside     of dimensions, how many trips loops over them have at least and at most along axes of arrays
     keeps      (memory, tensor) of those inside arrays, whether the one keeps the other
     wider      by tensor, so many times as wide are its words
+    waits_for  the port that alone takes cycles; None: all do, and computing
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -63,6 +70,7 @@ class BranchQuestion:
     beside: tuple[tuple[Slot, int, int], ...] = ()
     keeps: tuple[tuple[str, str, bool], ...] = ()
     wider: tuple[tuple[str, float], ...] = ()
+    waits_for: Port | None = None
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

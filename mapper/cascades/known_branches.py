@@ -172,7 +172,7 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
     """Which part of the visits of a larger tile one visit is; None if it is no part of them, or more is at the ports
     while all of them are made, or more mappings may do it, or faster, than the larger tile's. Where the last visit
     is shorter, all of them together are a mapping of the dimension."""
-    if larger.over or not larger.cut <= question.cut:
+    if larger.over or not larger.cut <= question.cut or larger.waits_for != question.waits_for:
         return None
     if larger.slower > question.slower or any(
         one and one != other for one, other in zip(larger.asks_less, question.asks_less, strict=True)

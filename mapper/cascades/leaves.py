@@ -13,7 +13,7 @@ from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .known_branches import NEARLY
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, some_of
-from .uneven_shares import UnevenShare, finer_shares, uneven_shares
+from .uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
 from .weights import UNKNOWN, LeastOfEach, Weights
 from .windowed import Uneven, covering
 
@@ -90,12 +90,17 @@ class Leaves:
         instances side by side have, and by what stays in them."""
         question, operation = even[1], self.bounds.cascade.operation(part.names[0])
         best, bound = Outcome(math.inf), math.inf
-        for one in uneven_shares(uneven, operation, question.sizes, self.bounds.memories):
+        memories = self.bounds.memories
+        for one in uneven_shares(uneven, operation, question.sizes, memories):
             found = self._least_of_share(part, even, one, min(cutoff, bound))
-            finer = finer_shares(one, uneven, question, operation, self.bounds.memories) if found.found else []
+            finer = finer_shares(one, uneven, question, operation, memories) if found.found else []
             if finer:
                 every = [self._least_of_share(part, even, each, min(cutoff, bound)) for each in finer]
                 found = min(every, key=lambda each: each.bound)
+            for each in single_shares(one, uneven, operation, memories):
+                if found.found is not None:
+                    other = self._least_of_share(part, even, each, min(cutoff, bound))
+                    found = _heavier(found, other)
             bound, best = min(bound, found.bound), found if found.found is not None and found.bound < bound else best
         return best if best.found is not None else Outcome(bound)
 
@@ -106,7 +111,8 @@ class Leaves:
         (share, question), less = even, self.weights.energy * one.less_pj
         more, slower = one.part / share, one.slower if self.bounds.timed else 1.0
         busy = tuple((memory, read / more, written / more) for memory, read, written in question.busy)
-        asked = replace(question, busy=busy, slower=slower, beside=one.beside, keeps=one.keeps, wider=one.wider)
+        asked = replace(question, busy=busy, slower=slower, beside=one.beside)
+        asked = replace(asked, keeps=one.keeps, wider=one.wider, waits_for=one.waits_for)
         outcome = self.least_of_way(part, [(one.part, asked)], cutoff + less)
         found = outcome.found
         if found is not None:
@@ -161,3 +167,10 @@ class Leaves:
 
     def _weight(self, found: FoundPart) -> float:
         return self.weights.of(found.energy_pj, found.latency_cycles)
+
+
+def _heavier(found: Outcome, other: Outcome) -> Outcome:
+    """The heavier of two bounds on some mappings of a branch, with the tree of the first."""
+    if other.bound <= found.bound or found.found is None:
+        return found
+    return Outcome(other.bound, None if other.found is None else replace(other.found, tree=found.found.tree))

@@ -21,7 +21,7 @@ from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
+from .branch import PORTS, BranchAnswer, BranchMapping, BranchQuestion, Port, Room, Sizes
 from .known_branches import KnownBranches
 from .mirrored import MirroredBranches
 from .sums import finishing
@@ -30,6 +30,9 @@ from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegi
 
 MORE = 0.01
 """By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
+
+AT_ONCE = 2.0**60
+"""Points in a cycle of a unit for which nothing waits."""
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -367,6 +370,9 @@ class ExactBranches:
         mac = self.arch.mac.of(operation.kind)
         if question.slower != 1:
             mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
+        if question.waits_for:
+            machine = _with_endless_ports(machine, but=question.waits_for)
+            mac = mac.model_copy(update={"per_cycle": AT_ONCE})
         machine = machine.model_copy(update={"mac": mac})
         visits, whole = question.visits, dict(question.over)
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
@@ -408,10 +414,13 @@ def objective_of(weights: Weights) -> Objective:
     return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
 
 
-def _with_endless_ports(arch: Architecture) -> Architecture:
-    """The machine with ports that never make anything wait."""
-    endless = dict.fromkeys(("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle"))
-    levels = (one.model_copy(update=endless) if isinstance(one, Memory) else one for one in arch.levels)
+def _with_endless_ports(arch: Architecture, but: Port | None = None) -> Architecture:
+    """The machine with ports that never make anything wait; but: except for one."""
+    levels = []
+    for level in arch.levels:
+        if isinstance(level, Memory):
+            level = level.model_copy(update={port: None for port in PORTS if (level.name, port) != but})
+        levels.append(level)
     return arch.model_copy(update={"levels": tuple(levels)})
 
 

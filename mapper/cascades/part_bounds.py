@@ -95,6 +95,8 @@ class PartBounds:
 
     def apart(self, part: VisitedPart, place: int, asked: BranchQuestion) -> LeastOfEach:
         """Energy and latency of what is asked of one operation of a part at least."""
+        if asked.waits_for:
+            return UNKNOWN
         if not (part.uneven and part.uneven[place]):
             return LeastOfEach(*self._of_one(part, place))
         if asked.over:

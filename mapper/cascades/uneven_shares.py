@@ -19,6 +19,14 @@ One thing is less: what stays in instances comes only to those that have work in
 `Uneven.part` of what even visits bring there, and what these bring is no more than such memories hold. Where nothing
 without the dimension stays inside arrays, nothing is less; and then words of an operand that comes from the nearest
 memory pass anew with every pass, unless units see one part of it alone in a whole visit.
+
+Second lemma. Let an even visit make two positions, one after the other, and neighbouring tiles share nothing. With one
+position the loop over both is gone; so is it inside D, which has it outside all others. Of each cost that adds up, as
+energy or cycles of one port, let s be what stays for a whole visit, and N and D what two positions take with the given
+mapping and with D. Then n positions take s + q (N - s), q = n // 2, and (D - s) / 2 more if n is odd. All visits
+together take V' s + Q (N - s) + O (D - s) / 2, with V' that make anything, and 2 Q + O positions: with w = `whole_part`
+no less than w V times a mixture of N and D, the same for all such costs. So energy and the cycles of one port together
+weigh no less than the part w of V even visits with the better of these two, or the best mapping.
 """
 
 from __future__ import annotations
@@ -29,10 +37,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
+from ...cost_models.sets import tiles_overlap
 from ...ir import Operation, Tensor
 from ..certificate import RELATIVE_TOLERANCE
 from ..tilings import factors
-from .branch import BranchQuestion, Sizes, Slot
+from .branch import PORTS, BranchQuestion, Port, Sizes, Slot
 from .upper_memories import UpperMemories
 from .windowed import Uneven
 
@@ -51,7 +60,7 @@ class UnevenShare(NamedTuple):
     at_once  positions that instances side by side have
     slower   so many times as long as in that part of even visits does computing take
     less_pj  by which the mean visit may take less
-    keeps, wider  as of `BranchQuestion`
+    keeps, wider, waits_for  as of `BranchQuestion`
     """
 
     beside: Beside
@@ -61,6 +70,7 @@ class UnevenShare(NamedTuple):
     less_pj: float = 0.0
     keeps: tuple[tuple[str, str, bool], ...] = ()
     wider: tuple[tuple[str, float], ...] = ()
+    waits_for: Port | None = None
 
 
 def uneven_shares(uneven: Uneven, operation: Operation, sizes: Sizes, memories: UpperMemories) -> Iterator[UnevenShare]:
@@ -94,6 +104,19 @@ def finer_shares(
         return []
     none = one._replace(less_pj=0.0, keeps=tuple((*pair, False) for pair in pairs), wider=wider)
     return [none, *(one._replace(keeps=((*pair, True),)) for pair in pairs)]
+
+
+def single_shares(
+    one: UnevenShare, uneven: Uneven, operation: Operation, memories: UpperMemories
+) -> Iterator[UnevenShare]:
+    """What is said besides of mappings that make one of two positions after the other: by the second lemma."""
+    arch = memories.arch
+    is_apart = not any(tiles_overlap(tensor, uneven.dim, arch.footprint) for tensor in operation.problem.tensors)
+    is_alone = one.at_once == 1 and uneven.step == 2 and all(least == most for _, least, most in one.beside)
+    if is_alone and is_apart and _is_shared_inside_alone(memories) and uneven.part < uneven.whole_part:
+        for memory, port in itertools.product(memories.upper, PORTS):
+            if getattr(memory, port):
+                yield one._replace(part=uneven.whole_part, slower=1.0, waits_for=(memory.name, port))
 
 
 def _wider(

@@ -17,7 +17,7 @@ from tilewright.cost_models import Cost
 from tilewright.cost_models.cascades.visit_cost import visit_cost
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Operation, Problem
 from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.uneven_shares import UnevenShare, finer_shares, uneven_shares
+from tilewright.mapper.cascades.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.windowed import Uneven, _uneven, covering
 from tilewright.workloads import cascade
@@ -132,6 +132,11 @@ def wide_and_slow(
     return cost_of(problem, items, arch.model_copy(update={"mac": mac}), homes)
 
 
+def cycles_of(cost: Cost, memory: str) -> float:
+    """Cycles of the only port of a memory."""
+    return next(use.cycles for use in cost.memories if use.name == memory)
+
+
 @pytest.mark.parametrize("seeds", blocks(2000, 500))
 def test_uneven_visits_take_what_is_said_or_more(seeds: range, tmp_path: Path) -> None:
     compared = finer = wider = 0
@@ -158,3 +163,33 @@ def test_uneven_visits_take_what_is_said_or_more(seeds: range, tmp_path: Path) -
                 assert one.part * bound.latency_cycles <= latency, (seed, one)
                 compared, finer, wider = compared + 1, finer + bool(one.keeps), wider + bool(one.wider)
     assert min(compared, finer, wider) > 0
+
+
+@pytest.mark.parametrize("seeds", blocks(2000, 500))
+def test_single_positions_take_what_is_said_of_the_better_order_or_more(seeds: range, tmp_path: Path) -> None:
+    """Either with the loop over two positions where it stands, or with it outside all others."""
+    compared = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        arch, statement = machine_of(rng, tmp_path), rng.choice((OPERATIONS[0], "T[k,y] += X[k,y] * A[k]"))
+        sizes = {"k": rng.randint(1, 8), "c": rng.randint(1, 8), "y": 2}
+        (operation,) = cascade([statement], {name: size for name, size in sizes.items() if name in statement})
+        homes = {tensor.name: rng.choice(("DRAM", "GLB")) for tensor in operation.problem.tensors}
+        made, items = made_by(rng, 2), nest_of(rng, operation, arch, homes)
+        inside = [item for item in items if not (isinstance(item, Loop) and item.dim == "Y")]
+        uneven, weight, memories = _uneven("Y", 2, made, 1), rng.choice((0.0, 1.0, 30.0, 1000.0)), UpperMemories(arch)
+        alone = [one[0] for one in shares_with(items, uneven, operation, homes, arch) if one[0].at_once == 1]
+        found = [each for one in alone for each in single_shares(one, uneven, operation, memories)]
+        nests = {n: covering(tuple(items), [replace(uneven, most=n)]) for n in made if n}
+        try:
+            orders = [cost_of(operation.problem, nest, arch, homes) for nest in (items, [Loop("Y", 2), *inside])]
+            costs = [cost_of(resized(operation.problem, n), nests[n], arch, homes) for n in made if n]
+        except MappingError:  # what it keeps has no room
+            continue
+        for one in found:
+            assert one.waits_for is not None
+            weighed = [each.energy_pj + weight * cycles_of(each, one.waits_for[0]) for each in (*costs, *orders)]
+            taken = sum(weighed[: len(costs)]) * (1 + 1e-9)
+            assert one.part * len(made) * min(weighed[len(costs) :]) <= taken, seed
+            compared += 1
+    assert compared
