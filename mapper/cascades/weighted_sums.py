@@ -179,7 +179,8 @@ class WeightedSums(FirstTrees):
 
         flat  of trees with one split alone
         """
-        self._fall_back(weights)
+        if self._falls_back_first or not isinstance(self.solver, ExactBranches):
+            self._fall_back(weights)
         if not isinstance(self.solver, ExactBranches):
             return None
         self._looked.add(weights)
@@ -187,6 +188,7 @@ class WeightedSums(FirstTrees):
         corner = None if found is None else self.evaluated(found)
         if corner is not None:
             self.corners.append(corner)
+        self._fall_back(weights)
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
     def _least_known(self, weights: Weights, most: float = math.inf) -> float:
@@ -201,12 +203,13 @@ class WeightedSums(FirstTrees):
 
     @property
     def _falls_back_first(self) -> bool:
-        """Whether some mapping is to be known before others are searched: where that takes no time, where time may run
-        out, and where trees cost otherwise than searches take them to. Else first trees are as soon found, and with
-        nothing fused is one of them."""
+        """Whether some mapping is to be known before others are searched: where that takes no time, where trees cost
+        otherwise than searches take them to, and where time may run out with ragged tiles. Else first trees are as soon
+        found, and with nothing fused is one of them."""
         takes_time, arch = isinstance(self.solver, ExactBranches), self.counted_on
         is_exact = arch.overlap != "across_operations" and arch.latency != "with_fill" and self._are_narrow
-        return not takes_time or self.means.limits_time or not is_exact
+        is_late = self.means.limits_time and self.question.tiling == "ragged"
+        return not takes_time or is_late or not is_exact
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
@@ -252,6 +255,8 @@ class WeightedSums(FirstTrees):
         looked = bool(self._looked) and not ragged  # what is known is good for other weights too
         floor = self.question.floor if weights == ENERGY_ALONE else 0.0
         best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor, before_all=True)
+        if best is None and self.means.limits_time and isinstance(self.solver, ExactBranches):
+            self._fall_back(weights)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
             if floor and self._weighs_at_most(floor, best, weights):

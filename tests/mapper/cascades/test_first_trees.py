@@ -18,7 +18,7 @@ from tilewright.mapper.cascades.tables.tables import TableBranches
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, Weights
+from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.question import Limits
 from tilewright.mapper.tilings import Tiling
@@ -96,17 +96,18 @@ def test_tables_look_at_single_splits_first() -> None:
         assert found is None or not any(branch.branches for branch in found.tree.branches)
 
 
-@pytest.mark.parametrize(("seconds", "times"), [(None, 0), (1000.0, 1)])
-def test_nothing_fused_is_searched_by_itself_where_time_may_run_out(
-    monkeypatch: pytest.MonkeyPatch, seconds: float | None, times: int
+@pytest.mark.parametrize(("seconds", "finds", "times"), [(None, True, 0), (1000.0, True, 0), (1000.0, False, 1)])
+def test_nothing_fused_is_searched_by_itself_where_time_may_run_out_before_a_first_tree(
+    monkeypatch: pytest.MonkeyPatch, seconds: float | None, finds: bool, times: int
 ) -> None:
-    apart, asked = WeightedSums._apart, []
+    first, asked = WeightedSums._first_tree, []
 
-    def noted(search: WeightedSums, weights: Weights) -> object:
-        asked.append(weights)
-        return apart(search, weights)
+    def noted(search: WeightedSums, trees: TreeSearch, *told: Any, **more: Any) -> object:
+        if trees.fuse == "none":
+            asked.append(trees.weights)
+        return first(search, trees, *told, **more) if finds or trees.fuse == "none" else None
 
-    monkeypatch.setattr(WeightedSums, "_apart", noted)
+    monkeypatch.setattr(WeightedSums, "_first_tree", noted)
     arch = load_arch("three_level")
     question = CascadeQuestion(WHOLE, arch, ENERGY, "perfect", "even", limits=Limits(time_s=seconds))
     assert search_cascade(question).certificate.proven
