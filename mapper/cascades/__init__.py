@@ -10,7 +10,8 @@ overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
 operation_orders.py in which operations can be done
 weighted_sums.py  the tree of least weight, over all orders of operations
-tree_searches.py  how a search over trees is set up; first trees; what the cost model says of a tree
+first_trees.py    good trees that are found soon
+tree_searches.py  how a search over trees is set up; what the cost model says of a tree
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
 above_splits.py   nodes above a split that fit, and what is below them
@@ -29,6 +30,7 @@ tree_constraints.py  what users ask of trees
 parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 windowed.py       visits that are not alike: loops along what readers see through windows
+uneven_shares.py  what such visits take of as many even ones
 window_passing.py where such intermediates pass, and whether rows are kept
 generations.py    iterations: loops from one generation to the next, and where these stand
 placing.py        where nodes may stand among shared loops

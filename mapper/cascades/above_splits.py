@@ -71,7 +71,7 @@ class AboveSplits:
 
         measure  what has to be below it, instead of what the part weighs
         """
-        weigh = loop_weights(self.bounds, part, measure)
+        weigh = loop_weights(self.bounds, part, measure or self.bounds.weights)  # each node has its own home
         taken = self.windows.rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:

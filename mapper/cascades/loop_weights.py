@@ -58,9 +58,10 @@ class LoopWeights:
 def loop_weights(bounds: PartBounds, part: VisitedPart, measure: Yardstick | None = None) -> LoopWeights:
     """Weights of a part.
 
-    measure  what they are of, instead of what the part weighs
+    measure  what they are of, with all that operations take counted apart; None: of what the part weighs, by choices
+             for tensors that know what an operation weighs more with all of them near (`TensorBounds`)
     """
     own = bounds.own(part)
     if measure is None:
         return LoopWeights(bounds, own, bounds.weights)
-    return LoopWeights(bounds, replace(own, both_pj=0.0 * own.both_pj), measure)  # which has energy apart
+    return LoopWeights(bounds, replace(own, both_pj=0.0 * own.both_pj), measure)

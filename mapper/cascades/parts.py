@@ -143,7 +143,8 @@ class VisitedPart:
         (uneven,) = self.uneven[place] if self.uneven and self.uneven[place] else (None,)
         if uneven is None:
             return [[(self.full_share(place), self.sizes[place])]]
-        ways = [((uneven.part, uneven.step),), uneven.one_tile()] if timed and uneven.longer else [uneven.tiles()]
+        even = ((uneven.part, uneven.step),)
+        ways = [even, uneven.one_tile() if timed else uneven.tiles()] if uneven.longer else [even]
         return [[(share, _resized(self.sizes[place], uneven.dim, size)) for share, size in way] for way in ways]
 
 

@@ -172,7 +172,7 @@ def _staying_pj(operation: Operation, dim: str, sizes: Sizes, memories: UpperMem
     for memory in inside:
         room = sum(part.bits for part in capacity_parts(memory)) if capacity_parts(memory) else math.inf
         for tensor in operation.problem.tensors:
-            if dim not in tensor.dims:
+            if dim not in tensor.dims and memory.keeps[tensor.role] != "never":
                 bits = min(room, tensor_tile_words(tensor, dict(sizes)) * arch.partial_width_bits(tensor))
                 found += arch.instances(memory.name) * bits * (read + memory.write_energy_pj / memory.access_bits)
     return found

@@ -119,8 +119,10 @@ def test_no_tree_of_a_machine_that_leaks_is_below(seeds: range) -> None:
     assert compared
 
 
-@pytest.mark.parametrize("seeds", blocks(8, 8))
+@pytest.mark.parametrize("seeds", blocks(16, 8))
 def test_trees_without_loops_at_the_top_weigh_their_bound_or_more(seeds: range) -> None:
+    """In seed 15 operations are faster from far memories than from the nearest one: bounds of nodes once took what
+    they weigh more from that for granted."""
     compared = 0
     for seed in seeds:
         case = random_case(seed)
