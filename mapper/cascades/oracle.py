@@ -65,7 +65,7 @@ class ExactBranches:
         self._known = KnownBranches(self.cascade, self.arch)
         self._mirrored = MirroredBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
-        self._fastest: dict[tuple[str, Sizes], tuple[float, float]] = {}  # bound, whether it is but a cutoff
+        self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
 
     @property
     def knows_all(self) -> bool:
