@@ -52,6 +52,7 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     Raises TilewrightError for what cannot be searched.
     """
     best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
+    started = time.perf_counter()
     least, below = math.inf, question.below
     for one in questions_of_forms(question):
         found = search_below(replace(one, below=below))
@@ -59,8 +60,9 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
         if not isinstance(found, NothingBelow):
             best, below = found, found.certificate.value
     if isinstance(best, NothingBelow):
-        return NothingBelow(min(least, question.below))
-    proof = replace(best.certificate, lower_bound=min(best.certificate.lower_bound, least))
+        return NothingBelow(min(least, question.below), time.perf_counter() - started)
+    bound, seconds = min(best.certificate.lower_bound, least), time.perf_counter() - started
+    proof = replace(best.certificate, lower_bound=bound, seconds=seconds)
     return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))
 
 

@@ -38,6 +38,11 @@ class Proofs(WeightedSums):
         check_searchable(self.question)
         super().__post_init__()
 
+    @property
+    def seconds(self) -> float:
+        """For which it has been searched."""
+        return time.perf_counter() - self._started
+
     def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
         """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
@@ -77,7 +82,7 @@ class Proofs(WeightedSums):
             placements=0,
             evaluated=self.solver.searches,
             pruned=dict(sorted(self.pruned.items())),
-            seconds=time.perf_counter() - self._started,
+            seconds=self.seconds,
             space=question.space,
             constraints=told,
             interrupted=self.interrupted,

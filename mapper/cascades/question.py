@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...arch import Architecture
 from ...cost_models import ENERGY, Objective
@@ -58,10 +58,12 @@ class CascadeQuestion:
 class NothingBelow:
     """No mapping was found that is of interest.
 
-    bound  no mapping has less of the objective; less than what was asked for, where time or memory ran out
+    bound    no mapping has less of the objective; less than what was asked for, where time or memory ran out
+    seconds  that the search took; infinite where that is not known
     """
 
     bound: float
+    seconds: float = field(default=math.inf, compare=False)
 
     def of(self, _: Cascade) -> NothingBelow:
         """The same for a cascade that differs in its name alone."""

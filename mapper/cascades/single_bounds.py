@@ -17,8 +17,11 @@ spares it what comes again with every step, for which there has to be room, or o
 common (a halo). Fewer steps never cost more, so loops of
 prime trips stand for all.
 
+Inside its branch the mapping of an operation is one of the space that is asked for (`single_branches.py`), which says
+more where that is the even one.
+
 Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
-what `PartBounds` says of it.
+what `PartBounds` says of it. Windows side by side, as heads of an attention, leave visits even.
 """
 
 from __future__ import annotations
@@ -35,8 +38,10 @@ from .branch import BranchQuestion, BranchSolver
 from .equal import form_of
 from .operation_orders import MOST_ORDERS, orders
 from .part_bounds import PartBounds
+from .parts import less_room
 from .question import CascadeQuestion
 from .sharing import SharedDim, shared_dims
+from .single_branches import SingleBranches
 from .tree_search import Fuse
 from .upper_memories import UpperMemories
 from .weights import Weights
@@ -63,6 +68,7 @@ class SingleBounds:
     """Bounds of one cascade on one machine, by weights of energy alone on a machine that does not leak.
 
     solver  of operations in the uneven space
+    branches  what branches weigh at least
     near    what operations weigh at least with all tensors near
     fuse    of the trees that are bounded, as of `TreeSearch`
     stays   (tensor, memory) of tensors from outside that lie there whole
@@ -72,6 +78,7 @@ class SingleBounds:
     cascade: Cascade
     memories: UpperMemories
     solver: BranchSolver
+    branches: SingleBranches
     near: PartBounds
     weights: Weights
     fuse: Fuse
@@ -120,7 +127,7 @@ class SingleBounds:
         if len(names) > 1:
             return min(self._ways_of_run(names, used), default=math.inf)
         operation = self.cascade.operation(names[0])
-        return self._least(operation, self._options(operation, (), names, used))
+        return max(self._least(operation, self._options(operation, (), names, used)), self._alone(operation, used))
 
     def _ways_of_run(self, names: tuple[str, ...], used: Users) -> Iterator[float]:
         """What several operations weigh at least, for each of the loops that they may make the steps of; those that
@@ -136,7 +143,7 @@ class SingleBounds:
             beside = [other for other in shared if other is not dim]
             for trips in _primes(self._size(dim)):
                 steps = [self._step(op, dim, beside, trips, own) for op, own in zip(operations, options, strict=True)]
-                yield sum(map(self._least, operations, options, steps))
+                yield sum(map(self._in_run, operations, options, steps))
 
     def _size(self, dim: SharedDim) -> int:
         """Elements of a shared dimension, of operations that make even steps."""
@@ -148,7 +155,7 @@ class SingleBounds:
         """The dimension and trips of a shared loop, where each of its steps costs an operation as much as a tile of its
         own; None where a node above the loop may spare it some of that, or steps are uneven."""
         own, arch = dim.of(operation.name), self.memories.arch
-        if operation.name in dim.uneven:
+        if operation.name in dim.uneven and not self._is_even(operation):
             return None
         overlapping = {t.name for t in operation.problem.tensors if tiles_overlap(t, own, arch.footprint)}
         if overlapping and any(memory.halo != "none" for memory in arch.memories):
@@ -175,10 +182,16 @@ class SingleBounds:
         return tuple(self._homes(operation, tensor, names, near, used) for tensor in operation.problem.tensors)
 
     def _homes(
-        self, operation: Operation, tensor: Tensor, names: tuple[str, ...], near: Users, used: Users
+        self,
+        operation: Operation,
+        tensor: Tensor,
+        names: tuple[str, ...],
+        near: Users,
+        used: Users,
+        every: bool = False,
     ) -> tuple[str, ...]:
         """Memories that a tensor may come from or go to, of which one is cheapest; the innermost alone, where nearer
-        ones are cheaper."""
+        ones are cheaper, unless every one is wanted."""
         name, whole = tensor.name, operation.problem.sizes
         home = self.stays.get(name, self.memories.outermost)
         found = {home}
@@ -192,7 +205,7 @@ class SingleBounds:
             found |= {m for other, role in near if other == name for m in self._keeping(tensor, home, None, role)}
             found |= {m for other, role in used if other == name for m in self._keeping(tensor, home, whole, role)}
         ordered = tuple(sorted(found, key=self.memories.depth.__getitem__))
-        return ordered[-1:] if self.memories.nearer_is_cheaper else ordered
+        return ordered[-1:] if self.memories.nearer_is_cheaper and not every else ordered
 
     def _keeping(
         self, tensor: Tensor, home: str, sizes: Mapping[str, int] | None, role: Role | None = None
@@ -215,6 +228,48 @@ class SingleBounds:
             if bits <= max((part.bits for part in capacity_parts(memory)), default=bits):
                 yield memory.name
 
+    # ---- branches ------------------------------------------------------------------------------------------
+
+    def _alone(self, operation: Operation, used: Users) -> float:
+        """What an operation weighs at least that is a branch below no loops.
+
+        used  what operations before it use
+        """
+        stays = self.memories.bits_of_stays(self.cascade, self.stays.items())[operation.name]
+        room = less_room(self.memories.room, stays)
+        if room is None:
+            return math.inf
+        names, outside = (operation.name,), set(self.cascade.tensors) - set(self.cascade.intermediates)
+        free = [self._homes(operation, t, names, set(), used, every=True) for t in operation.problem.tensors]
+        may_pass = [tensor.name in outside for tensor in operation.problem.tensors]
+        options = self.branches.options(operation, free, may_pass if self.fuse != "none" else [False] * len(free))
+        key = "alone", self.weights, self._form(operation), options, room
+        if key not in self.known:
+            self.known[key] = self.branches.alone(operation, options, room, self.stays, outside)
+        return self.known[key]
+
+    def _in_run(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
+        """What an operation of a run of several weighs at least.
+
+        step  as of `_least`
+        """
+        least = self._least(operation, options, step)
+        if not self._is_even(operation):
+            return least
+        paid = self.branches.options(operation, options, [True] * len(options))
+        key = "in run", self.weights, self._form(operation), paid, _numbered(operation, step)
+        if key not in self.known:
+            self.known[key] = self.branches.in_run(operation, paid, step)
+        return max(least, self.known[key])
+
+    def _is_even(self, operation: Operation) -> bool:
+        """Whether all visits of an operation are alike, and their tiles divide it, whatever loops are shared."""
+        if self.fuse != "all":
+            return True
+        sizes = operation.problem.sizes
+        windows = windowed_dims(self.cascade, operation)
+        return all(not one.extra and all(sizes[one.dim] % step == 0 for step in one.steps) for one in windows)
+
     # ---- single operations ---------------------------------------------------------------------------------
 
     def _least(self, operation: Operation, options: Options, step: tuple[str, int] | None = None) -> float:
@@ -222,16 +277,18 @@ class SingleBounds:
 
         step  dimension and trips of a loop, each step of which is a visit
         """
-        if self.fuse == "all" and any(windowed_dims(self.cascade, operation)):
+        if not self._is_even(operation):
             return self._uneven(operation, options)
-        name, dims = operation.name, operation.problem.dim_names
-        if name not in self._forms:
-            self._forms[name] = form_of(Cascade(name, (operation,)), self.memories.arch)
-        where = None if step is None else (dims.index(step[0]), step[1])
-        key = self.weights, self._forms[name], options, self.memories.room, where
+        key = self.weights, self._form(operation), options, self.memories.room, _numbered(operation, step)
         if key not in self.known:
             self.known[key] = self._least_of_new(operation, options, step)
         return self.known[key]
+
+    def _form(self, operation: Operation) -> object:
+        """What equal operations have in common."""
+        if operation.name not in self._forms:
+            self._forms[operation.name] = form_of(Cascade(operation.name, (operation,)), self.memories.arch)
+        return self._forms[operation.name]
 
     def _uneven(self, operation: Operation, options: Options) -> float:
         """What an operation weighs at least, even if its visits are uneven: with all tensors near, and each word from
@@ -256,6 +313,11 @@ class SingleBounds:
             asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
             least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
         return max(least, self._uneven(operation, options))  # where time was too short for a search
+
+
+def _numbered(operation: Operation, step: tuple[str, int] | None) -> tuple[int, int] | None:
+    """A step with the number of its dimension: the same for equal operations."""
+    return None if step is None else (operation.problem.dim_names.index(step[0]), step[1])
 
 
 def _users(operations: Iterable[Operation]) -> Users:

@@ -16,6 +16,7 @@ from .first_trees import FirstTrees
 from .oracle import ExactBranches
 from .parts import FoundPart
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
+from .single_branches import SingleBranches
 from .sums import NARROW, Sums, all_wide, open_tensor
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
@@ -289,5 +290,7 @@ class WeightedSums(FirstTrees):
             return None
         question = self.question
         search: TreeSearch = self.tree_search(weights)
-        solver, near, stays = self._solver("uneven"), search.bounds, dict(question.stays)
-        return SingleBounds(question.cascade, self.memories, solver, near, weights, search.fuse, stays, known)
+        cascade, near, stays = question.cascade, search.bounds, dict(question.stays)
+        branches = SingleBranches(cascade, self.memories, self.solver, near.alone, weights)
+        solver = self._solver("uneven")
+        return SingleBounds(cascade, self.memories, solver, branches, near, weights, search.fuse, stays, known)

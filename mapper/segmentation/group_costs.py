@@ -36,6 +36,10 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
+ENDED = 0.25
+"""Of the time that a search has: one that takes less was ended by nothing but itself. Its steps have parts of the time
+each, so that of one which takes longer some may have been cut short."""
+
 CLOSER = 0.01
 """By what part a bound by single operations has to be closer to be worth the time that it takes."""
 
@@ -44,11 +48,20 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Begun:
-    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less."""
+    """A search of a group that has begun: of a kind, with the room that others leave, for what weighs less, and for so
+    many seconds."""
 
     kind: GroupKind
     taken: Taken
     below: float
+    seconds: float
+
+    def has_ended(self, outcome: GroupOutcome) -> bool:
+        """Whether a search came to its end long before its time was up: then its gap is none that more time closes."""
+        if isinstance(outcome, InfeasibleError | UndecidedError):
+            return isinstance(outcome, InfeasibleError)
+        taken = outcome.seconds if isinstance(outcome, NothingBelow) else outcome.certificate.seconds
+        return taken < ENDED * self.seconds
 
 
 @dataclass
@@ -161,8 +174,10 @@ class GroupCosts:
             return
         if any(one.kind is kind and one.taken == taken for one in self.running.values()):
             return
+        asked = self._asked(kind, taken, below)
+        seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
         with self._noting_interrupts():
-            self.running[self.solvers.begin(self._asked(kind, taken, below))] = Begun(kind, taken, below)
+            self.running[self.solvers.begin(asked)] = Begun(kind, taken, below, seconds)
 
     def _take_finished(self) -> None:
         """What the searches found that end next."""
@@ -189,7 +204,7 @@ class GroupCosts:
             finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
-        kind.findings.append(finding)
+        kind.findings.append(replace(finding, is_all=begun.has_ended(outcome)))
         self.searched += 1
         self.steps.tell([kind])
         if self.progress is not None:

@@ -31,6 +31,7 @@ class Finding:
     answer   that mapping
     used     bits of memories that it takes at most
     is_over  whether nothing more will be found out with so much room: it is proven, or time ran out
+    is_all   whether nothing more would be in more time
     """
 
     taken: Taken
@@ -40,6 +41,7 @@ class Finding:
     answer: FusedAnswer | None = None
     used: Taken = ()
     is_over: bool = True
+    is_all: bool = False
 
 
 @dataclass
@@ -94,10 +96,10 @@ class GroupKind:
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
 
     def reopen(self) -> int:
-        """Let searches be made again that have not come to their end; how many there are."""
+        """Let searches be made again, and longer, that have not come to their end; how many there are."""
         found = 0
         for number, one in enumerate(self.findings):
-            if one.is_over and one.bound < min(one.value, one.below) * (1 - RELATIVE_TOLERANCE):
+            if one.is_over and not one.is_all and one.bound < min(one.value, one.below) * (1 - RELATIVE_TOLERANCE):
                 self.findings[number] = replace(one, is_over=False)
                 found += 1
         return found

@@ -11,12 +11,12 @@ to or from the outermost memory, and every group in between has so much less roo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Role
+from ...ir import Cascade, Operation, Role
 from ...workloads.graph import OUTSIDE, GraphReading, OperationGroup, bits_of
 from ..cascades.upper_memories import UpperMemories
 
@@ -122,10 +122,22 @@ def residency_of(reading: GraphReading, groups: Sequence[OperationGroup], arch: 
     return replace(rooms, candidates=candidates)
 
 
+def most_held(cascade: Cascade, tensor: str, arch: Architecture) -> int:
+    """Bits that a group holds at most of a tensor that stays: without zeros that others ask for, in partial sums where
+    it makes the tensor."""
+    users = [one for operation in cascade for one in _users(operation, tensor, arch)]
+    return max(user.words for user in users) * max(user.widest for user in users)
+
+
 @dataclass(frozen=True)
 class _User:
+    """
+    width, widest  bits of a word, and of a partial sum where it makes sums
+    """
+
     words: int
     width: int
+    widest: int
     role: Role
     writes: bool
 
@@ -142,12 +154,17 @@ def _asked(reading: GraphReading, groups: Sequence[OperationGroup], arch: Archit
             if place is None or tensor in inside:
                 continue
             for operation in group.cascade:
-                for one in operation.problem.tensors:
-                    if one.name == tensor:
-                        words = tensor_tile_words(one, operation.problem.sizes, arch.footprint)
-                        user = _User(words, arch.width_bits(one), one.role, one.is_output)
-                        found.setdefault(place, []).append(user)
+                found.setdefault(place, []).extend(_users(operation, tensor, arch))
     return found
+
+
+def _users(operation: Operation, tensor: str, arch: Architecture) -> Iterator[_User]:
+    """What an operation asks of a tensor: nothing, or once for every time that it has it."""
+    for one in operation.problem.tensors:
+        if one.name == tensor:
+            words, width = tensor_tile_words(one, operation.problem.sizes, arch.footprint), arch.width_bits(one)
+            widest = arch.partial_width_bits(one) if one.is_output else width
+            yield _User(words, width, widest, one.role, one.is_output)
 
 
 def _passes_between_operations(reading: GraphReading, place: int) -> bool:

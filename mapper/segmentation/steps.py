@@ -22,7 +22,7 @@ from .fewer_stay import FewerStay
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
-from .residency import NOTHING_STAYS, Residency, Taken, residency_of, rooms_of
+from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of, rooms_of
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
 from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
@@ -39,7 +39,7 @@ class GroupEdge(Edge):
 
     step     which group it does, and what stays
     kind     of its group; None: no operation
-    taken    bits of each memory that other tensors take meanwhile, weights included
+    taken    bits of each memory that other tensors take meanwhile, weights and zeros around its own included
     weights  of its group that lie on chip all the time
     """
 
@@ -93,6 +93,7 @@ class NetworkSteps:
         self.in_order = self.is_wild = self.all_pass = False
         self._graph = self._state_graph()
         self.states = self._graph.count
+        self._own_bits: dict[tuple[int, int], int] = {}
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
         self.make_edges()
 
@@ -177,7 +178,7 @@ class NetworkSteps:
 
     def _edge(self, step: GroupStep, own: OwnWeights, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
-        taken = tuple(map(sum, zip(step.passing, self.weights.others(own), strict=True)))
+        taken = tuple(map(sum, zip(step.passing, self.weights.others(own), self._around(step), strict=True)))
         if group.cascade is None:
             return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None, taken, own)
         stays = self._named(step, own)
@@ -185,6 +186,18 @@ class NetworkSteps:
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
         return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(step.stays), step, kind, taken, own)
+
+    def _around(self, step: GroupStep) -> Taken:
+        """Bits of each memory that tensors of a step that stay take more than its group holds of them: zeros around
+        them that other readers ask for."""
+        group, found = self.groups[step.group], [0] * len(self.residency.memories)
+        for place, memory in step.stays if group.cascade is not None else ():
+            key = step.group, place
+            if key not in self._own_bits:
+                name = group.tensors[self.reading.occurrences[place].name]
+                self._own_bits[key] = most_held(group.cascade, name, self.question.arch)
+            found[memory] += max(0, self.residency.candidates[place].bits - self._own_bits[key])
+        return tuple(found)
 
     def _relate(self, kinds: Mapping[KindKey, GroupKind]) -> None:
         """Let kinds of equal groups know one another."""

@@ -18,20 +18,26 @@ from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.part_bounds import PartBounds
 from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.single_bounds import SingleBounds
+from tilewright.mapper.cascades.single_branches import SingleBranches
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
 from tilewright.mapper.ski_slope import one_buffer
+from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 
 
-def bounds_of(whole: Cascade, arch: Architecture, fuse: Fuse, by_tables: bool = False) -> SingleBounds:
+def bounds_of(
+    whole: Cascade, arch: Architecture, fuse: Fuse, by_tables: bool = False, space: Space = "uneven"
+) -> SingleBounds:
     memories = UpperMemories(arch)
     solver = TableBranches(whole, arch) if by_tables else ExactBranches(whole, arch, "uneven", "perfect", Means())
+    inside = solver if space == "uneven" else ExactBranches(whole, arch, space, "perfect", Means())
     placing = Placing(whole, memories, "uneven")
     near = PartBounds(whole, memories, "uneven", ENERGY_ALONE, solver, placing, may_be_uneven=fuse == "all")
-    return SingleBounds(whole, memories, solver, near, ENERGY_ALONE, fuse, {})
+    branches = SingleBranches(whole, memories, inside, near.alone, ENERGY_ALONE)
+    return SingleBounds(whole, memories, solver, branches, near, ENERGY_ALONE, fuse, {})
 
 
 @pytest.mark.parametrize("seeds", blocks(10, 5))
@@ -41,7 +47,7 @@ def test_no_tree_of_a_brute_force_lies_below(seeds: range) -> None:
         case = random_case(seed, CHEAP if TIMES == 1 else DEAR)
         best = case.trees.best()
         if case.tiling == "perfect" and best and not case.arch.total_leakage_pj_per_cycle:
-            least = bounds_of(case.cascade, case.arch, case.fuse).of_all()
+            least = bounds_of(case.cascade, case.arch, case.fuse, space=case.space).of_all()
             assert 0 < least <= best["energy"].value * (1 + 1e-9), f"{seed}\n{case}"
             if supports(case.cascade, case.arch, "uneven", "perfect") is None:
                 tabled = bounds_of(case.cascade, case.arch, case.fuse, by_tables=True).of_all()
