@@ -11,11 +11,10 @@ less than at its best, with the whole machine to itself and with each tensor fro
 
 Whole trees are either one split without loops, whose branches of several operations have shared loops, or have such
 loops at the top. So the operations, in their order, fall into runs, and those of a run of several make the steps of one
-loop at least. Between runs a tensor is shared, or exchanged, only where a memory has room for all of it. And the steps
-of a loop are visits: of each of them an operation costs what so much smaller a tile does, unless a node above the loop
-spares it what comes again with every step, for which there has to be room, or one below it keeps what two steps have in
-common (a halo). Fewer steps never cost more, so loops of
-prime trips stand for all.
+loop at least. Between runs a tensor is shared, or exchanged, only where a memory has room for all of it; inside them
+loops have to cut it (`run_exchanges.py`). And the steps of a loop are visits: of each of them an operation costs what
+so much smaller a tile does, unless a node above the loop spares it what comes again with every step
+(`shared_steps.py`).
 
 Inside its branch the mapping of an operation is one of the space that is asked for (`single_branches.py`), which says
 more where that is the even one.
@@ -32,7 +31,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
-from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
 from .branch import BranchQuestion, BranchSolver
 from .equal import form_of
@@ -40,6 +38,8 @@ from .operation_orders import MOST_ORDERS, orders
 from .part_bounds import PartBounds
 from .parts import less_room
 from .question import CascadeQuestion
+from .run_exchanges import CutRun, RunExchanges
+from .shared_steps import SharedSteps, Steps, visits_of
 from .sharing import SharedDim, shared_dims
 from .single_branches import SingleBranches
 from .tree_search import Fuse
@@ -87,6 +87,11 @@ class SingleBounds:
     _runs: dict[object, float] = field(default_factory=dict)
     _forms: dict[str, object] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        near, energy = self.near.alone, self.weights.energy
+        self.steps = SharedSteps(self.memories, self.cascade.intermediates, near, energy, self._weigh, self._is_even)
+        self.exchanges = RunExchanges(self.cascade, self.memories, self.stays, self._shared)
+
     def of_all(self, above: float = 0.0) -> float:
         """What the whole cascade weighs at least, in any order; 0 where there are too many, or where that is seen to be
         no more than `above`: one way to do all in one run is enough for it, and few single operations."""
@@ -98,7 +103,7 @@ class SingleBounds:
     def _may_weigh(self, names: Sequence[str], weight: float) -> bool:
         """Whether all operations in one run are bounded by no more than so much."""
         several = len(names) > 1 and not any(operation.iterates or operation.generations for operation in self.cascade)
-        return several and any(one <= weight for one in self._ways_of_run(tuple(names), set()))
+        return several and self._run(tuple(names), ()) <= weight
 
     def of(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order."""
@@ -125,48 +130,59 @@ class SingleBounds:
 
     def _new_run(self, names: tuple[str, ...], used: Users) -> float:
         if len(names) > 1:
-            return min(self._ways_of_run(names, used), default=math.inf)
+            return self._several(names, used)
         operation = self.cascade.operation(names[0])
         return max(self._least(operation, self._options(operation, (), names, used)), self._alone(operation, used))
 
-    def _ways_of_run(self, names: tuple[str, ...], used: Users) -> Iterator[float]:
-        """What several operations weigh at least, for each of the loops that they may make the steps of; those that
-        are bounded by least come first."""
-        if self.fuse in ("none", "whole"):
-            return
+    def _several(self, names: tuple[str, ...], used: Users) -> float:
+        """What several operations weigh at least that make the steps of one loop, by where they exchange what they
+        make; infinite where there is no such loop."""
+        shared = self._shared(names)
+        if not shared:
+            return math.inf
         operations = [self.cascade.operation(name) for name in names]
         options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
-        shared = shared_dims(self.cascade, names)
-        for dim in sorted(shared, key=lambda one: not one.uneven):
-            if dim.uneven and self.fuse != "all":
-                continue
-            beside = [other for other in shared if other is not dim]
-            for trips in _primes(self._size(dim)):
-                steps = [self._step(op, dim, beside, trips, own) for op, own in zip(operations, options, strict=True)]
-                yield sum(map(self._in_run, operations, options, steps))
+        least = math.inf
+        for exchanged in self.exchanges.choices(names):
+            homes = [
+                tuple(
+                    exchanged.get(tensor.name, own[-1]) for tensor, own in zip(op.problem.tensors, every, strict=True)
+                )
+                for op, every in zip(operations, options, strict=True)
+            ]
+            least = min(least, self._exchanging(operations, homes, exchanged, shared, least))
+        return least
 
-    def _size(self, dim: SharedDim) -> int:
-        """Elements of a shared dimension, of operations that make even steps."""
-        return next(self.cascade.operation(name).problem.sizes[own] for name, own in dim.dims if name not in dim.uneven)
+    def _exchanging(
+        self,
+        operations: Sequence[Operation],
+        homes: Sequence[tuple[str, ...]],
+        exchanged: Mapping[str, str],
+        shared: Sequence[SharedDim],
+        cutoff: float,
+    ) -> float:
+        """What operations of a run weigh at least, or the cutoff if that is less, that exchange what they make in some
+        memories: some loop has several trips; and each intermediate without room as a whole is cut by loops."""
+        plain = [self._weigh(operation, own, ()) for operation, own in zip(operations, homes, strict=True)]
+        least, passed_on = sum(plain), frozenset(set(self.cascade.intermediates) - exchanged.keys())
+        if least >= cutoff:
+            return cutoff
+        least = max(least, self.steps.least(operations, homes, shared, 2, passed_on))
+        if least < cutoff:
+            more = CutRun(operations, homes, plain, exchanged, passed_on, self.exchanges, self.steps, self._shared)
+            least = max(least, sum(plain) + more.of(0, len(operations)))
+        return min(least, cutoff)
 
-    def _step(
-        self, operation: Operation, dim: SharedDim, beside: Sequence[SharedDim], trips: int, options: Options
-    ) -> tuple[str, int] | None:
-        """The dimension and trips of a shared loop, where each of its steps costs an operation as much as a tile of its
-        own; None where a node above the loop may spare it some of that, or steps are uneven."""
-        own, arch = dim.of(operation.name), self.memories.arch
-        if operation.name in dim.uneven and not self._is_even(operation):
-            return None
-        overlapping = {t.name for t in operation.problem.tensors if tiles_overlap(t, own, arch.footprint)}
-        if overlapping and any(memory.halo != "none" for memory in arch.memories):
-            return None  # what two steps have in common may remain in a node
-        smallest = dict(operation.problem.dims) | {other.of(operation.name): 1 for other in beside}
-        smallest[own] = operation.problem.sizes[own]
-        for tensor, homes in zip(operation.problem.tensors, options, strict=True):
-            passes_on = own in tensor.dims and tensor.name not in overlapping
-            if not passes_on and self._keeping(tensor, homes[-1], smallest):
-                return None
-        return own, trips
+    def _shared(self, names: tuple[str, ...]) -> list[SharedDim]:
+        """Dimensions of which operations may share loops."""
+        if self.fuse in ("none", "whole"):
+            return []
+        return [dim for dim in shared_dims(self.cascade, names) if not dim.uneven or self.fuse == "all"]
+
+    def _weigh(self, operation: Operation, homes: tuple[str, ...], steps: Steps) -> float:
+        """What an operation of a run of several weighs at least, with its homes, and steps of loops that spare it
+        nothing."""
+        return self._in_run(operation, tuple((home,) for home in homes), steps)
 
     # ---- homes ---------------------------------------------------------------------------------------------
 
@@ -248,19 +264,20 @@ class SingleBounds:
             self.known[key] = self.branches.alone(operation, options, room, self.stays, outside)
         return self.known[key]
 
-    def _in_run(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
+    def _in_run(self, operation: Operation, options: Options, steps: Steps) -> float:
         """What an operation of a run of several weighs at least.
 
-        step  as of `_least`
+        steps  as of `_least`
         """
-        least = self._least(operation, options, step)
-        if not self._is_even(operation):
-            return least
         paid = self.branches.options(operation, options, [True] * len(options))
-        key = "in run", self.weights, self._form(operation), paid, _numbered(operation, step)
+        if not self._is_even(operation):
+            return max(self._uneven(operation, options), self.branches.uneven(operation, paid))
+        key = "in run", self.weights, self._form(operation), paid, _numbered(operation, steps)
         if key not in self.known:
-            self.known[key] = self.branches.in_run(operation, paid, step)
-        return max(least, self.known[key])
+            self.known[key] = self.branches.in_run(operation, paid, steps)
+        if steps and self.branches.solver is not self.solver:  # the space that is asked for says more of smaller tiles
+            return self.known[key]
+        return max(self._least(operation, options, steps), self.known[key])
 
     def _is_even(self, operation: Operation) -> bool:
         """Whether all visits of an operation are alike, and their tiles divide it, whatever loops are shared."""
@@ -272,16 +289,16 @@ class SingleBounds:
 
     # ---- single operations ---------------------------------------------------------------------------------
 
-    def _least(self, operation: Operation, options: Options, step: tuple[str, int] | None = None) -> float:
+    def _least(self, operation: Operation, options: Options, steps: Steps = ()) -> float:
         """What one operation weighs at least.
 
-        step  dimension and trips of a loop, each step of which is a visit
+        steps  of loops, each of which is a visit
         """
         if not self._is_even(operation):
             return self._uneven(operation, options)
-        key = self.weights, self._form(operation), options, self.memories.room, _numbered(operation, step)
+        key = self.weights, self._form(operation), options, self.memories.room, _numbered(operation, steps)
         if key not in self.known:
-            self.known[key] = self._least_of_new(operation, options, step)
+            self.known[key] = self._least_of_new(operation, options, steps)
         return self.known[key]
 
     def _form(self, operation: Operation) -> object:
@@ -300,13 +317,9 @@ class SingleBounds:
         )
         return self.weights.energy * (self.near.alone.nearest_pj(operation.name) + sum(further))
 
-    def _least_of_new(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
-        least, again, visits = math.inf, 1, 1
-        tile = operation.problem.dims
-        if step is not None:
-            own, visits = step
-            tile = tuple((dim, size // visits if dim == own else size) for dim, size in tile)
-            again = visits if own in operation.reduced_dims else 1
+    def _least_of_new(self, operation: Operation, options: Options, steps: Steps) -> float:
+        least = math.inf
+        tile, visits, again = visits_of(operation, steps)
         every = frozenset(operation.problem.dim_names)
         for chosen in itertools.product(*options):
             homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
@@ -315,22 +328,27 @@ class SingleBounds:
         return max(least, self._uneven(operation, options))  # where time was too short for a search
 
 
-def _numbered(operation: Operation, step: tuple[str, int] | None) -> tuple[int, int] | None:
-    """A step with the number of its dimension: the same for equal operations."""
-    return None if step is None else (operation.problem.dim_names.index(step[0]), step[1])
+def _names(operation: Operation) -> list[str]:
+    return [tensor.name for tensor in operation.problem.tensors]
+
+
+def _numbered(operation: Operation, steps: Steps) -> tuple[tuple[int, int], ...]:
+    """Steps with the numbers of their dimensions: the same for equal operations."""
+    return tuple(sorted((operation.problem.dim_names.index(dim), trips) for dim, trips in steps))
+
+
+def _most_apart(intervals: Iterable[tuple[int, int, float]], end: int) -> float:
+    """The largest sum of what intervals are worth that have no place in common.
+
+    intervals  first place, place after the last, and worth
+    """
+    most = [0.0] * (end + 1)
+    for place in range(1, end + 1):
+        ending = (most[first] + worth for first, last, worth in intervals if last == place)
+        most[place] = max(most[place - 1], *ending, 0.0)
+    return most[end]
 
 
 def _users(operations: Iterable[Operation]) -> Users:
     """What operations use, and in which roles."""
     return {(tensor.name, tensor.role) for operation in operations for tensor in operation.problem.tensors}
-
-
-def _primes(number: int) -> list[int]:
-    """Prime factors of a number, each once."""
-    found, left, factor = [], number, 2
-    while left > 1:
-        factor = next((n for n in range(factor, math.isqrt(left) + 1) if left % n == 0), left)
-        found.append(factor)
-        while left % factor == 0:
-            left //= factor
-    return found

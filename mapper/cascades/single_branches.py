@@ -21,6 +21,7 @@ from ...ir import Cascade, Operation, Tensor
 from .branch import BranchQuestion, BranchSolver, Homes, Room
 from .operation_bounds import OperationBounds
 from .parts import less_room
+from .shared_steps import Steps, visits_of
 from .upper_memories import UpperMemories
 from .upper_nodes import Around, UpperNodes
 from .weights import Weights
@@ -85,15 +86,24 @@ class SingleBranches:
             left = less_room(room, self.memories.bits_of_stays(single, inner, sums)[operation.name])
             if left is not None:
                 waiting.append((homes, passing_pj, left))
-        return self._least(operation, waiting, None)
+        return self._least(operation, waiting, ())
 
-    def in_run(self, operation: Operation, options: PaidOptions, step: tuple[str, int] | None) -> float:
+    def in_run(self, operation: Operation, options: PaidOptions, steps: Steps) -> float:
         """What an operation weighs at least that is one of several below loops.
 
-        step  dimension and trips of a loop, each step of which is a visit
+        steps  of loops, each of which is a visit
         """
         waiting = [(homes, passing_pj, self.memories.room) for homes, passing_pj in self._chosen(operation, options)]
-        return self._least(operation, waiting, step)
+        return self._least(operation, waiting, steps)
+
+    def uneven(self, operation: Operation, options: PaidOptions) -> float:
+        """The same where its visits may be uneven: by even ones that they are parts of."""
+        least = math.inf
+        for homes, passing in self._chosen(operation, options):
+            fixed = self.weights.energy * passing
+            if fixed + self.weights.energy * self._near(operation, homes) < least:
+                least = min(least, fixed + self.near.weight_from(operation.name, homes, finely=True))
+        return least
 
     def _chosen(self, operation: Operation, options: PaidOptions) -> Iterator[tuple[Homes, float]]:
         """All choices of homes, and the pJ that pass there."""
@@ -102,16 +112,11 @@ class SingleBranches:
             homes = zip(names, (memory for memory, _ in chosen), strict=True)
             yield tuple(sorted(homes)), sum(pj for _, pj in chosen)
 
-    def _least(
-        self, operation: Operation, choices: Sequence[tuple[Homes, float, Room]], step: tuple[str, int] | None
-    ) -> float:
+    def _least(self, operation: Operation, choices: Sequence[tuple[Homes, float, Room]], steps: Steps) -> float:
         """The least of some choices of homes, with what passes there, and the room that is left."""
-        weight, tile, visits = self.weights.energy, operation.problem.dims, 1
+        weight = self.weights.energy
         quick = [weight * (self._near(operation, homes) + passing) for homes, passing, _ in choices]
-        if step is not None:
-            own, visits = step
-            tile = tuple((dim, size // visits if dim == own else size) for dim, size in tile)
-        again = visits if step is not None and step[0] in operation.reduced_dims else 1
+        tile, visits, again = visits_of(operation, steps)
         least, every = math.inf, frozenset(operation.problem.dim_names)
         for bound, (homes, passing, room) in sorted(zip(quick, choices, strict=True)):
             if bound >= least:

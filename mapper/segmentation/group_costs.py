@@ -211,11 +211,13 @@ class GroupCosts:
             self.progress(self.searched, sum(not other.findings for other in self.steps.kinds))
 
     def _bounded(self, kind: GroupKind) -> CascadeQuestion:
-        """The question about a group with all the room that there is, for bounds on it."""
+        """The question about a group with all the room that there is, for bounds on it, which have little time: others
+        wait for it."""
         limits = self.question.limits
-        if self.seconds_left < math.inf:
+        if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            limits = replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self.seconds_left)))
+            seconds = min(seconds, FIRST_SHARE * self.question.total_s, self.seconds_left)
+            limits = replace(limits, time_s=max(LEAST_SECONDS, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
     def _limits(self) -> Limits:

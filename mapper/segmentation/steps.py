@@ -191,9 +191,10 @@ class NetworkSteps:
         """Bits of each memory that tensors of a step that stay take more than its group holds of them: zeros around
         them that other readers ask for."""
         group, found = self.groups[step.group], [0] * len(self.residency.memories)
-        for place, memory in step.stays if group.cascade is not None else ():
+        for place, memory in step.stays:
             key = step.group, place
             if key not in self._own_bits:
+                assert group.cascade is not None, "what is no operation finds nothing on chip"
                 name = group.tensors[self.reading.occurrences[place].name]
                 self._own_bits[key] = most_held(group.cascade, name, self.question.arch)
             found[memory] += max(0, self.residency.candidates[place].bits - self._own_bits[key])

@@ -1,0 +1,156 @@
+"""Where operations of one run exchange what they make, and into how many parts loops have to cut it there.
+
+An intermediate that is exchanged in a memory takes room there from the operation that writes it to the last that reads
+it, with what each of these exchanges on chip besides: of that, a tile that is cut by all loops that there may be. Where
+it has no room as a whole, loops cut it that stand above the split at which these operations part. All operations below
+that split make their steps, so that of a run of operations, whichever part first, all make the steps that cut what is
+exchanged there. The same goes for what is left on both sides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...cost_models.cost import capacity_parts, tensor_tile_words
+from ...ir import Cascade, Operation, ceil_div
+from .shared_steps import Homes, SharedSteps
+from .sharing import SharedDim
+from .upper_memories import UpperMemories
+
+IMPOSSIBLE = 1 << 62
+"""Parts of what has no room however it is cut."""
+
+
+@dataclass
+class RunExchanges:
+    """Exchanges inside runs of one cascade on one machine.
+
+    stays   (tensor, memory) of tensors from outside that lie there whole
+    shared  dimensions of which some operations may share loops
+    """
+
+    cascade: Cascade
+    memories: UpperMemories
+    stays: Mapping[str, str]
+    shared: Callable[[tuple[str, ...]], Sequence[SharedDim]]
+    _room: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        taken = self.memories.bits_of_stays(self.cascade, self.stays.items())
+        self._room = {}
+        for level in self.memories.upper:
+            parts = [part.bits for part in capacity_parts(level)]
+            staying = (
+                0
+                if level.partition_bits
+                else min(
+                    (sum(bits for memory, _, bits in room if memory == level.name) for room in taken.values()),
+                    default=0,
+                )
+            )
+            self._room[level.name] = max(parts) - staying if parts else IMPOSSIBLE
+
+    def choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
+        """The memory of every intermediate that operations of a run alone use. Further out than one in which all of it
+        has room, nothing is better."""
+        inside = [tensor for tensor in self.cascade.intermediates if self._users(tensor) <= set(names)]
+        every = [list(self._memories(tensor)) for tensor in inside]
+        for chosen in itertools.product(*every):
+            yield dict(zip(inside, chosen, strict=True))
+
+    def between(self, tensor: str, names: Sequence[str]) -> tuple[int, int]:
+        """The places of the operations from the one that writes it to the last that reads it."""
+        places = [place for place, name in enumerate(names) if name in self._users(tensor)]
+        return min(places), max(places) + 1
+
+    def parts(self, tensor: str, exchanged: Mapping[str, str], names: Sequence[str]) -> int:
+        """Into how many parts loops have to cut an intermediate at least.
+
+        exchanged  the memories of all that the run exchanges
+        names      of the operations from the one that writes it to the last that reads it
+        """
+        memory, most = exchanged[tensor], 1
+        if memory == self.memories.outermost:
+            return most
+        for name in names:
+            others = (one.name for one in self.cascade.operation(name).problem.tensors if one.name != tensor)
+            beside = sum(self._smallest(one) for one in others if exchanged.get(one) == memory)
+            room = self._room[memory] - beside
+            most = max(most, ceil_div(self._bits(tensor), room) if room > 0 else IMPOSSIBLE)
+        return most
+
+    def _memories(self, tensor: str) -> Iterator[str]:
+        """Memories that may exchange an intermediate, innermost first, to the first in which all of it has room."""
+        for memory in reversed(self.memories.exchanging(self.cascade, tensor)):
+            yield memory
+            if self._bits(tensor) <= self._room[memory] // 2:
+                break
+
+    def _users(self, tensor: str) -> set[str]:
+        return {self.cascade.producers[tensor].name, *(user.name for user in self.cascade.consumers[tensor])}
+
+    def _bits(self, tensor: str) -> int:
+        """Of all words that are written."""
+        writer = self.cascade.producers[tensor]
+        words = tensor_tile_words(writer.output, writer.problem.sizes, self.memories.arch.footprint)
+        return words * self.memories.arch.width_bits(writer.output)
+
+    def _smallest(self, tensor: str) -> int:
+        """Bits of the smallest tile that loops may cut."""
+        writer = self.cascade.producers[tensor]
+        order = [operation.name for operation in self.cascade]
+        first, last = self.between(tensor, order)
+        sizes = (writer.problem.sizes[dim.of(writer.name)] for dim in self.shared(tuple(order[first:last])))
+        return self._bits(tensor) // math.prod(sizes)
+
+
+@dataclass
+class CutRun:
+    """What steps of loops that cut what operations exchange add to what these weigh.
+
+    homes      by operation, the memory of each of its tensors
+    plain      what each operation weighs at least, whatever its steps
+    exchanged  the memories of what is exchanged among them
+    passed_on  intermediates that others use as well
+    """
+
+    operations: Sequence[Operation]
+    homes: Sequence[Homes]
+    plain: Sequence[float]
+    exchanged: Mapping[str, str]
+    passed_on: frozenset[str]
+    exchanges: RunExchanges
+    steps: SharedSteps
+    shared: Callable[[tuple[str, ...]], Sequence[SharedDim]]
+    _known: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._names = [operation.name for operation in self.operations]
+        self._spans = [(*self.exchanges.between(t, self._names), self._parts(t)) for t in self.exchanged]
+
+    def of(self, start: int, end: int) -> float:
+        """What operations from one place to another weigh more at least."""
+        if end - start < 2 or not any(start <= first and last <= end and n > 1 for first, last, n in self._spans):
+            return 0.0
+        if (start, end) not in self._known:
+            self._known[start, end] = min(self._parting(start, end, place) for place in range(start + 1, end))
+        return self._known[start, end]
+
+    def _parting(self, start: int, end: int, place: int) -> float:
+        """The same if those before a place part from the others first."""
+        apart = self.of(start, place) + self.of(place, end)
+        inside = (n for first, last, n in self._spans if start <= first < place < last <= end)
+        parts = max(inside, default=1)
+        if parts == 1:
+            return apart
+        used = slice(start, end)
+        dims = self.shared(tuple(self._names[used]))
+        cut = self.steps.least(self.operations[used], self.homes[used], dims, parts, self.passed_on)
+        return max(apart, cut - sum(self.plain[used]))
+
+    def _parts(self, tensor: str) -> int:
+        first, last = self.exchanges.between(tensor, self._names)
+        return self.exchanges.parts(tensor, self.exchanged, self._names[first:last])
