@@ -1,22 +1,21 @@
 """Where operations of one run exchange what they make, and into how many parts loops have to cut it there.
 
 An intermediate that is exchanged in a memory takes room there from the operation that writes it to the last that reads
-it, with what each of these exchanges on chip besides: of that, a tile that is cut by all loops that there may be. Where
-it has no room as a whole, loops cut it that stand above the split at which these operations part. All operations below
-that split make their steps, so that of a run of operations, whichever part first, all make the steps that cut what is
-exchanged there. The same goes for what is left on both sides.
+it, with what each of these exchanges on chip besides: of that, a word at least. Where it has no room as a whole, loops
+cut it that stand above the split at which these operations part. All operations below that split make their steps, so
+that of a run of operations, whichever part first, all make the steps that cut what is exchanged there. The same goes
+for what is left on both sides.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...ir import Cascade, Operation, ceil_div
-from .shared_steps import Homes, SharedSteps
+from .shared_steps import Homes, Lying, SharedSteps
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
@@ -77,7 +76,7 @@ class RunExchanges:
             return most
         for name in names:
             others = (one.name for one in self.cascade.operation(name).problem.tensors if one.name != tensor)
-            beside = sum(self._smallest(one) for one in others if exchanged.get(one) == memory)
+            beside = sum(self._word(one) for one in others if exchanged.get(one) == memory)
             room = self._room[memory] - beside
             most = max(most, ceil_div(self._bits(tensor), room) if room > 0 else IMPOSSIBLE)
         return most
@@ -89,6 +88,9 @@ class RunExchanges:
             if self._bits(tensor) <= self._room[memory] // 2:
                 break
 
+    def _word(self, tensor: str) -> int:
+        return self.memories.arch.width_bits(self.cascade.producers[tensor].output)
+
     def _users(self, tensor: str) -> set[str]:
         return {self.cascade.producers[tensor].name, *(user.name for user in self.cascade.consumers[tensor])}
 
@@ -98,14 +100,6 @@ class RunExchanges:
         words = tensor_tile_words(writer.output, writer.problem.sizes, self.memories.arch.footprint)
         return words * self.memories.arch.width_bits(writer.output)
 
-    def _smallest(self, tensor: str) -> int:
-        """Bits of the smallest tile that loops may cut."""
-        writer = self.cascade.producers[tensor]
-        order = [operation.name for operation in self.cascade]
-        first, last = self.between(tensor, order)
-        sizes = (writer.problem.sizes[dim.of(writer.name)] for dim in self.shared(tuple(order[first:last])))
-        return self._bits(tensor) // math.prod(sizes)
-
 
 @dataclass
 class CutRun:
@@ -114,7 +108,7 @@ class CutRun:
     homes      by operation, the memory of each of its tensors
     plain      what each operation weighs at least, whatever its steps
     exchanged  the memories of what is exchanged among them
-    passed_on  intermediates that others use as well
+    passed_on  intermediates that others use as well: they lie in their homes as a whole
     """
 
     operations: Sequence[Operation]
@@ -129,11 +123,13 @@ class CutRun:
 
     def __post_init__(self) -> None:
         self._names = [operation.name for operation in self.operations]
-        self._spans = [(*self.exchanges.between(t, self._names), self._parts(t)) for t in self.exchanged]
+        self._spans = {t: (*self.exchanges.between(t, self._names), self._parts(t)) for t in self.exchanged}
 
     def of(self, start: int, end: int) -> float:
         """What operations from one place to another weigh more at least."""
-        if end - start < 2 or not any(start <= first and last <= end and n > 1 for first, last, n in self._spans):
+        if end - start < 2 or not any(
+            start <= first and last <= end and n > 1 for first, last, n in self._spans.values()
+        ):
             return 0.0
         if (start, end) not in self._known:
             self._known[start, end] = min(self._parting(start, end, place) for place in range(start + 1, end))
@@ -142,14 +138,27 @@ class CutRun:
     def _parting(self, start: int, end: int, place: int) -> float:
         """The same if those before a place part from the others first."""
         apart = self.of(start, place) + self.of(place, end)
-        inside = (n for first, last, n in self._spans if start <= first < place < last <= end)
-        parts = max(inside, default=1)
+        spans = self._spans.items()
+        inside = {t: n for t, (first, last, n) in spans if start <= first < place < last <= end}
+        parts = max(inside.values(), default=1)
         if parts == 1:
             return apart
-        used = slice(start, end)
-        dims = self.shared(tuple(self._names[used]))
-        cut = self.steps.least(self.operations[used], self.homes[used], dims, parts, self.passed_on)
+        used, at_once = slice(start, end), len(self.operations) == 2
+        cut_here = frozenset(t for t in inside if self.exchanged[t] != self.exchanges.memories.outermost)
+        lying, dims = Lying(self.passed_on, cut_here), self._dims(start, end)
+        cut = self.steps.least(self.operations[used], self.homes[used], dims, parts, lying, at_once)
         return max(apart, cut - sum(self.plain[used]))
+
+    def _dims(self, start: int, end: int) -> list[SharedDim]:
+        """Dimensions of loops that may stand above where some operations part: shared by these, or by more that have
+        them in one branch."""
+        found = {}
+        for first in range(start + 1):
+            for last in range(end, len(self._names) + 1):
+                for dim in self.shared(tuple(self._names[first:last])):
+                    own = tuple(pair for pair in dim.dims if pair[0] in self._names[start:end])
+                    found[own] = SharedDim(own, tuple(name for name in dim.uneven if name in self._names[start:end]))
+        return list(found.values())
 
     def _parts(self, tensor: str) -> int:
         first, last = self.exchanges.between(tensor, self._names)

@@ -2,28 +2,31 @@
 
 Of a tensor that a loop does not move, all words come to each of its steps, unless a node above the loop keeps them: for
 that there has to be room, cut as the tensor is by the other loops. So for every choice of trips it is known which
-tensors come again, and how often. Where none can be spared a step, all of it is a visit of its own, with a smaller
-tile, and the best mapping of that tile says more.
+tensors come again, and how often. Closer than by words that come, an operation is bounded by the best mapping of the
+tile of each visit.
 
 Which trips there may be: some loop has several, if operations are to be one branch below loops; and an intermediate
 that is exchanged in a memory without room for all of it is cut by loops that its writer, its readers and all between
-them have in common. Loops of one dimension at several splits inside each other count as one here: what is not spared
-the steps of all of them is spared none.
+them have in common. Loops of one dimension at several splits inside each other count as one here, which stands outside
+all others and inside them: what is not spared the steps of all of them is spared none. Where there is one split alone,
+each order of loops is looked at: a node that is kept across a loop is cut by those outside it.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
-from ...ir import Operation, Tensor
+from ...ir import Operation, Tensor, ceil_div
 from ..tilings import factors
-from .branch import Sizes
+from .branch import Room, Sizes
 from .operation_bounds import OperationBounds
+from .parts import less_room
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
@@ -33,13 +36,28 @@ Steps = tuple[tuple[str, int], ...]
 Homes = tuple[str, ...]
 """By tensor of an operation, the memory that it comes from at least."""
 
-Weigh = Callable[[Operation, Homes, Steps], float]
-"""What an operation weighs at least that has homes and steps."""
+Passes = tuple[int, ...]
+"""By tensor of an operation, how often all of its words come from its home at least."""
+
+Weigh = Callable[[Operation, Homes, Steps, Passes, Room], float]
+"""What an operation weighs at least that has homes and steps, and so much room."""
+
+
+class Lying(NamedTuple):
+    """Intermediates in their homes.
+
+    whole  those that lie there as a whole, whatever loops there are
+    cut    those of which a tile does, that all loops cut
+    """
+
+    whole: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()
+
 
 MOST_TRIPS = 4096
 """Choices of trips up to which all are looked at; where there are more, nothing is said."""
 
-MOST_CLOSELY = 16
+MOST_CLOSELY = 24
 """Choices of trips for which smaller tiles are asked about, those first that seem to weigh least."""
 
 
@@ -66,17 +84,19 @@ class SharedSteps:
         homes: Sequence[Homes],
         dims: Sequence[SharedDim],
         parts: int,
-        passed_on: frozenset[str],
+        lying: Lying,
+        at_once: bool = False,
     ) -> float:
         """What some operations weigh at least together; infinite where there are no such loops.
 
-        dims       that all that may be shared are over
-        parts      that the loops have steps at least
-        passed_on  intermediates that these pass to others, or find: they lie whole in their homes
+        dims     that all that may be shared are over
+        parts    that the loops have steps at least
+        lying    which intermediates lie in their homes, and how much of them
+        at_once  whether there is one split alone, so that each dimension has one loop
         """
-        key = tuple(operation.name for operation in operations), tuple(homes), parts, passed_on
+        key = tuple(operation.name for operation in operations), tuple(homes), tuple(dims), parts, lying, at_once
         if key not in self._known:
-            self._known[key] = self._least(operations, homes, dims, parts, passed_on)
+            self._known[key] = self._least(operations, homes, dims, parts, lying, at_once)
         return self._known[key]
 
     def _least(
@@ -85,27 +105,54 @@ class SharedSteps:
         homes: Sequence[Homes],
         dims: Sequence[SharedDim],
         parts: int,
-        passed_on: frozenset[str],
+        lying: Lying,
+        at_once: bool,
     ) -> float:
-        plain = [self.weigh(operation, own, ()) for operation, own in zip(operations, homes, strict=True)]
-        ways = [factors(_size(operations, dim), "perfect", True) for dim in dims]
-        if math.prod(map(len, ways)) > MOST_TRIPS:
+        room = self.memories.room
+        plain = [self.weigh(op, own, (), (1,) * len(own), room) for op, own in zip(operations, homes, strict=True)]
+        sizes = [_size(operations, dim) for dim in dims]
+        ways = [factors(size, "perfect", True) for size in sizes if size is not None]
+        if len(ways) < len(dims) or math.prod(map(len, ways)) > MOST_TRIPS:
             return sum(plain)
-        stepped = [_Stepped(self, op, own, dims, passed_on) for op, own in zip(operations, homes, strict=True)]
+        stepped = [_Stepped(self, op, own, dims, lying) for op, own in zip(operations, homes, strict=True)]
         every = []
-        for trips in itertools.product(*ways):
-            if math.prod(trips) >= parts:
-                each = [max(least, one.quickly(trips)) for least, one in zip(plain, stepped, strict=True)]
-                every.append((sum(each), trips, each))
+        for loops in _loops(ways, at_once):
+            if math.prod(loops.trips) >= parts:
+                each = [max(least, one.quickly(loops)) for least, one in zip(plain, stepped, strict=True)]
+                every.append((sum(each), loops, each))
         every.sort()
         found = math.inf
-        for i, (total, trips, each) in enumerate(every):
+        for i, (total, loops, each) in enumerate(every):
             if total >= found:
                 break
             if i >= MOST_CLOSELY:
                 return min(found, total)
-            found = min(found, sum(map(_Stepped.closely, stepped, itertools.repeat(trips), each)))
+            found = min(found, sum(map(_Stepped.closely, stepped, itertools.repeat(loops), each)))
         return found
+
+
+class _Loops(NamedTuple):
+    """Loops over some dimensions.
+
+    trips    of each
+    outside  of each, which of the others stand outside it, or may
+    """
+
+    trips: tuple[int, ...]
+    outside: tuple[frozenset[int], ...]
+
+
+def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_Loops]:
+    """All choices of trips; and where there is one loop for each dimension, in all orders."""
+    places = range(len(ways))
+    every = [tuple(frozenset(places) - {place} for place in places)]
+    if at_once:
+        orders = itertools.permutations(places)
+        every = [tuple(frozenset(order[: order.index(place)]) for place in places) for order in orders]
+    for trips in itertools.product(*ways):
+        several = frozenset(place for place in places if trips[place] > 1)
+        for outside in dict.fromkeys(tuple(own & several for own in each) for each in every):
+            yield _Loops(trips, outside)
 
 
 class _Stepped:
@@ -121,7 +168,7 @@ class _Stepped:
         operation: Operation,
         homes: Homes,
         dims: Sequence[SharedDim],
-        passed_on: frozenset[str],
+        lying: Lying,
     ) -> None:
         self.steps, self.operation, self.homes = steps, operation, homes
         self.even, self.own = steps.is_even(operation), [dim.of(operation.name) for dim in dims]
@@ -131,71 +178,97 @@ class _Stepped:
             far(operation, tensor.name, operation.problem.dims, home)[0]
             for tensor, home in zip(operation.problem.tensors, homes, strict=True)
         ]
-        self._kept: dict[tuple[int, int, tuple[int, ...]], bool] = {}
+        self._kept: dict[tuple[int, tuple[int, ...], Room], bool] = {}
+        self._exchanged = [n for n, tensor in enumerate(operation.problem.tensors) if tensor.name in lying.cut]
         self.written = operation.problem.tensors.index(operation.output)
         home, sums = steps.memories.of(homes[self.written]), steps.memories.arch.partial_width_bits(operation.output)
         whole = sums * tensor_tile_words(operation.output, operation.problem.sizes, steps.memories.arch.footprint)
-        is_passed_on = operation.output.name in passed_on
-        self.is_tight = is_passed_on and whole > max((part.bits for part in capacity_parts(home)), default=whole)
+        is_whole = operation.output.name in lying.whole
+        self.is_tight = is_whole and whole > max((part.bits for part in capacity_parts(home)), default=whole)
 
-    def quickly(self, trips: tuple[int, ...]) -> float:
+    def quickly(self, loops: _Loops) -> float:
         """What it weighs with all tensors near, and each word from its home as often as it has to come."""
         if not self.even:
             return 0.0
-        if self.is_tight and self._passes(self.written, trips) > 1:  # sums would come and go where they have no room
+        if self.is_tight and self._passes(self.written, loops) > 1:  # sums would come and go where they have no room
             return math.inf
-        passing = (pj * self._passes(n, trips) for n, pj in enumerate(self.once_pj) if pj)
+        if self._exchanged and self._room(loops) is None:
+            return math.inf
+        passing = (pj * self._passes(n, loops) for n, pj in enumerate(self.once_pj) if pj)
         return self.steps.energy * (self.nearest_pj + sum(passing))
 
-    def closely(self, trips: tuple[int, ...], least: float) -> float:
-        """What it weighs by smaller tiles as well.
+    def _room(self, loops: _Loops) -> Room | None:
+        """Bits that what it exchanges leaves; None where that has no room."""
+        memories, problem = self.steps.memories, self.operation.problem
+        sizes = problem.sizes
+        for dim, n in zip(self.own, loops.trips, strict=True):
+            sizes = {**sizes, dim: ceil_div(sizes[dim], n)}
+        taken = []
+        for n in self._exchanged:
+            tensor, memory = problem.tensors[n], self.homes[n]
+            words = tensor_tile_words(tensor, sizes, memories.arch.footprint)
+            part = memories.part_for(self.operation.name, [self.operation], tensor.name, memory)
+            taken.append((memory, part, words * memories.arch.width_bits(tensor)))
+        return less_room(memories.room, tuple(taken))
+
+    def closely(self, loops: _Loops, least: float) -> float:
+        """What it weighs by the tiles of all visits as well.
 
         least  what it weighs at least
         """
-        steps = tuple(
-            (dim, n) for i, (dim, n) in enumerate(zip(self.own, trips, strict=True)) if self._is_step(i, trips)
+        trips: dict[str, int] = {}
+        for i, dim in enumerate(self.own):
+            if self._is_visited(i, loops):
+                trips[dim] = trips.get(dim, 1) * loops.trips[i]
+        if not trips or any(self.operation.problem.sizes[dim] % n for dim, n in trips.items()):
+            return least
+        steps = tuple(trips.items())
+        passes = tuple(self._passes(n, loops) for n in range(len(self.homes)))
+        room = self._room(loops)
+        return max(
+            least, math.inf if room is None else self.steps.weigh(self.operation, self.homes, steps, passes, room)
         )
-        return max(least, self.steps.weigh(self.operation, self.homes, steps)) if steps else least
 
-    def _passes(self, tensor: int, trips: tuple[int, ...]) -> int:
+    def _passes(self, tensor: int, loops: _Loops) -> int:
         """How often all words of a tensor come from its home."""
         dims = self.operation.problem.tensors[tensor].dims
-        still = (i for i, dim in enumerate(self.own) if trips[i] > 1 and dim not in dims)
-        return math.prod(trips[i] for i in still if not self._is_kept(tensor, i, trips))
+        still = (i for i, dim in enumerate(self.own) if loops.trips[i] > 1 and dim not in dims)
+        return math.prod(loops.trips[i] for i in still if not self._is_kept(tensor, i, loops))
 
-    def _is_step(self, loop: int, trips: tuple[int, ...]) -> bool:
-        """Whether no step of a loop is spared anything by nodes above it."""
-        if not self.even or trips[loop] == 1:
+    def _is_visited(self, loop: int, loops: _Loops) -> bool:
+        """Whether steps of a loop are visits that have nothing in common but what nodes above them keep."""
+        if not self.even or loops.trips[loop] == 1:
             return False
-        own, arch, tensors = self.own[loop], self.steps.memories.arch, self.operation.problem.tensors
-        overlapping = [tiles_overlap(tensor, own, arch.footprint) for tensor in tensors]
-        if any(overlapping) and any(memory.halo != "none" for memory in arch.memories):
-            return False  # what two steps have in common may remain in a node
-        may_stay = (n for n, tensor in enumerate(tensors) if own not in tensor.dims or overlapping[n])
-        return not any(self._is_kept(n, loop, trips) for n in may_stay)
+        arch, tensors = self.steps.memories.arch, self.operation.problem.tensors
+        overlap = any(tiles_overlap(tensor, self.own[loop], arch.footprint) for tensor in tensors)
+        return not (overlap and any(memory.halo != "none" for memory in arch.memories))
 
-    def _is_kept(self, tensor: int, across: int, trips: tuple[int, ...]) -> bool:
-        """Whether a node further in than its home may keep a tensor across the steps of a loop, cut by all others."""
-        one = self.operation.problem.tensors[tensor]
-        cut = tuple(trips[i] if i != across and dim in one.dims else 1 for i, dim in enumerate(self.own))
-        key = tensor, across, cut
+    def _is_kept(self, tensor: int, across: int, loops: _Loops) -> bool:
+        """Whether a node further in than its home may keep a tensor across a loop, cut by those outside it."""
+        one, outside = self.operation.problem.tensors[tensor], loops.outside[across]
+        cut = tuple(n if i in outside and self.own[i] in one.dims else 1 for i, n in enumerate(loops.trips))
+        room = (self._room(loops) if self._exchanged else self.steps.memories.room) or ()
+        key = tensor, cut, room
         if key not in self._kept:
             sizes = dict(self.operation.problem.dims)
             for dim, n in zip(self.own, cut, strict=True):
-                sizes[dim] //= n
-            self._kept[key] = self._has_room(one, self.homes[tensor], sizes)
+                sizes[dim] = max(1, sizes[dim] // n)
+            self._kept[key] = self._has_room(one, self.homes[tensor], sizes, room)
         return self._kept[key]
 
-    def _has_room(self, tensor: Tensor, home: str, sizes: Mapping[str, int]) -> bool:
+    def _has_room(self, tensor: Tensor, home: str, sizes: Mapping[str, int], room: Room) -> bool:
         """Whether a memory further in than a home may keep a tile of a tensor, and has room for it: of an output that
-        goes outside, for partial sums."""
+        goes outside, for partial sums.
+
+        room  bits that are left
+        """
         memories, arch = self.steps.memories, self.steps.memories.arch
         is_wide = tensor.is_output and tensor.name not in self.steps.intermediates
         width = arch.partial_width_bits(tensor) if is_wide else arch.width_bits(tensor)
         bits = tensor_tile_words(tensor, sizes, arch.footprint) * width
         return any(
             level.keeps[tensor.role] != "never"
-            and bits <= max((part.bits for part in capacity_parts(level)), default=bits)
+            and bits <= max((left for memory, _, left in room if memory == level.name), default=bits)
             for level in memories.upper[memories.depth[home] + 1 :]
         )
 
@@ -204,10 +277,10 @@ def visits_of(operation: Operation, steps: Steps) -> tuple[Sizes, int, int]:
     """The tile of one of the visits that steps make of an operation, how many there are, and how many of them add to
     the same sums."""
     trips = dict(steps)
-    tile = tuple((dim, size // trips.get(dim, 1)) for dim, size in operation.problem.dims)
+    tile = tuple((dim, max(1, size // trips.get(dim, 1))) for dim, size in operation.problem.dims)
     return tile, math.prod(trips.values()), math.prod(n for dim, n in steps if dim in operation.reduced_dims)
 
 
-def _size(operations: Sequence[Operation], dim: SharedDim) -> int:
-    """Elements of a shared dimension, of operations that make even steps."""
-    return next(op.problem.sizes[dim.of(op.name)] for op in operations if op.name not in dim.uneven)
+def _size(operations: Sequence[Operation], dim: SharedDim) -> int | None:
+    """Elements of a shared dimension, of operations that make even steps; None where none does."""
+    return next((op.problem.sizes[dim.of(op.name)] for op in operations if op.name not in dim.uneven), None)

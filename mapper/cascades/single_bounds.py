@@ -32,14 +32,14 @@ from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...ir import Cascade, Operation, Role, Tensor
-from .branch import BranchQuestion, BranchSolver
+from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
 from .operation_orders import MOST_ORDERS, orders
 from .part_bounds import PartBounds
 from .parts import less_room
 from .question import CascadeQuestion
 from .run_exchanges import CutRun, RunExchanges
-from .shared_steps import SharedSteps, Steps, visits_of
+from .shared_steps import Homes, Lying, Passes, SharedSteps, Steps
 from .sharing import SharedDim, shared_dims
 from .single_branches import SingleBranches
 from .tree_search import Fuse
@@ -163,11 +163,14 @@ class SingleBounds:
     ) -> float:
         """What operations of a run weigh at least, or the cutoff if that is less, that exchange what they make in some
         memories: some loop has several trips; and each intermediate without room as a whole is cut by loops."""
-        plain = [self._weigh(operation, own, ()) for operation, own in zip(operations, homes, strict=True)]
+        room = self.memories.room
+        plain = [self._weigh(op, own, (), (1,) * len(own), room) for op, own in zip(operations, homes, strict=True)]
         least, passed_on = sum(plain), frozenset(set(self.cascade.intermediates) - exchanged.keys())
         if least >= cutoff:
             return cutoff
-        least = max(least, self.steps.least(operations, homes, shared, 2, passed_on))
+        least = max(
+            least, self.steps.least(operations, homes, shared, 2, Lying(passed_on), at_once=len(operations) == 2)
+        )
         if least < cutoff:
             more = CutRun(operations, homes, plain, exchanged, passed_on, self.exchanges, self.steps, self._shared)
             least = max(least, sum(plain) + more.of(0, len(operations)))
@@ -179,10 +182,10 @@ class SingleBounds:
             return []
         return [dim for dim in shared_dims(self.cascade, names) if not dim.uneven or self.fuse == "all"]
 
-    def _weigh(self, operation: Operation, homes: tuple[str, ...], steps: Steps) -> float:
-        """What an operation of a run of several weighs at least, with its homes, and steps of loops that spare it
-        nothing."""
-        return self._in_run(operation, tuple((home,) for home in homes), steps)
+    def _weigh(self, operation: Operation, homes: Homes, steps: Steps, passes: Passes, room: Room) -> float:
+        """What an operation of a run of several weighs at least, with its homes, steps of loops, how often tensors come
+        there, and the room that is left."""
+        return self._in_run(operation, tuple((home,) for home in homes), steps, passes, room)
 
     # ---- homes ---------------------------------------------------------------------------------------------
 
@@ -257,27 +260,27 @@ class SingleBounds:
             return math.inf
         names, outside = (operation.name,), set(self.cascade.tensors) - set(self.cascade.intermediates)
         free = [self._homes(operation, t, names, set(), used, every=True) for t in operation.problem.tensors]
-        may_pass = [tensor.name in outside for tensor in operation.problem.tensors]
-        options = self.branches.options(operation, free, may_pass if self.fuse != "none" else [False] * len(free))
+        passes = [int(tensor.name in outside and self.fuse != "none") for tensor in operation.problem.tensors]
+        options = self.branches.options(operation, free, passes)
         key = "alone", self.weights, self._form(operation), options, room
         if key not in self.known:
             self.known[key] = self.branches.alone(operation, options, room, self.stays, outside)
         return self.known[key]
 
-    def _in_run(self, operation: Operation, options: Options, steps: Steps) -> float:
+    def _in_run(self, operation: Operation, options: Options, steps: Steps, passes: Passes, room: Room) -> float:
         """What an operation of a run of several weighs at least.
 
-        steps  as of `_least`
+        steps   of loops, each of which is a visit
+        passes  by tensor, how often its words come from its home
+        room    bits that what is exchanged leaves
         """
-        paid = self.branches.options(operation, options, [True] * len(options))
+        paid = self.branches.options(operation, options, passes)
         if not self._is_even(operation):
             return max(self._uneven(operation, options), self.branches.uneven(operation, paid))
-        key = "in run", self.weights, self._form(operation), paid, _numbered(operation, steps)
+        key = "in run", self.weights, self._form(operation), paid, _numbered(operation, steps), room
         if key not in self.known:
-            self.known[key] = self.branches.in_run(operation, paid, steps)
-        if steps and self.branches.solver is not self.solver:  # the space that is asked for says more of smaller tiles
-            return self.known[key]
-        return max(self._least(operation, options, steps), self.known[key])
+            self.known[key] = self.branches.in_run(operation, paid, steps, room)
+        return self.known[key] if steps else max(self._least(operation, options), self.known[key])
 
     def _is_even(self, operation: Operation) -> bool:
         """Whether all visits of an operation are alike, and their tiles divide it, whatever loops are shared."""
@@ -289,16 +292,13 @@ class SingleBounds:
 
     # ---- single operations ---------------------------------------------------------------------------------
 
-    def _least(self, operation: Operation, options: Options, steps: Steps = ()) -> float:
-        """What one operation weighs at least.
-
-        steps  of loops, each of which is a visit
-        """
+    def _least(self, operation: Operation, options: Options) -> float:
+        """What one operation weighs at least, as a mapping of the uneven space."""
         if not self._is_even(operation):
             return self._uneven(operation, options)
-        key = self.weights, self._form(operation), options, self.memories.room, _numbered(operation, steps)
+        key = self.weights, self._form(operation), options, self.memories.room
         if key not in self.known:
-            self.known[key] = self._least_of_new(operation, options, steps)
+            self.known[key] = self._least_of_new(operation, options)
         return self.known[key]
 
     def _form(self, operation: Operation) -> object:
@@ -317,14 +317,13 @@ class SingleBounds:
         )
         return self.weights.energy * (self.near.alone.nearest_pj(operation.name) + sum(further))
 
-    def _least_of_new(self, operation: Operation, options: Options, steps: Steps) -> float:
+    def _least_of_new(self, operation: Operation, options: Options) -> float:
         least = math.inf
-        tile, visits, again = visits_of(operation, steps)
         every = frozenset(operation.problem.dim_names)
         for chosen in itertools.product(*options):
             homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
-            asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
-            least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
+            asked = BranchQuestion(operation.name, operation.problem.dims, homes, self.memories.room, cut=every)
+            least = min(least, self.solver.lower(asked, self.weights, least))
         return max(least, self._uneven(operation, options))  # where time was too short for a search
 
 

@@ -48,26 +48,27 @@ class SingleBranches:
     def __post_init__(self) -> None:
         self._nodes = UpperNodes(self.cascade, self.memories.arch)
 
-    def options(self, operation: Operation, free: Sequence[Sequence[str]], may_pass: Sequence[bool]) -> PaidOptions:
+    def options(self, operation: Operation, free: Sequence[Sequence[str]], passes: Sequence[int]) -> PaidOptions:
         """Homes of the tensors of an operation.
 
-        free      by tensor, those where nothing passes
-        may_pass  by tensor, whether it may pass to one further in
+        free    by tensor, those where nothing passes
+        passes  by tensor, how often it passes to one further in at least; 0: it does not
         """
-        every = zip(operation.problem.tensors, free, may_pass, strict=True)
-        return tuple(tuple(self._homes(operation, tensor, own, passes)) for tensor, own, passes in every)
+        every = zip(operation.problem.tensors, free, passes, strict=True)
+        return tuple(tuple(self._homes(operation, tensor, own, times)) for tensor, own, times in every)
 
     def _homes(
-        self, operation: Operation, tensor: Tensor, free: Sequence[str], may_pass: bool
+        self, operation: Operation, tensor: Tensor, free: Sequence[str], passes: int
     ) -> Iterator[tuple[str, float]]:
         for memory in free:
             yield memory, 0.0
         depth, dims = self.memories.depth, operation.problem.dims
         outermost = min(free, key=depth.__getitem__)
-        for level in self.memories.upper[max(depth[memory] for memory in free) + 1 :] if may_pass else ():
+        for level in self.memories.upper[max(depth[memory] for memory in free) + 1 :] if passes else ():
             if level.keeps[tensor.role] != "never":
                 chain, around = ((level.name, 0),), Around(outermost, 1)
-                yield level.name, self._nodes.cost(operation.name, tensor.name, dims, (), chain, around).energy_pj
+                once = self._nodes.cost(operation.name, tensor.name, dims, (), chain, around)
+                yield level.name, passes * once.energy_pj
 
     def alone(
         self, operation: Operation, options: PaidOptions, room: Room, stays: Mapping[str, str], outside: Collection[str]
@@ -88,12 +89,13 @@ class SingleBranches:
                 waiting.append((homes, passing_pj, left))
         return self._least(operation, waiting, ())
 
-    def in_run(self, operation: Operation, options: PaidOptions, steps: Steps) -> float:
+    def in_run(self, operation: Operation, options: PaidOptions, steps: Steps, room: Room) -> float:
         """What an operation weighs at least that is one of several below loops.
 
         steps  of loops, each of which is a visit
+        room   bits that are left for it
         """
-        waiting = [(homes, passing_pj, self.memories.room) for homes, passing_pj in self._chosen(operation, options)]
+        waiting = [(homes, passing_pj, room) for homes, passing_pj in self._chosen(operation, options)]
         return self._least(operation, waiting, steps)
 
     def uneven(self, operation: Operation, options: PaidOptions) -> float:
