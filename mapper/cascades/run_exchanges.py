@@ -144,7 +144,7 @@ class CutRun:
         if parts == 1:
             return apart
         used, at_once = slice(start, end), len(self.operations) == 2
-        cut_here = frozenset(t for t in inside if self.exchanged[t] != self.exchanges.memories.outermost)
+        cut_here = frozenset(t for t, n in inside.items() if n > 1)  # others may as well lie further out
         lying, dims = Lying(self.passed_on, cut_here), self._dims(start, end)
         cut = self.steps.least(self.operations[used], self.homes[used], dims, parts, lying, at_once)
         return max(apart, cut - sum(self.plain[used]))

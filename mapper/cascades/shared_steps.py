@@ -179,7 +179,8 @@ class _Stepped:
             for tensor, home in zip(operation.problem.tensors, homes, strict=True)
         ]
         self._kept: dict[tuple[int, tuple[int, ...], Room], bool] = {}
-        self._exchanged = [n for n, tensor in enumerate(operation.problem.tensors) if tensor.name in lying.cut]
+        tensors = enumerate(operation.problem.tensors)
+        self._exchanged = [n for n, tensor in tensors if tensor.name in lying.cut and _is_plain(tensor)]
         self.written = operation.problem.tensors.index(operation.output)
         home, sums = steps.memories.of(homes[self.written]), steps.memories.arch.partial_width_bits(operation.output)
         whole = sums * tensor_tile_words(operation.output, operation.problem.sizes, steps.memories.arch.footprint)
@@ -271,6 +272,11 @@ class _Stepped:
             and bits <= max((left for memory, _, left in room if memory == level.name), default=bits)
             for level in memories.upper[memories.depth[home] + 1 :]
         )
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether an operation sees no more of a tensor than is written, and no part of it twice."""
+    return all(rank == ((rank[0][0], 1),) for rank in tensor.ranks if rank)
 
 
 def visits_of(operation: Operation, steps: Steps) -> tuple[Sizes, int, int]:

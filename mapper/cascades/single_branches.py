@@ -17,6 +17,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Tensor
 from .branch import BranchQuestion, BranchSolver, Homes, Room
 from .operation_bounds import OperationBounds
@@ -83,11 +84,24 @@ class SingleBranches:
         sums = frozenset({operation.output.name}) & frozenset(outside)
         waiting = []
         for homes, passing_pj in self._chosen(operation, options):
-            inner = [(name, memory) for name, memory in homes if memory != stays.get(name, self.memories.outermost)]
+            inner = [
+                (name, memory)
+                for name, memory in homes
+                if memory != stays.get(name, self.memories.outermost) and self._is_seen_as_held(operation, name)
+            ]
             left = less_room(room, self.memories.bits_of_stays(single, inner, sums)[operation.name])
             if left is not None:
                 waiting.append((homes, passing_pj, left))
         return self._least(operation, waiting, ())
+
+    def _is_seen_as_held(self, operation: Operation, tensor: str) -> bool:
+        """Whether a node of a tensor holds all that an operation sees of it: of an intermediate, no zeros around it."""
+        producer = self.cascade.producers.get(tensor)
+        words = [
+            tensor_tile_words(user.problem.tensor(tensor), user.problem.sizes, self.memories.arch.footprint)
+            for user in (operation, producer or operation)
+        ]
+        return words[0] <= words[1]
 
     def in_run(self, operation: Operation, options: PaidOptions, steps: Steps, room: Room) -> float:
         """What an operation weighs at least that is one of several below loops.

@@ -50,10 +50,11 @@ def test_no_tree_of_a_brute_force_lies_below(seeds: range) -> None:
             least = bounds_of(case.cascade, case.arch, case.fuse, space=case.space).of_all()
             assert 0 < least <= best["energy"].value * (1 + 1e-9), f"{seed}\n{case}"
             if supports(case.cascade, case.arch, "uneven", "perfect") is None:
+                searched = bounds_of(case.cascade, case.arch, case.fuse).of_all()
                 tabled = bounds_of(case.cascade, case.arch, case.fuse, by_tables=True).of_all()
-                assert tabled == pytest.approx(least, rel=1e-9), f"{seed}\n{case}"
+                assert tabled == pytest.approx(searched, rel=1e-9), f"{seed}\n{case}"
             compared += 1
-    assert compared
+    assert compared or seeds.start
 
 
 @pytest.mark.parametrize("seeds", blocks(1, 1))
@@ -126,3 +127,50 @@ def test_operations_are_not_alike_where_arrays_go_by_names() -> None:
     question = CascadeQuestion(pair, parse_arch(text, "m"), LATENCY, "perfect", fuse="none")
     certificate = search_cascade(question).certificate
     assert (certificate.value, certificate.lower_bound) == (5, 5)
+
+
+@pytest.mark.parametrize("name", ["gemmini", "tpu_v1", "three_level"])
+def test_heads_side_by_side_leave_the_visits_of_what_makes_them_even(name: str) -> None:
+    """Nothing of this can be fused for less, and the bound says so by itself: T is mapped in the even space, and its
+    columns are read head by head without one that two heads have in common."""
+    lines = ["T[m,n] += A[m,k] * W[k,n]", "S[b,q,m] += Q[q,b,e] * T[m,4*b+e]", "P[b,q,m] = exp(S[b,q,m])"]
+    whole = cascade(lines, m=8, n=12, k=16, b=3, q=8, e=4)
+    asked = CascadeQuestion(whole, load_arch(name), ENERGY, "perfect")
+    answer = search_cascade(asked)
+    assert answer.certificate.gap == 0.0
+    assert bound_by_singles(asked, {}) == pytest.approx(answer.cost.energy_pj, rel=1e-9)
+
+
+def small_chip(buffer: str) -> Architecture:
+    """Two memories outside an array of 8 x 4 units."""
+    return parse_arch(
+        f"""
+        name: small
+        clock: 1 GHz
+        word: 8 bit
+        levels:
+          - {{memory: DRAM, access: 8 bit, read: 200 pJ, write: 200 pJ}}
+          - {{memory: GLB, size: {buffer}, access: 8 bit, read: 6 pJ, write: 6 pJ, keep: may}}
+          - {{fanout: array, x: 8, y: 4}}
+          - {{memory: RF, size: 64 B, access: 8 bit, read: 1 pJ, write: 1 pJ, keep: may}}
+        mac: {{energy: 0.5 pJ}}
+        """,
+        "small.yaml",
+    )
+
+
+def test_scores_without_room_are_cut_and_their_keys_come_again() -> None:
+    """A buffer that holds few rows of scores, and not all keys beside them, has these come for every few rows."""
+    lines = [
+        "S[m,n] += Q[m,e] * K[n,e]",
+        "L[m] max= S[m,n]",
+        "P[m,n] = exp(S[m,n] - L[m])",
+        "O[m,f] += P[m,n] * V[n,f]",
+    ]
+    whole, before = cascade(lines, m=8, n=16, e=16, f=16), 0.0
+    for buffer in ("1 KiB", "96 B"):
+        asked = CascadeQuestion(whole, small_chip(buffer), ENERGY, "perfect")
+        least, proof = bound_by_singles(asked, {}), search_cascade(asked).certificate
+        assert proof.proven
+        assert max(before * 1.5, 0.99 * proof.value) < least <= proof.value * (1 + 1e-9)
+        before = least

@@ -29,6 +29,7 @@ from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
 from tilewright.mapper.segmentation.residency import Residency
 from tilewright.mapper.segmentation.states import StateGraph, TooManyStates, state_graph
+from tilewright.mapper.segmentation.steps import NetworkSteps
 from tilewright.report.network_plan import network_plan_page
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import GraphReading, NetworkGraph, OperationGroup, bits_of, joined, operation_groups
@@ -313,3 +314,22 @@ def test_that_nothing_stays_for_want_of_time_is_told(
     assert "nothing stays on chip" in answer.certificate.constraints
     assert "or stays on chip" not in page_of(answer)
     assert "nothing stays on chip" not in segment(replace(asked, stays=False)).certificate.constraints
+
+
+def test_what_stays_takes_the_zeros_that_others_see_around_it() -> None:
+    """conv4 of AlexNet reads conv3 with a zero on each side: its place is larger than what conv3 writes, also while
+    conv3 writes it. With that known the best plan of the network has addresses, and so a proof."""
+    graph, three_level = load_network("alexnet").wiring, tw.load_arch("three_level")
+    assert graph is not None
+    steps = NetworkSteps(NetworkQuestion(graph, three_level, ENERGY, "perfect", most=1))
+    zeros = 384 * (15 * 15 - 13 * 13) * 8
+    found = {
+        edge.taken[0]
+        for edge in steps.edges
+        if edge.kind is not None and steps.groups[edge.step.group].names == ("conv3",)
+        if [name for name, _ in edge.kind.stays] == ["conv3"]
+    }
+    assert min(found) == zeros
+    answer = segment(NetworkQuestion(graph, three_level, ENERGY, "perfect", most=1))
+    assert answer.certificate.proven
+    assert answer.staying

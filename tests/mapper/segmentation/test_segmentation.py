@@ -22,6 +22,8 @@ from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import GroupOutcome, NetworkQuestion, OneAfterTheOther, outcome_of, segment
 from tilewright.mapper.segmentation.covers import CheapestCover
+from tilewright.mapper.segmentation.group_costs import Begun
+from tilewright.mapper.segmentation.kinds import Finding
 from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.mapper.segmentation.steps import NetworkSteps
 from tilewright.workloads import Network, load_network
@@ -399,3 +401,16 @@ def test_with_little_time_larger_groups_make_no_answer_worse(tmp_path: Path, mon
     assert sizes[-1] == 3
     assert answer.certificate.value == smaller.certificate.value
     assert not answer.certificate.proven
+
+
+def test_a_search_that_has_ended_is_not_made_again(tmp_path: Path) -> None:
+    """A gap that a search leaves long before its time is up is none that more time closes."""
+    steps = NetworkSteps(question(network(tmp_path, CHAIN)))
+    kind = steps.kinds[0]
+    begun = Begun(kind, (), math.inf, seconds=10.0)
+    ended = {seconds: begun.has_ended(NothingBelow(1.0, seconds)) for seconds in (1.0, 9.0, math.inf)}
+    assert ended == {1.0: True, 9.0: False, math.inf: False}
+    for is_all in (False, True):
+        kind.findings[:] = [Finding((), 2.0, 1.0, is_all=is_all)]
+        assert kind.reopen() == (not is_all)
+        assert kind.findings[0].is_over == is_all
