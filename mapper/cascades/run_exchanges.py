@@ -12,15 +12,27 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
-from ...ir import Cascade, Operation, ceil_div
+from ...ir import Cascade, Operation, Tensor, ceil_div
 from .shared_steps import Homes, Lying, SharedSteps
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
 IMPOSSIBLE = 1 << 62
 """Parts of what has no room however it is cut."""
+
+
+class RunExchange(NamedTuple):
+    """Where operations of a run exchange what they make.
+
+    memories  by intermediate
+    coming    by intermediate, the reader that finds it there for sure
+    """
+
+    memories: dict[str, str]
+    coming: dict[str, str]
 
 
 @dataclass
@@ -52,13 +64,24 @@ class RunExchanges:
             )
             self._room[level.name] = max(parts) - staying if parts else IMPOSSIBLE
 
-    def choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
-        """The memory of every intermediate that operations of a run alone use. Further out than one in which all of it
-        has room, nothing is better."""
+    def choices(self, names: Sequence[str]) -> Iterator[RunExchange]:
+        """Where every intermediate that operations of a run alone use may be exchanged. Further out than where all of
+        it has room, nothing is better. Of several readers one comes there for sure; others may find it further in, at
+        a node that it has passed."""
         inside = [tensor for tensor in self.cascade.intermediates if self._users(tensor) <= set(names)]
-        every = [list(self._memories(tensor)) for tensor in inside]
-        for chosen in itertools.product(*every):
-            yield dict(zip(inside, chosen, strict=True))
+        for chosen in itertools.product(*map(self._ways, inside)):
+            memories = dict(zip(inside, (memory for memory, _ in chosen), strict=True))
+            coming = dict(zip(inside, (reader for _, reader in chosen), strict=True))
+            yield RunExchange(memories, coming)
+
+    def home(self, exchange: RunExchange, operation: Operation, tensor: Tensor) -> str | None:
+        """The memory that an operation finds an intermediate in, or writes it to, at the innermost; None: it is not
+        exchanged in the run."""
+        memory = exchange.memories.get(tensor.name)
+        if memory is None or tensor.is_output or exchange.coming[tensor.name] == operation.name:
+            return memory
+        inner = self.memories.upper[self.memories.depth[memory] :]
+        return [one.name for one in inner if one.name == memory or one.keeps[tensor.role] != "never"][-1]
 
     def between(self, tensor: str, names: Sequence[str]) -> tuple[int, int]:
         """The places of the operations from the one that writes it to the last that reads it."""
@@ -81,10 +104,13 @@ class RunExchanges:
             most = max(most, ceil_div(self._bits(tensor), room) if room > 0 else IMPOSSIBLE)
         return most
 
-    def _memories(self, tensor: str) -> Iterator[str]:
-        """Memories that may exchange an intermediate, innermost first, to the first in which all of it has room."""
+    def _ways(self, tensor: str) -> Iterator[tuple[str, str]]:
+        """Memories that may exchange an intermediate, innermost first, to the first in which all of it has room, with
+        the reader that comes there."""
+        readers = [user.name for user in self.cascade.consumers[tensor]]
         for memory in reversed(self.memories.exchanging(self.cascade, tensor)):
-            yield memory
+            for reader in readers if memory != self.memories.nearest else readers[:1]:  # nothing is further in there
+                yield memory, reader
             if self._bits(tensor) <= self._room[memory] // 2:
                 break
 

@@ -158,8 +158,8 @@ def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_Loops]:
 class _Stepped:
     """One operation below loops over some dimensions.
 
-    even     whether all its visits are alike
-    is_tight whether its home has no room for the output in partial sums
+    even        whether all its visits are alike
+    further_pj  that the output takes more at least where partial sums come to its home, which has no room for them
     """
 
     def __init__(
@@ -184,19 +184,27 @@ class _Stepped:
         self.written = operation.problem.tensors.index(operation.output)
         home, sums = steps.memories.of(homes[self.written]), steps.memories.arch.partial_width_bits(operation.output)
         whole = sums * tensor_tile_words(operation.output, operation.problem.sizes, steps.memories.arch.footprint)
-        is_whole = operation.output.name in lying.whole
-        self.is_tight = is_whole and whole > max((part.bits for part in capacity_parts(home)), default=whole)
+        most = max((part.bits for part in capacity_parts(home)), default=whole)
+        is_tight = operation.output.name in lying.whole and whole > most
+        self.further_pj = self._further_pj(homes[self.written]) if is_tight else 0.0
+
+    def _further_pj(self, home: str) -> float:
+        """pJ that the output takes more from the next home further out, each word once."""
+        memories, own = self.steps.memories, self.operation
+        outer = memories.upper[max(0, memories.depth[home] - 1)].name
+        far = (self.steps.near.far(own, own.output.name, own.problem.dims, one)[0] for one in (outer, home))
+        return max(0.0, next(far) - next(far))
 
     def quickly(self, loops: _Loops) -> float:
         """What it weighs with all tensors near, and each word from its home as often as it has to come."""
         if not self.even:
             return 0.0
-        if self.is_tight and self._passes(self.written, loops) > 1:  # sums would come and go where they have no room
-            return math.inf
         if self._exchanged and self._room(loops) is None:
             return math.inf
-        passing = (pj * self._passes(n, loops) for n, pj in enumerate(self.once_pj) if pj)
-        return self.steps.energy * (self.nearest_pj + sum(passing))
+        passing = sum(pj * self._passes(n, loops) for n, pj in enumerate(self.once_pj) if pj)
+        if self.further_pj and self._passes(self.written, loops) > 1:  # sums come and go where they have no room
+            passing += self.further_pj
+        return self.steps.energy * (self.nearest_pj + passing)
 
     def _room(self, loops: _Loops) -> Room | None:
         """Bits that what it exchanges leaves; None where that has no room."""

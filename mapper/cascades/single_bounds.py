@@ -143,14 +143,15 @@ class SingleBounds:
         operations = [self.cascade.operation(name) for name in names]
         options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
         least = math.inf
-        for exchanged in self.exchanges.choices(names):
+        for exchange in self.exchanges.choices(names):
             homes = [
                 tuple(
-                    exchanged.get(tensor.name, own[-1]) for tensor, own in zip(op.problem.tensors, every, strict=True)
+                    self.exchanges.home(exchange, operation, tensor) or each[-1]
+                    for tensor, each in zip(operation.problem.tensors, own, strict=True)
                 )
-                for op, every in zip(operations, options, strict=True)
+                for operation, own in zip(operations, options, strict=True)
             ]
-            least = min(least, self._exchanging(operations, homes, exchanged, shared, least))
+            least = min(least, self._exchanging(operations, homes, exchange.memories, shared, least))
         return least
 
     def _exchanging(
@@ -325,10 +326,6 @@ class SingleBounds:
             asked = BranchQuestion(operation.name, operation.problem.dims, homes, self.memories.room, cut=every)
             least = min(least, self.solver.lower(asked, self.weights, least))
         return max(least, self._uneven(operation, options))  # where time was too short for a search
-
-
-def _names(operation: Operation) -> list[str]:
-    return [tensor.name for tensor in operation.problem.tensors]
 
 
 def _numbered(operation: Operation, steps: Steps) -> tuple[tuple[int, int], ...]:
