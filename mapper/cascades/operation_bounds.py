@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation, ProblemError, Role, Tensor
+from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchQuestion, BranchSolver, Homes, Sizes
 from .equal import form_of
@@ -47,7 +47,7 @@ class OperationBounds:
     nearest: Nearest
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
-    _from_homes: dict[tuple[str, Homes, bool], float] = field(default_factory=dict)
+    _from_homes: dict[tuple[str, Homes], float] = field(default_factory=dict)
     _windows: dict[str, list[Windowed]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,34 +108,30 @@ class OperationBounds:
             energy, latency = min(energy, times * found[0]), min(latency, times * found[1])
         return energy, latency
 
-    def _least_of_coverings(
-        self, name: str, least_of: Callable[[Operation, Sizes, float], float], finely: bool
-    ) -> float:
+    def _least_of_coverings(self, name: str, least_of: Callable[[Operation, Sizes, float], float]) -> float:
         """What a whole operation takes at least; where its visits may be uneven, of the even ones that they are parts
         of.
 
         least_of  of some sizes, if it is less than so much
-        finely    by more of these, each as small as can be
         """
         operation, least = self.cascade.operation(name), math.inf
-        for times, dims in self._covering_tiles(name, finely):
+        for times, dims in self._covering_tiles(name):
             try:
                 least = min(least, times * least_of(operation, dims, least / times))
             except ProblemError:  # more positions than a search counts
                 return 0.0
         return least
 
-    def _covering_tiles(self, name: str, finely: bool = False) -> list[tuple[float, Sizes]]:
+    def _covering_tiles(self, name: str) -> list[tuple[float, Sizes]]:
         """The whole operation; and where its visits may be uneven, even ones that they are parts of, with how many of
         them the whole is. Of these the largest come first: for their size they mostly take least, and others are soon
         left aside then."""
         problem = self.cascade.operation(name).problem
         found: list[tuple[float, Sizes]] = []
         for one in self.windowed(name):
-            size = problem.sizes[one.dim]
-            for covered in one.covering if finely else coverings(one, size):
+            for covered in coverings(one, problem.sizes[one.dim]):
                 dims = tuple((dim, covered if dim == one.dim else n) for dim, n in problem.dims)
-                found.append((size / covered, dims))
+                found.append((problem.sizes[one.dim] / covered, dims))
         return [(1.0, problem.dims), *sorted(found, key=lambda each: each[0])]
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
@@ -216,16 +212,13 @@ class OperationBounds:
         energy, latency = self._nearest(name)
         return self.weights.of(self.with_leakage(energy, latency), latency)
 
-    def weight_from(self, name: str, homes: Homes, finely: bool = False) -> float:
+    def weight_from(self, name: str, homes: Homes) -> float:
         """What a whole operation weighs at least with endless room; where its visits may be uneven, of the even ones
-        that they are parts of.
-
-        finely  closer, by more searches
-        """
-        key = name, homes, finely
+        that they are parts of."""
+        key = name, homes
         if key not in self._from_homes:
             self._from_homes[key] = self._least_of_coverings(
-                name, lambda operation, dims, most: self._tile_from(operation, dims, homes, most), finely
+                name, lambda operation, dims, most: self._tile_from(operation, dims, homes, most)
             )
         return self._from_homes[key]
 
@@ -261,7 +254,7 @@ class OperationBounds:
 def coverings(one: Windowed, size: int) -> list[int]:
     """Positions of tiles, of one of which, or of the whole, each tile is a part that may stand for visits. A part of a
     tile costs no less than its part, so those that divide others are not needed."""
-    most = {step: covered // step for step, covered in zip(one.steps, one.covering, strict=True)}
+    most = {step: ceil_div(step + one.extra, step) for step in one.steps}
     found = {times * (step if size % step else size) for step, times in most.items()}
     between = {step * times for step, last in most.items() for times in range(1, last)}
     found |= {tile for tile in between if all(n % tile for n in (size, *found))}

@@ -20,7 +20,8 @@ Inside its branch the mapping of an operation is one of the space that is asked 
 more where that is the even one.
 
 Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
-what `PartBounds` says of it. Windows side by side, as heads of an attention, leave visits even.
+what `PartBounds` says of it, and where there is one such operation, one loop alone is looked at. Windows side by side,
+as heads of an attention, leave visits even.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
+from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
 from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
@@ -39,7 +42,7 @@ from .part_bounds import PartBounds
 from .parts import less_room
 from .question import CascadeQuestion
 from .run_exchanges import CutRun, RunExchanges
-from .shared_steps import Homes, Lying, Passes, SharedSteps, Steps
+from .shared_steps import Homes, Lying, Passes, SharedSteps, Steps, visits_of
 from .sharing import SharedDim, shared_dims
 from .single_branches import SingleBranches
 from .tree_search import Fuse
@@ -132,16 +135,25 @@ class SingleBounds:
         if len(names) > 1:
             return self._several(names, used)
         operation = self.cascade.operation(names[0])
-        return max(self._least(operation, self._options(operation, (), names, used)), self._alone(operation, used))
+        least = self._least(operation, self._options(operation, (), names, used))
+        return max(least, self._alone(operation, used)) if self.is_even else least
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all visits of all operations are even. Else bounds are not as close as they might be: these cascades
+        are many, and their searches short."""
+        return all(map(self._is_even, self.cascade))
 
     def _several(self, names: tuple[str, ...], used: Users) -> float:
         """What several operations weigh at least that make the steps of one loop, by where they exchange what they
         make; infinite where there is no such loop."""
         shared = self._shared(names)
-        if not shared:
-            return math.inf
         operations = [self.cascade.operation(name) for name in names]
         options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
+        if not self.is_even:
+            return min(self._by_one_loop(operations, options, shared), default=math.inf)
+        if not shared:
+            return math.inf
         least = math.inf
         for exchange in self.exchanges.choices(names):
             homes = [
@@ -176,6 +188,39 @@ class SingleBounds:
             more = CutRun(operations, homes, plain, exchanged, passed_on, self.exchanges, self.steps, self._shared)
             least = max(least, sum(plain) + more.of(0, len(operations)))
         return min(least, cutoff)
+
+    def _by_one_loop(
+        self, operations: Sequence[Operation], options: Sequence[Options], shared: Sequence[SharedDim]
+    ) -> Iterator[float]:
+        """What operations weigh at least, for each loop that they may make the steps of. Fewer steps never cost more,
+        so loops of prime trips stand for all."""
+        for dim in shared:
+            beside = [other for other in shared if other is not dim]
+            size = next(op.problem.sizes[dim.of(op.name)] for op in operations if op.name not in dim.uneven)
+            for trips in prime_factors(size):
+                total = 0.0
+                for operation, own in zip(operations, options, strict=True):
+                    total += self._least(operation, own, self._step(operation, dim, beside, trips, own))
+                yield total
+
+    def _step(
+        self, operation: Operation, dim: SharedDim, beside: Sequence[SharedDim], trips: int, options: Options
+    ) -> Steps:
+        """A shared loop, where each of its steps costs an operation as much as a tile of its own; nothing where a node
+        above the loop may spare it some of that, or steps are uneven."""
+        own, arch = dim.of(operation.name), self.memories.arch
+        if operation.name in dim.uneven and not self._is_even(operation):
+            return ()
+        overlapping = {t.name for t in operation.problem.tensors if tiles_overlap(t, own, arch.footprint)}
+        if overlapping and any(memory.halo != "none" for memory in arch.memories):
+            return ()  # what two steps have in common may remain in a node
+        smallest = dict(operation.problem.dims) | {other.of(operation.name): 1 for other in beside}
+        smallest[own] = operation.problem.sizes[own]
+        for tensor, homes in zip(operation.problem.tensors, options, strict=True):
+            passes_on = own in tensor.dims and tensor.name not in overlapping
+            if not passes_on and self._keeping(tensor, homes[-1], smallest):
+                return ()
+        return ((own, trips),)
 
     def _shared(self, names: tuple[str, ...]) -> list[SharedDim]:
         """Dimensions of which operations may share loops."""
@@ -276,8 +321,6 @@ class SingleBounds:
         room    bits that what is exchanged leaves
         """
         paid = self.branches.options(operation, options, passes)
-        if not self._is_even(operation):
-            return max(self._uneven(operation, options), self.branches.uneven(operation, paid))
         key = "in run", self.weights, self._form(operation), paid, _numbered(operation, steps), room
         if key not in self.known:
             self.known[key] = self.branches.in_run(operation, paid, steps, room)
@@ -293,13 +336,16 @@ class SingleBounds:
 
     # ---- single operations ---------------------------------------------------------------------------------
 
-    def _least(self, operation: Operation, options: Options) -> float:
-        """What one operation weighs at least, as a mapping of the uneven space."""
+    def _least(self, operation: Operation, options: Options, steps: Steps = ()) -> float:
+        """What one operation weighs at least, as a mapping of the uneven space.
+
+        steps  of loops, each of which is a visit
+        """
         if not self._is_even(operation):
             return self._uneven(operation, options)
-        key = self.weights, self._form(operation), options, self.memories.room
+        key = self.weights, self._form(operation), options, self.memories.room, _numbered(operation, steps)
         if key not in self.known:
-            self.known[key] = self._least_of_new(operation, options)
+            self.known[key] = self._least_of_new(operation, options, steps)
         return self.known[key]
 
     def _form(self, operation: Operation) -> object:
@@ -318,13 +364,14 @@ class SingleBounds:
         )
         return self.weights.energy * (self.near.alone.nearest_pj(operation.name) + sum(further))
 
-    def _least_of_new(self, operation: Operation, options: Options) -> float:
+    def _least_of_new(self, operation: Operation, options: Options, steps: Steps) -> float:
         least = math.inf
+        tile, visits, again = visits_of(operation, steps)
         every = frozenset(operation.problem.dim_names)
         for chosen in itertools.product(*options):
             homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
-            asked = BranchQuestion(operation.name, operation.problem.dims, homes, self.memories.room, cut=every)
-            least = min(least, self.solver.lower(asked, self.weights, least))
+            asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
+            least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
         return max(least, self._uneven(operation, options))  # where time was too short for a search
 
 
@@ -343,6 +390,17 @@ def _most_apart(intervals: Iterable[tuple[int, int, float]], end: int) -> float:
         ending = (most[first] + worth for first, last, worth in intervals if last == place)
         most[place] = max(most[place - 1], *ending, 0.0)
     return most[end]
+
+
+def prime_factors(number: int) -> list[int]:
+    """Prime factors of a number, each once."""
+    found, left, factor = [], number, 2
+    while left > 1:
+        factor = next((n for n in range(factor, math.isqrt(left) + 1) if left % n == 0), left)
+        found.append(factor)
+        while left % factor == 0:
+            left //= factor
+    return found
 
 
 def _users(operations: Iterable[Operation]) -> Users:

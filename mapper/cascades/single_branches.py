@@ -112,15 +112,6 @@ class SingleBranches:
         waiting = [(homes, passing_pj, room) for homes, passing_pj in self._chosen(operation, options)]
         return self._least(operation, waiting, steps)
 
-    def uneven(self, operation: Operation, options: PaidOptions) -> float:
-        """The same where its visits may be uneven: by even ones that they are parts of."""
-        least = math.inf
-        for homes, passing in self._chosen(operation, options):
-            fixed = self.weights.energy * passing
-            if fixed + self.weights.energy * self._near(operation, homes) < least:
-                least = min(least, fixed + self.near.weight_from(operation.name, homes, finely=True))
-        return least
-
     def _chosen(self, operation: Operation, options: PaidOptions) -> Iterator[tuple[Homes, float]]:
         """All choices of homes, and the pJ that pass there."""
         names = [tensor.name for tensor in operation.problem.tensors]

@@ -239,11 +239,6 @@ class Windowed:
     steps: frozenset[int]
     extra: int
 
-    @property
-    def covering(self) -> list[int]:
-        """By step, positions of whole steps that are as many as any visit makes."""
-        return [step * ceil_div(step + self.extra, step) for step in self.steps]
-
 
 def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
     """The dimensions of an operation that a shared loop may make uneven, once for each way, by its readers, in which

@@ -30,6 +30,9 @@ LEAST_SECONDS = 0.1
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
 
+BOUND_SHARE = 0.04
+"""Of all the time, at most, for the bound of a group that no search is needed for."""
+
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
 
@@ -216,7 +219,7 @@ class GroupCosts:
         limits = self.question.limits
         if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            seconds = min(seconds, FIRST_SHARE * self.question.total_s, self.seconds_left)
+            seconds = min(seconds, BOUND_SHARE * self.question.total_s, self.seconds_left)
             limits = replace(limits, time_s=max(LEAST_SECONDS, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import pytest
 from window_brute_force import best_windowed, random_window_case
@@ -141,22 +142,57 @@ def test_heads_side_by_side_leave_the_visits_of_what_makes_them_even(name: str) 
     assert bound_by_singles(asked, {}) == pytest.approx(answer.cost.energy_pj, rel=1e-9)
 
 
-def small_chip(buffer: str) -> Architecture:
-    """Two memories outside an array of 8 x 4 units."""
+def small_chip(buffer: str, word: int = 8, sums: int = 8, keep: str = "may", registers: int = 64) -> Architecture:
+    """Two memories outside an array of 8 x 4 units; words and sums in bits."""
     return parse_arch(
         f"""
         name: small
         clock: 1 GHz
-        word: 8 bit
+        word: {word} bit
+        partial_sum: {sums} bit
         levels:
           - {{memory: DRAM, access: 8 bit, read: 200 pJ, write: 200 pJ}}
-          - {{memory: GLB, size: {buffer}, access: 8 bit, read: 6 pJ, write: 6 pJ, keep: may}}
+          - {{memory: GLB, size: {buffer}, access: 8 bit, read: 6 pJ, write: 6 pJ, keep: {keep}}}
           - {{fanout: array, x: 8, y: 4}}
-          - {{memory: RF, size: 64 B, access: 8 bit, read: 1 pJ, write: 1 pJ, keep: may}}
+          - {{memory: RF, size: {registers} B, access: 8 bit, read: 1 pJ, write: 1 pJ, keep: may}}
         mac: {{energy: 0.5 pJ}}
         """,
         "small.yaml",
     )
+
+
+RUNS = (
+    ("S[m,n] += Q[m,e] * K[n,e]", "L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])", "O[m,f] += P[m,n] * V[n,f]"),
+    ("T[m,n] += A[m,k] * B[k,n]", "U[m,p] += T[m,n] * C[n,p]", "R[m,q] += U[m,p] * D[p,q]"),
+    ("T[m,n] += A[m,k] * B[k,n]", "G[m,p] += T[m,n] * C[n,p]", "H[m,q] += T[m,n] * D[n,q]"),
+    ("G[m,n] += X[m,k] * B[k,n]", "U[m,n] += X[m,k] * C[k,n]", "H[m,n] = G[m,n] * U[m,n]"),
+    ("T[m,n] += A[m,k] * B[k,n]", "U[m,k] += T[m,n] * C[n,k]", "R[m,k] = U[m,k] + A[m,k]"),
+    ("T[m,n] += A[m,k] * B[k,n]", "U[m,n] = exp(T[m,n])", "R[m,n] = U[m,n] + T[m,n]"),
+    ("T[m,n] += A[m,k] * B[k,n]", "D[m] += T[m,n]", "R[m,n] = T[m,n] / D[m]"),
+)
+"""Cascades in which tensors have several readers, sums or none, and are cut along several dimensions or one."""
+
+
+@pytest.mark.parametrize("seeds", blocks(8, 2))
+def test_no_tree_that_a_search_finds_lies_below(seeds: range) -> None:
+    """On machines with room for little, on which sums may be wider than words, and memories not keep all roles."""
+    for seed in seeds:
+        rng = random.Random(seed)
+        lines = rng.choice(RUNS)
+        dims = sorted(set(",".join(re.findall(r"\[(.*?)\]", " ".join(lines))).split(",")))
+        sizes = {dim: rng.choice((2, 4, 4, 8, 12)) for dim in dims}
+        word, keep = rng.choice((8, 16)), "{input: may, weight: never, output: may}"
+        arch = small_chip(
+            f"{rng.choice((24, 48, 96, 160, 256, 640))} B",
+            word,
+            rng.choice((word, 2 * word)),
+            rng.choice(("may", keep)),
+            rng.choice((8, 64)),
+        )
+        space: Space = rng.choice(("even", "uneven"))
+        asked = CascadeQuestion(cascade(lines, sizes), arch, ENERGY, "perfect", space)
+        least, found = bound_by_singles(asked, {}), search_cascade(asked).certificate
+        assert 0 < least <= found.value * (1 + 1e-9), f"{seed} {lines} {sizes} {space}\n{arch}"
 
 
 def test_scores_without_room_are_cut_and_their_keys_come_again() -> None:
