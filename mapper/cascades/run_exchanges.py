@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...ir import Cascade, Operation, Tensor, ceil_div
-from .shared_steps import Homes, Lying, SharedSteps
+from .shared_steps import Homes, LyingTensors, SharedSteps
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
@@ -171,7 +171,7 @@ class CutRun:
             return apart
         used, at_once = slice(start, end), len(self.operations) == 2
         cut_here = frozenset(t for t, n in inside.items() if n > 1)  # others may as well lie further out
-        lying, dims = Lying(self.passed_on, cut_here), self._dims(start, end)
+        lying, dims = LyingTensors(self.passed_on, cut_here), self._dims(start, end)
         cut = self.steps.least(self.operations[used], self.homes[used], dims, parts, lying, at_once)
         return max(apart, cut - sum(self.plain[used]))
 

@@ -43,7 +43,7 @@ Weigh = Callable[[Operation, Homes, Steps, Passes, Room], float]
 """What an operation weighs at least that has homes and steps, and so much room."""
 
 
-class Lying(NamedTuple):
+class LyingTensors(NamedTuple):
     """Intermediates in their homes.
 
     whole  those that lie there as a whole, whatever loops there are
@@ -84,7 +84,7 @@ class SharedSteps:
         homes: Sequence[Homes],
         dims: Sequence[SharedDim],
         parts: int,
-        lying: Lying,
+        lying: LyingTensors,
         at_once: bool = False,
     ) -> float:
         """What some operations weigh at least together; infinite where there are no such loops.
@@ -105,7 +105,7 @@ class SharedSteps:
         homes: Sequence[Homes],
         dims: Sequence[SharedDim],
         parts: int,
-        lying: Lying,
+        lying: LyingTensors,
         at_once: bool,
     ) -> float:
         room = self.memories.room
@@ -131,7 +131,7 @@ class SharedSteps:
         return found
 
 
-class _Loops(NamedTuple):
+class _LoopTrips(NamedTuple):
     """Loops over some dimensions.
 
     trips    of each
@@ -142,7 +142,7 @@ class _Loops(NamedTuple):
     outside: tuple[frozenset[int], ...]
 
 
-def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_Loops]:
+def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_LoopTrips]:
     """All choices of trips; and where there is one loop for each dimension, in all orders."""
     places = range(len(ways))
     every = [tuple(frozenset(places) - {place} for place in places)]
@@ -152,7 +152,7 @@ def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_Loops]:
     for trips in itertools.product(*ways):
         several = frozenset(place for place in places if trips[place] > 1)
         for outside in dict.fromkeys(tuple(own & several for own in each) for each in every):
-            yield _Loops(trips, outside)
+            yield _LoopTrips(trips, outside)
 
 
 class _Stepped:
@@ -168,7 +168,7 @@ class _Stepped:
         operation: Operation,
         homes: Homes,
         dims: Sequence[SharedDim],
-        lying: Lying,
+        lying: LyingTensors,
     ) -> None:
         self.steps, self.operation, self.homes = steps, operation, homes
         self.even, self.own = steps.is_even(operation), [dim.of(operation.name) for dim in dims]
@@ -195,7 +195,7 @@ class _Stepped:
         far = (self.steps.near.far(own, own.output.name, own.problem.dims, one)[0] for one in (outer, home))
         return max(0.0, next(far) - next(far))
 
-    def quickly(self, loops: _Loops) -> float:
+    def quickly(self, loops: _LoopTrips) -> float:
         """What it weighs with all tensors near, and each word from its home as often as it has to come."""
         if not self.even:
             return 0.0
@@ -206,7 +206,7 @@ class _Stepped:
             passing += self.further_pj
         return self.steps.energy * (self.nearest_pj + passing)
 
-    def _room(self, loops: _Loops) -> Room | None:
+    def _room(self, loops: _LoopTrips) -> Room | None:
         """Bits that what it exchanges leaves; None where that has no room."""
         memories, problem = self.steps.memories, self.operation.problem
         sizes = problem.sizes
@@ -220,7 +220,7 @@ class _Stepped:
             taken.append((memory, part, words * memories.arch.width_bits(tensor)))
         return less_room(memories.room, tuple(taken))
 
-    def closely(self, loops: _Loops, least: float) -> float:
+    def closely(self, loops: _LoopTrips, least: float) -> float:
         """What it weighs by the tiles of all visits as well.
 
         least  what it weighs at least
@@ -238,13 +238,13 @@ class _Stepped:
             least, math.inf if room is None else self.steps.weigh(self.operation, self.homes, steps, passes, room)
         )
 
-    def _passes(self, tensor: int, loops: _Loops) -> int:
+    def _passes(self, tensor: int, loops: _LoopTrips) -> int:
         """How often all words of a tensor come from its home."""
         dims = self.operation.problem.tensors[tensor].dims
         still = (i for i, dim in enumerate(self.own) if loops.trips[i] > 1 and dim not in dims)
         return math.prod(loops.trips[i] for i in still if not self._is_kept(tensor, i, loops))
 
-    def _is_visited(self, loop: int, loops: _Loops) -> bool:
+    def _is_visited(self, loop: int, loops: _LoopTrips) -> bool:
         """Whether steps of a loop are visits that have nothing in common but what nodes above them keep."""
         if not self.even or loops.trips[loop] == 1:
             return False
@@ -252,7 +252,7 @@ class _Stepped:
         overlap = any(tiles_overlap(tensor, self.own[loop], arch.footprint) for tensor in tensors)
         return not (overlap and any(memory.halo != "none" for memory in arch.memories))
 
-    def _is_kept(self, tensor: int, across: int, loops: _Loops) -> bool:
+    def _is_kept(self, tensor: int, across: int, loops: _LoopTrips) -> bool:
         """Whether a node further in than its home may keep a tensor across a loop, cut by those outside it."""
         one, outside = self.operation.problem.tensors[tensor], loops.outside[across]
         cut = tuple(n if i in outside and self.own[i] in one.dims else 1 for i, n in enumerate(loops.trips))

@@ -42,7 +42,7 @@ from .part_bounds import PartBounds
 from .parts import less_room
 from .question import CascadeQuestion
 from .run_exchanges import CutRun, RunExchanges
-from .shared_steps import Homes, Lying, Passes, SharedSteps, Steps, visits_of
+from .shared_steps import Homes, LyingTensors, Passes, SharedSteps, Steps, visits_of
 from .sharing import SharedDim, shared_dims
 from .single_branches import SingleBranches
 from .tree_search import Fuse
@@ -182,7 +182,7 @@ class SingleBounds:
         if least >= cutoff:
             return cutoff
         least = max(
-            least, self.steps.least(operations, homes, shared, 2, Lying(passed_on), at_once=len(operations) == 2)
+            least, self.steps.least(operations, homes, shared, 2, LyingTensors(passed_on), at_once=len(operations) == 2)
         )
         if least < cutoff:
             more = CutRun(operations, homes, plain, exchanged, passed_on, self.exchanges, self.steps, self._shared)
