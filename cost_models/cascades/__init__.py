@@ -8,6 +8,7 @@ from .open_layouts import evaluate_open_tree, with_best_layouts
 from .simulator import simulate_tree, walk_tree_lines
 from .tensor_layouts import check_lined_cascade, with_tree_layouts
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
+from .visits import VisitSizes
 from .ways import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Held",
     "Occupancy",
     "TakenBits",
+    "VisitSizes",
     "Way",
     "check_capacity",
     "check_lined_cascade",

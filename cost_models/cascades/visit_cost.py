@@ -14,7 +14,7 @@ from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, t
 from ..counts import AccessTable, Counts
 from ..fill import idle_cycles
 from ..ports import direction_cycles, run_cycles
-from .visits import first_tiles_of_visits
+from .visits import VisitSizes, first_tiles_of_visits, uneven_visits
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,12 @@ class TakenBits:
 
 
 def visit_cost(
-    mapping: Mapping, arch: Architecture, again: int, busy: dict[str, tuple[float, float]], start: int = 0
+    mapping: Mapping,
+    arch: Architecture,
+    again: int,
+    busy: dict[str, tuple[float, float]],
+    start: int = 0,
+    made: dict[str, VisitSizes] | None = None,
 ) -> Cost:
     """The mean cost of a visit; or of all visits of some loops, of which the last one is shorter. The first node of
     every tensor stands above the branch.
@@ -36,6 +41,7 @@ def visit_cost(
     again  visits that add to one output tile: in the first alone no sums come in, in the last alone they are finished
     busy   bits that each memory reads and writes for other reasons: they take cycles, and no energy here
     start  position at which the branch begins: loops further out are over visits
+    made   by dimension, how many of these visits make so many positions, where not all but the last are alike
 
     Raises MappingError when the branch's own nodes or loops do not fit.
     """
@@ -44,12 +50,27 @@ def visit_cost(
         if taken.bits > taken.capacity:
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
-    visits = kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again, start)
+    visits = _uneven(mapping, arch, again, start, made) if made else _alike(mapping, arch, again, start)
     idle: dict[str, float] = {}
     if arch.latency == "with_fill":
         tensors = {tensor.name: tensor for tensor in mapping.problem.tensors}
         idle = idle_cycles(arch, tensors, first_tiles_of_visits(mapping, arch, start))
     return _with_busy(_mean(visits), arch, busy, idle)
+
+
+def _alike(mapping: Mapping, arch: Architecture, again: int, start: int) -> tuple[tuple[float, Cost], ...]:
+    return kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again, start)
+
+
+def _uneven(
+    mapping: Mapping, arch: Architecture, again: int, start: int, made: dict[str, VisitSizes]
+) -> tuple[tuple[float, Cost], ...]:
+    """What uneven visits cost of each kind, with how many there are."""
+    found = []
+    for times, visit in uneven_visits(mapping, start, made):
+        kinds = _alike(visit, arch, again, len(mapping.problem.tensors))
+        found += [(times * share, cost) for share, cost in kinds]
+    return tuple(found)
 
 
 def kinds_of_visits(
@@ -110,10 +131,9 @@ def _unfinished(counts: Counts) -> Counts:
 
 def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
     """Energy, and cycles of every memory, of a mixture of visits; bits are those of the first kind."""
-    first = visits[0][1]
-    if len(visits) == 1:
+    first, shares = visits[0][1], [share for share, _ in visits]
+    if shares == [1.0]:
         return first
-    shares = [share for share, _ in visits]
 
     def mixed(values: Iterable[float]) -> float:
         return sum(share * value for share, value in zip(shares, values, strict=True))

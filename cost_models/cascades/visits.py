@@ -18,6 +18,9 @@ from ..closed_form import Nest, count_boundaries
 from ..counts import FirstTile
 from .windows import Made, own_loops
 
+VisitSizes = tuple[tuple[int, int], ...]
+"""Visits along a dimension: (positions, how many of them make so many)."""
+
 
 def visits(path: OperationPath, made: dict[str, Made]) -> Iterator[tuple[int, Mapping]]:
     """The visits of an operation that has windowed dimensions, alike ones together: how many, and their mapping.
@@ -64,6 +67,20 @@ def _visit_of(problem: Problem, items: Sequence[Loop | Node], start: int, sizes:
             branch.append(item)
     nest = LoopNest((*(Node(n.memory, n.tensor) for n in last.values()), *reversed(branch)))
     return Mapping(Problem(problem.name, dims, problem.tensors), nest)
+
+
+def uneven_visits(mapping: Mapping, start: int, made: dict[str, VisitSizes]) -> Iterator[tuple[int, Mapping]]:
+    """How many visits of what stands from a position on are alike, and their mapping. One that makes more than the
+    loops there step over does so by one more loop outside them."""
+    items, tile = mapping.nest.items, dict.fromkeys(made, 1)
+    for item in items[start:]:
+        if isinstance(item, Loop) and item.dim in made:
+            tile[item.dim] *= item.trips
+    passes = [Loop(dim, ceil_div(max(n for n, _ in sizes), tile[dim])) for dim, sizes in made.items()]
+    longest = (*items[:start], *passes, *items[start:])
+    for chosen in itertools.product(*made.values()):
+        sizes = dict(zip(made, (positions for positions, _ in chosen), strict=True))
+        yield math.prod(times for _, times in chosen), _visit_of(mapping.problem, longest, start, sizes)
 
 
 def first_tiles_of_visits(mapping: Mapping, arch: Architecture, start: int) -> list[FirstTile]:

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from ...cost_models.cascades import VisitSizes
 from ...ir import Loop, Node, ceil_div
 from .weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
 
@@ -47,6 +48,8 @@ class BranchQuestion:
     cut        dimensions that loops above step over, and others along which tiles inside divide that of the visit
     over       of dimensions of which the last visit is shorter: elements of all visits together. Costs are means over
                these visits
+    made       of dimensions along which visits are uneven, how many of them make so many positions. Costs are means
+               over these visits
     finished   whether the output comes to its home as finished words alone
     slower     so many times as long does computing take as it does for the visit alone
     beside     of dimensions, how many trips loops over them have at least and at most along axes of arrays
@@ -65,6 +68,7 @@ class BranchQuestion:
     busy: tuple[tuple[str, float, float], ...] = ()
     cut: frozenset[str] = frozenset()
     over: Sizes = ()
+    made: tuple[tuple[str, VisitSizes], ...] = ()
     finished: bool = False
     slower: float = 1.0
     beside: tuple[tuple[Slot, int, int], ...] = ()
@@ -79,8 +83,8 @@ class BranchQuestion:
     @property
     def visits(self) -> int:
         """Visits that are not all alike: as many as costs are means over."""
-        tile = dict(self.sizes)
-        return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over)
+        tile, uneven = dict(self.sizes), (times for _, sizes in self.made for _, times in sizes)
+        return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over) * (sum(uneven) if self.made else 1)
 
     @property
     def asks_less(self) -> tuple[object, ...]:
@@ -125,6 +129,10 @@ class BranchSolver(Protocol):
     @property
     def knows_all(self) -> bool:
         """Whether bounds are what mappings weigh, whatever has been asked before."""
+
+    @property
+    def counts_uneven(self) -> bool:
+        """Whether it answers questions about visits that make more than an even one (`BranchQuestion.made`)."""
 
     @property
     def learned(self) -> int:

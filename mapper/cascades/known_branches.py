@@ -134,7 +134,7 @@ class KnownBranches:
         fewer = [d for (d, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True) if size != whole]
         if larger.again != question.again or not _move_all(operation, fewer):
             return None
-        if larger.over or question.over or larger.cut != question.cut:
+        if larger.over or question.over or question.made or larger.cut != question.cut:
             return None
         if larger.slower != question.slower or larger.asks_less != question.asks_less:
             return None
@@ -172,7 +172,9 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
     """Which part of the visits of a larger tile one visit is; None if it is no part of them, or more is at the ports
     while all of them are made, or more mappings may do it, or faster, than the larger tile's. Where the last visit
     is shorter, all of them together are a mapping of the dimension."""
-    if larger.over or not larger.cut <= question.cut or larger.waits_for != question.waits_for:
+    if larger.over or larger.made or question.made:
+        return None
+    if not larger.cut <= question.cut or larger.waits_for != question.waits_for:
         return None
     if larger.slower > question.slower or any(
         one and one != other for one, other in zip(larger.asks_less, question.asks_less, strict=True)

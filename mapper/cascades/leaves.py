@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ...cost_models.sets import tiles_overlap
 from ...ir import Tree
 from ..tilings import factors
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
@@ -78,10 +79,18 @@ class Leaves:
         at_least = self.least_of_way(part, [(share, replace(question, slower=soonest))], cutoff)
         if at_least.found is None:
             return at_least
-        of_all = part.question_of_all(0)
+        of_all = part.question_of_all(0, self._counts_uneven(part, uneven))
         if of_all is not None:
             return self.least_of_way(part, [(1.0, of_all)], cutoff)
         return self._least_of_steps(part, even, uneven, cutoff)
+
+    def _counts_uneven(self, part: VisitedPart, uneven: Uneven) -> bool:
+        """Whether uneven visits can be asked about together: where energy alone counts, and a memory keeps no more of a
+        tile than what the innermost loop lets it find again."""
+        arch, tensors = self.bounds.memories.arch, self.bounds.cascade.operation(part.names[0]).problem.tensors
+        overlap = any(tiles_overlap(tensor, uneven.dim, arch.footprint) for tensor in tensors)
+        keeps_rows = overlap and any(memory.halo == "exact" for memory in arch.memories)
+        return self.solver.counts_uneven and not (self.bounds.timed or keeps_rows or arch.reuse == "at_node")
 
     def _least_of_steps(
         self, part: VisitedPart, even: tuple[float, BranchQuestion], uneven: Uneven, cutoff: float

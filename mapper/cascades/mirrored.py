@@ -45,7 +45,7 @@ class MirroredBranches:
 
     def one_of_two(self, question: BranchQuestion) -> BranchQuestion:
         """A question, or its mirror image, the same one for both."""
-        return min(self.both(question), key=lambda one: (one.sizes, one.over, sorted(one.cut), one.beside))
+        return min(self.both(question), key=lambda one: (one.sizes, one.over, one.made, sorted(one.cut), one.beside))
 
     def both(self, question: BranchQuestion) -> tuple[BranchQuestion, ...]:
         """A question, and its mirror image, if it has another one."""
@@ -78,6 +78,7 @@ class MirroredBranches:
             sizes=_resized(question.sizes, images),
             cut=frozenset(images[dim] for dim in question.cut),
             over=tuple(sorted((images[dim], n) for dim, n in question.over)),
+            made=tuple(sorted((images[dim], sizes) for dim, sizes in question.made)),
             beside=tuple(((a, axis, images[dim]), least, most) for (a, axis, dim), least, most in question.beside),
         )
 

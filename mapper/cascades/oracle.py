@@ -12,6 +12,7 @@ from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
+from ...cost_models.layouts import has_lines
 from ...ir import Cascade, Problem, Tensor
 from ..constraints import Constraints
 from ..exact.instances import array_vectors
@@ -71,6 +72,12 @@ class ExactBranches:
     def knows_all(self) -> bool:
         """Bounds follow from what has been searched."""
         return False
+
+    @property
+    def counts_uneven(self) -> bool:
+        """Of perfect tiles, where words are all that is counted."""
+        problems = (operation.problem for operation in self.cascade)
+        return self.tiling == "perfect" and not (has_lines(self.arch) or any(each.has_zeros for each in problems))
 
     @property
     def learned(self) -> int:
@@ -374,7 +381,8 @@ class ExactBranches:
             machine = _with_endless_ports(machine, but=question.waits_for)
             mac = mac.model_copy(update={"per_cycle": AT_ONCE})
         machine = machine.model_copy(update={"mac": mac})
-        visits, whole = question.visits, dict(question.over)
+        visits, whole, made = question.visits, dict(question.over), dict(question.made)
+        whole |= {dim: sum(positions * times for positions, times in sizes) for dim, sizes in made.items()}
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
         problem = Problem(operation.name, dims, self._tensors(question))
         around = Surroundings(
@@ -382,6 +390,7 @@ class ExactBranches:
             question.again,
             {memory: (visits * read, visits * written) for memory, read, written in question.busy},
             {dim: size for dim, size in question.sizes if dim in question.cut},
+            made,
         )
         return ExactSearch(
             problem,

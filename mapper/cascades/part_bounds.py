@@ -99,7 +99,7 @@ class PartBounds:
             return UNKNOWN
         if not (part.uneven and part.uneven[place]):
             return LeastOfEach(*self._of_one(part, place))
-        if asked.over:
+        if asked.over or asked.made:
             return UNKNOWN
         return self.alone.apart(self.cascade.operation(asked.operation), asked.sizes, asked.homes)
 

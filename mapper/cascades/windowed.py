@@ -65,10 +65,24 @@ class Uneven:
     def whole(self) -> int | None:
         """Positions of visits that stand for all, of which the last one alone makes fewer than the others; None where
         none do."""
-        if len(self.made) != 2 or self.longer or not self.made[0][0]:
+        if len(self.made) != 2 or self.longer or not self.made[0][0] or not self.keeps_loops:
             return None
         (fewer, times), _ = self.made
         return None if self.visits % times else (self.visits // times - 1) * self.step + fewer
+
+    @property
+    def keeps_loops(self) -> bool:
+        """Whether no visit that makes anything makes so little that a loop of an even one comes down to one trip: that
+        may let tensors stay that move in even visits."""
+        largest = max((n for n in factors(self.step, "perfect", True) if n < self.step), default=0)
+        return all(number > largest for number, _ in self.made if number)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a search of the even visit can count what all visits cost: no loop comes down to one trip, and there
+        are as many visits as even ones would be for as many positions, or more."""
+        positions = sum(number * times for number, times in self.made)
+        return self.made[0][0] > 0 and self.keeps_loops and self.step < positions <= self.visits * self.step
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each

@@ -147,4 +147,4 @@ def _merged_pending(pieces: Sequence[Pending]) -> Pending:
             first.fill_point.slide[0],
             np.concatenate([p.fill_point.slide[1] for p in pieces if p.fill_point and p.fill_point.slide]),
         )
-    return Pending(first.boundary, FillPoint(first.fill_point.band, tiles, slide), costs)
+    return Pending(first.boundary, FillPoint(first.fill_point.band, tiles, slide, first.fill_point.at_end), costs)

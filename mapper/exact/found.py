@@ -84,7 +84,7 @@ class BestFound:
         around = self.surroundings
         if around is ALONE:
             return evaluate_open(mapping, self.machine, self.objective)[0]
-        return visit_cost(mapping, self.machine, around.again, around.busy, around.start(mapping))
+        return visit_cost(mapping, self.machine, around.again, around.busy, around.start(mapping), around.made)
 
     def _is_known(self, value: float, cost: Cost) -> bool:
         """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""

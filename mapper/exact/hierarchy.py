@@ -24,6 +24,7 @@ from typing import NamedTuple
 from ...arch import Architecture, Fanout, Keep, Memory
 from ...ir import Problem
 from ..space import Space
+from .visits import UnevenVisits
 
 MAC = -1
 """The holder inside memory 0: the MAC, which holds nothing."""
@@ -121,6 +122,7 @@ class Hierarchy:
 
     homes  per tensor, the memory that it comes from and goes to, outside all fanouts; none: the outermost one
     visit  per dimension, elements of the tile that mappings end with: of one visit; none: the whole problem
+    uneven  per dimension, visits that are not alike, where there are such; none: along no dimension
     """
 
     problem: Problem
@@ -128,6 +130,7 @@ class Hierarchy:
     space: Space = "even"
     homes: tuple[int, ...] = ()
     visit: tuple[int, ...] = ()
+    uneven: tuple[UnevenVisits | None, ...] = ()
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
@@ -176,6 +179,13 @@ class Hierarchy:
         if tensor.is_output or self.memories[boundary.inner].halo != "exact":
             return False
         return ragged or self.arch.reuse == "at_node" or any(len(rank) > 1 for rank in tensor.ranks)
+
+    def sliding(self, boundary: MemoryBoundary) -> frozenset[int]:
+        """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
+        tensor, names = self.problem.tensors[boundary.tensor], self.problem.dim_names
+        if tensor.is_output or self.memories[boundary.inner].halo != "innermost":
+            return frozenset()
+        return frozenset(names.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)
 
     def placements(self) -> Iterator[Placement]:
         """Every choice of memories for every tensor that the architecture allows."""

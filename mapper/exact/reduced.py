@@ -59,7 +59,7 @@ class ReducedQuestion:
     @property
     def _counted_before(self) -> Tiling:
         """How words of the original problem are counted."""
-        return VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
+        return VisitTiles.of(self.original, self.tiling, self.surroundings.cut, self.surroundings.made).counted
 
     @property
     def problem(self) -> Problem:
@@ -73,11 +73,11 @@ class ReducedQuestion:
     def visit(self) -> VisitTiles:
         """Which tiles mappings are made of."""
         own: Tiling = "perfect" if self._counted_before == "perfect" else self.tiling
-        return VisitTiles.of(self.problem, own, self.surroundings.cut)
+        return VisitTiles.of(self.problem, own, self.surroundings.cut, self.surroundings.made)
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes)
+        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes, self.visit.uneven)
 
     @property
     def _homes(self) -> tuple[int, ...]:

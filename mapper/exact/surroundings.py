@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...cost_models.cascades import VisitSizes
 from ...ir import Mapping
 
 
@@ -21,12 +22,14 @@ class Surroundings:
     busy   bits that each memory reads and writes for other reasons, in one instance: they take cycles of its ports
     cut    by dimension that loops outside cut, the elements of the tile of one visit: tiles inside divide it. Where it
            does not divide the dimension, the last visit is shorter, and costs are those of all visits together
+    made   by dimension along which visits are uneven, how many of them make so many positions; costs are those of all
     """
 
     homes: dict[str, str] = field(default_factory=dict)
     again: int = 1
     busy: dict[str, tuple[float, float]] = field(default_factory=dict)
     cut: dict[str, int] = field(default_factory=dict)
+    made: dict[str, VisitSizes] = field(default_factory=dict)
 
     def start(self, mapping: Mapping) -> int:
         """Where the branch begins in a mapping: below the nodes of all homes, and loops over visits of which the last

@@ -4,6 +4,9 @@ Loops of a tree outside a branch cut some of its dimensions. Tiles inside divide
 where that does not divide the dimension, the last visit is shorter. So words are counted over the whole dimension, of
 which ceil(size / tile) tiles are made at every level, and mappings end with the tile of a visit: what waits there is
 charged at every visit anew.
+
+Visits may also be uneven by more than the last one: some make more, in several passes over the tile. The dimension then
+has the positions of all of them together, and tiles are counted pass by pass (`UnevenVisits`).
 """
 
 from __future__ import annotations
@@ -14,9 +17,42 @@ from functools import cached_property
 
 import numpy as np
 
-from ...ir import Problem
+from ...cost_models.cascades import VisitSizes
+from ...ir import Problem, ceil_div
 from ..tilings import Tiling
 from .rows import Flags
+
+
+@dataclass(frozen=True)
+class UnevenVisits:
+    """Visits along a dimension that are not alike: no loop of the tile of one visit comes down to one trip in any of
+    them, and there are as many as even ones would be, or more.
+
+    made    positions of each
+    passes  over the tile: a visit that makes more has several
+    first   of each visit the first, which is the largest: what does not move along the dimension stays over the others
+    """
+
+    made: VisitSizes
+    passes: VisitSizes
+    first: VisitSizes
+
+    @classmethod
+    def of(cls, made: VisitSizes, tile: int) -> UnevenVisits:
+        """Those of visits that make so many positions each, by a tile."""
+        full = sum(times * (positions // tile) for positions, times in made)
+        rest = ((positions % tile, times) for positions, times in made if positions % tile)
+        return cls(made, ((tile, full), *rest), tuple((min(positions, tile), times) for positions, times in made))
+
+    def at_work(self, instances: int, tile: int) -> float:
+        """Instances of an array that have work along the dimension in the mean, each on a part of a tile, at least."""
+        parts = [part for part in range(1, tile // instances + 1) if tile % (instances * part) == 0]
+        return min(
+            sum(times * ceil_div(n, part) for n, times in visits)
+            / sum(times * ceil_div(n, part * instances) for n, times in visits)
+            for part in parts
+            for visits in (self.passes, self.first)
+        )
 
 
 @dataclass(frozen=True)
@@ -25,20 +61,24 @@ class VisitTiles:
 
     problem  that of one visit: sizes are of its tile
     tilings  of the loops inside it
-    loops_outside  how many loops over visits there are of which the last one is shorter
+    loops_outside  how many loops over visits there are that are not all alike
+    uneven  visits that are not alike; None where all but the last are
     """
 
     problem: Problem
     tilings: tuple[Tiling, ...]
     loops_outside: int
+    uneven: tuple[UnevenVisits | None, ...]
 
     @classmethod
-    def of(cls, problem: Problem, tiling: Tiling, cut: Mapping[str, int]) -> VisitTiles:
-        """Those of a problem some of whose dimensions are cut outside, into tiles of so many elements."""
+    def of(cls, problem: Problem, tiling: Tiling, cut: Mapping[str, int], made: Mapping[str, VisitSizes]) -> VisitTiles:
+        """Those of a problem some of whose dimensions are cut outside, into tiles of so many elements; along some,
+        visits make what is said."""
         dims = tuple((dim, cut.get(dim, size)) for dim, size in problem.dims)
         tilings: tuple[Tiling, ...] = tuple("perfect" if dim in cut else tiling for dim in problem.dim_names)
         outside = sum(one != other for one, other in zip(dims, problem.dims, strict=True))
-        return cls(Problem(problem.name, dims, problem.tensors), tilings, outside)
+        uneven = tuple(UnevenVisits.of(made[dim], tile) if dim in made else None for dim, tile in dims)
+        return cls(Problem(problem.name, dims, problem.tensors), tilings, outside, uneven)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -80,6 +80,11 @@ class TableBranches:
         self._leakage = self.arch.total_leakage_pj_per_cycle
 
     @property
+    def counts_uneven(self) -> bool:
+        """Visits of tables are all alike."""
+        return False
+
+    @property
     def knows_all(self) -> bool:
         """Tables do."""
         return True

@@ -152,13 +152,21 @@ def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]
     """Per tensor, (rows,) instances of one fanout that want the same word, at least on average."""
     wanted = array.astype(np.float64)
     if tiling == "ragged":
-        for d, (_, size) in enumerate(hierarchy.problem.dims):
+        for d in range(len(hierarchy.problem.dims)):
             first, which = distinct(array[:, d])
-            counts = array[first, d].tolist()
-            wanted[:, d] = np.array([least_at_work(count, size) for count in counts], dtype=np.float64)[which]
+            least = [_least_at_work(hierarchy, d, count) for count in array[first, d].tolist()]
+            wanted[:, d] = np.array(least, dtype=np.float64)[which]
     names = hierarchy.problem.dim_names
     others = [[d for d, dim in enumerate(names) if dim not in t.dims] for t in hierarchy.problem.tensors]
     return [wanted[:, dims].prod(axis=1) for dims in others]
+
+
+def _least_at_work(hierarchy: Hierarchy, d: int, instances: int) -> float:
+    """Instances of a dimension's array that have work on average, at least."""
+    uneven = hierarchy.uneven[d] if hierarchy.uneven else None
+    if uneven is None:
+        return least_at_work(instances, hierarchy.problem.dims[d][1])
+    return uneven.at_work(instances, hierarchy.visit[d])
 
 
 @lru_cache(maxsize=1 << 14)

@@ -118,7 +118,4 @@ class LoopCharges:
 
     def sliding(self, boundary: MemoryBoundary) -> frozenset[int]:
         """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
-        tensor = self.tensors[boundary.tensor]
-        if tensor.is_output or self.hierarchy.memories[boundary.inner].halo != "innermost":
-            return frozenset()
-        return frozenset(self.dims.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)
+        return self.hierarchy.sliding(boundary)

@@ -24,16 +24,18 @@ class FillPoint:
     band    the band whose loop moves the tensor
     tile   (rows, dims) elements below that loop, loops that the tensor stays over included
     slide  dimension index of that loop if the tile slides along it, and (rows,) the tile above the loop
+    at_end  whether no loop of the mapping moves the tensor: it comes with every visit
     """
 
     band: int
     tile: Ints
     slide: tuple[int, Ints] | None = None
+    at_end: bool = False
     _kinds: list[tuple[Rows, dict[tuple[int, ...], FilledKinds]]] = field(default_factory=list, repr=False)
 
     def take(self, index: Index) -> FillPoint:
         slide = None if self.slide is None else (self.slide[0], taken(self.slide[1], index))
-        return FillPoint(self.band, taken(self.tile, index), slide)
+        return FillPoint(self.band, taken(self.tile, index), slide, self.at_end)
 
     def kinds(self, rows: Rows, dims: Sequence[int]) -> FilledKinds:
         """The rows that differ along some dimensions, in what they are or where they are charged."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ....arch import Footprint
-from ....ir import Rank
+from ....ir import Rank, ceil_div
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
@@ -36,12 +36,14 @@ class RankTraffic:
         rank: Rank,
         inner: int,
         fill_point: FillPoint,
+        along: int | None,
         sharings: Sequence[frozenset[int]],
         above: frozenset[int] = NONE,
     ) -> list[tuple[Ints, Ints]]:
         """Words wanted over the whole run, and held over when the tile slides; for each of some ways to be served.
 
         inner     the node group that is filled
+        along     the dimension along which its tile slides
         sharings  of each way, fanouts whose instances are served together
         above     those that are looked at above the charge too, as far as they have been passed
         """
@@ -51,7 +53,10 @@ class RankTraffic:
             words = np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
             return [words for _ in sharings]
         held, loops, sliding, which = self._charge(rows, dims, inner, fill_point, above)
-        values = self._totals(rank, held, loops, sharings, sliding)[which]
+        in_passes = along in dims and sliding is None
+        if in_passes:
+            sliding = dims.index(along), 0
+        values = self._totals(rank, held, loops, sharings, sliding, in_passes)[which]
         return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
 
     def lines(
@@ -106,22 +111,43 @@ class RankTraffic:
         loops: Sequence[Sequence[RowLoop]],
         sharings: Sequence[frozenset[int]],
         sliding: tuple[int, int] | None = None,
+        in_passes: bool = False,
     ) -> Ints:
         """(rows, 2 x sharings) words wanted and held, of tiles under loops along the dimensions of a rank, which have
         loops of the same kinds.
 
         held     per dimension, (rows,) elements of the tile
         sliding  the dimension along which the tile slides, and which of its loops makes it
+        in_passes  whether that is the loop over the passes of an uneven visit
         """
         columns, ways = _key(held, loops), _kinds(loops, sharings)
-        sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
-        coefficients = tuple(c for _, c in rank)
+        dims, coefficients = self._dims(rank), tuple(c for _, c in rank)
 
         def count(key: tuple[int, ...]) -> tuple[int, ...]:
-            each = (rank_total(coefficients, sizes, key, kinds, sliding, self.footprint) for kinds in ways)
-            return tuple(itertools.chain.from_iterable(each))
+            found = np.zeros(2 * len(sharings), dtype=np.int64)
+            for times, sizes, own in self._visits(dims, key, in_passes):
+                each = (rank_total(coefficients, sizes, own, kinds, sliding, self.footprint) for kinds in ways)
+                found += times * np.array(list(itertools.chain.from_iterable(each)), dtype=np.int64)
+            return tuple(found.tolist())
 
         return per_distinct_row(columns, count, 2 * len(sharings))
+
+    def _visits(
+        self, dims: Sequence[int], key: tuple[int, ...], whole: bool
+    ) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+        """How many visits have so many positions along some dimensions, and the tiles and loops of a key in them; of
+        uneven ones how many passes, or how many whole visits."""
+        sizes, width = tuple(int(self.sizes[d]) for d in dims), len(key) // len(dims)
+        place = next((place for place, d in enumerate(dims) if self.loops.uneven[d]), None)
+        uneven = None if place is None else self.loops.uneven[dims[place]]
+        if place is None or uneven is None:
+            yield 1, sizes, key
+            return
+        outermost = place * width + 1
+        for positions, times in uneven.made if whole else uneven.passes:
+            trips = ceil_div(positions, key[outermost + 1])
+            own = (*key[:outermost], trips, *key[outermost + 1 :])
+            yield times, (*sizes[:place], positions, *sizes[place + 1 :]), own
 
     def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int]) -> Ints:
         """Words that all steps want: instances that share a step want a word once."""

@@ -32,6 +32,7 @@ class RowLoops:
         self.problem = path.hierarchy.problem
         self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
         self.dim_index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
+        self.uneven = path.hierarchy.uneven or (None,) * len(self.sizes)
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
@@ -93,9 +94,19 @@ class RowLoops:
         """All loops."""
         return [*self.above(rows, dim, 0, self._covered(rows, 0, dim)), *self.instances(rows, dim, -1, 0)]
 
-    def active(self, dim: int, loops: Sequence[RowLoop], sharing: frozenset[int]) -> Ints:
-        """(rows,) settings of loops along a dimension that have work, those of instances that share words as one."""
-        return count_active(int(self.sizes[dim]), [(x.trips, x.tile) for x in loops if x.fanout not in sharing])
+    def active(self, dim: int, loops: Sequence[RowLoop], sharing: frozenset[int], at_end: bool = False) -> Ints:
+        """(rows,) settings of loops along a dimension that have work, those of instances that share words as one.
+
+        at_end  those at which a tensor comes that nothing moves in a visit
+        """
+        digits = [(x.trips, x.tile) for x in loops if x.fanout not in sharing]
+        uneven = self.uneven[dim]
+        if uneven is None:
+            return count_active(int(self.sizes[dim]), digits)
+        visits = uneven.first if at_end else uneven.passes
+        every = [times * count_active(positions, digits) for positions, times in visits]
+        settings: Ints = np.sum(every, axis=0)
+        return settings
 
     def at_first(self, rows: Rows, dim: int, loops: Sequence[RowLoop], fanouts: Sequence[int]) -> Ints:
         """(rows,) settings of loops along a dimension at which the first instance of some fanouts has work; at least,

@@ -128,16 +128,25 @@ class TrafficModel:
         tensor = self.problem.tensors[boundary.tensor]
         inner = self.path.node_group_of(boundary.inner, boundary.tensor)
         words, kept = ([np.ones(len(rows), dtype=np.int64) for _ in sharings] for _ in range(2))
+        along = self._slides_along(boundary, fill_point)
         for rank in tensor.ranks:
-            slides = fill_point.slide is not None and any(self.dim_index[dim] == fill_point.slide[0] for dim, _ in rank)
-            each = self.ranks.charged(rows, rank, inner, fill_point, sharings, above)
+            slides = any(self.dim_index[dim] == along for dim, _ in rank)
+            each = self.ranks.charged(rows, rank, inner, fill_point, along, sharings, above)
             for i, (wanted, held) in enumerate(each):
                 words[i] = words[i] * wanted
                 kept[i] = kept[i] * (held if slides else wanted)
-        if fill_point.slide is not None:
+        if along is not None:
             words = [all_of_it - held for all_of_it, held in zip(words, kept, strict=True)]
         repeats = (self._repeats(rows, tensor, inner, fill_point, sharing) for sharing in sharings)
         return [each * times for each, times in zip(words, repeats, strict=True)]
+
+    def _slides_along(self, boundary: MemoryBoundary, fill_point: FillPoint) -> int | None:
+        """The dimension along which the tile of a charge slides, if it does: along the loop that charges it, or from
+        pass to pass of an uneven visit."""
+        if fill_point.slide is not None:
+            return fill_point.slide[0]
+        passing = (d for d, uneven in enumerate(self.loops.uneven) if uneven is not None and fill_point.at_end)
+        return next((d for d in passing if d in self.hierarchy.sliding(boundary)), None)
 
     def _repeats(self, rows: Rows, tensor: Tensor, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
         """(rows,) settings of the loops along dimensions that a tensor does not have, those of instances that share
@@ -170,7 +179,7 @@ class TrafficModel:
         kinds = fill_point.kinds(rows, (d,))
         loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
         loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
-        found = self.loops.active(d, loops, sharing)
+        found = self.loops.active(d, loops, sharing, fill_point.at_end)
         return self._shared_later(kinds.rows, d, found, sharing)[kinds.which]
 
     def passing(

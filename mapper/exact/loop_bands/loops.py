@@ -221,7 +221,7 @@ class _Loops(LoopBand):
         rows = self.batch.rows.take(stage.parents)
         if self.last:
             for boundary in still:
-                fill_point = FillPoint(self.path.band, stage.tiles)
+                fill_point = FillPoint(self.path.band, stage.tiles, at_end=True)
                 amount = self.context.book(self.path, rows, boundary, fill_point)
                 stage.costs += amount
                 if self.context.only_bounded(boundary, stage.state.passed):

@@ -1,0 +1,124 @@
+"""Visits that are not alike, counted in one search: it finds what a brute force over mappings of the even visit finds,
+each of which is counted visit by visit."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from brute_force import all_mappings, count
+from longer import blocks
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import ENERGY
+from tilewright.cost_models.cascades import VisitSizes, visit_cost
+from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Operation, Problem, ceil_div
+from tilewright.mapper.exact.search import ExactSearch
+from tilewright.mapper.exact.surroundings import Surroundings
+from tilewright.mapper.exact.visits import UnevenVisits
+from tilewright.workloads import cascade
+
+MACHINE = """
+name: uneven
+clock: 1 GHz
+word: 8 bit
+levels:
+  - {{memory: DRAM, access: 8 bit, read: 100 pJ, write: 100 pJ}}
+  - {{memory: GLB, size: {glb} B, access: 8 bit, read: {read} pJ, write: 7 pJ, keep: may, halo: {halo}}}
+  - {{fanout: array, x: {side}, multicast: {multicast}}}
+  - {{memory: RF, size: {rf} B, access: 8 bit, read: 1 pJ, write: {write} pJ, keep: may, halo: {inner}}}
+mac: {{energy: 0.5 pJ}}
+"""
+
+OPERATIONS = ("T[k,y] += X[c,y] * A[k,c]", "T[k,y] += X[k,y+r] * A[k,r]", "T[k,y] += X[2*y+r] * A[k,r]")
+
+MOST = 3000
+"""Mappings that are tried one by one at most."""
+
+
+def machine_of(rng: random.Random, folder: Path) -> Architecture:
+    figures = {
+        "glb": rng.choice((12, 40, 4096)),
+        "read": rng.choice((2, 20)),
+        "halo": rng.choice(("none", "innermost")),
+    }
+    figures |= {"side": rng.choice((1, 2, 4)), "multicast": rng.choice(("true", "true", "false"))}
+    figures |= {"rf": rng.choice((3, 8, 64)), "write": rng.choice((1, 30)), "inner": rng.choice(("none", "innermost"))}
+    path = folder / "uneven.yaml"
+    path.write_text(MACHINE.format(**figures))
+    return load_arch(str(path))
+
+
+def made_by(rng: random.Random, tile: int) -> VisitSizes:
+    """Visits of a tile: no loop of it comes down to one trip in any, and there are enough of them."""
+    fewest = max((n for n in range(1, tile) if tile % n == 0), default=0) + 1
+    numbers = sorted({tile, *(rng.randint(fewest, 2 * tile) for _ in range(rng.randint(1, 3)))})
+    made = {number: rng.randint(1, 3) for number in numbers}
+    while sum(n * times for n, times in made.items()) > tile * sum(made.values()):
+        made[min(made)] += 1
+        if min(made) == tile and max(made) > tile:
+            del made[max(made)]
+    return tuple(made.items())
+
+
+def visit_by_visit(mapping: Mapping, arch: Architecture, made: VisitSizes, tile: int) -> float:
+    """Energy of all visits, each of which is a mapping with as many trips as it needs."""
+    nodes, branch, found = mapping.nest.items[:3], mapping.nest.items[3:], 0.0
+    for positions, times in made:
+        items, covered = [], 1
+        for item in reversed((Loop("Y", ceil_div(positions, tile)), *branch)):
+            if isinstance(item, Loop) and item.dim == "Y":
+                trips = min(item.trips, ceil_div(positions, covered))
+                covered *= trips
+                item = Loop("Y", trips, item.axis)
+            items.append(item)
+        dims = tuple((dim, positions if dim == "Y" else n) for dim, n in mapping.problem.dims)
+        visit = Mapping(Problem("visit", dims, mapping.problem.tensors), LoopNest((*nodes, *reversed(items))))
+        found += times * visit_cost(visit, arch, 1, {}, len(nodes)).energy_pj
+    return found
+
+
+def best_by_force(operation: Operation, arch: Architecture, made: VisitSizes, tile: int) -> float:
+    least = math.inf
+    for mapping in all_mappings(operation.problem, arch, ragged=False):
+        try:
+            least = min(least, visit_by_visit(mapping, arch, made, tile))
+        except MappingError:  # what it keeps has no room
+            continue
+    return least
+
+
+@pytest.mark.parametrize("seeds", blocks(60, 15))
+def test_the_search_finds_what_brute_force_finds(seeds: range, tmp_path: Path) -> None:
+    compared = longer = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        arch, tile, statement = machine_of(rng, tmp_path), rng.choice((1, 2, 3, 4, 5, 6)), rng.choice(OPERATIONS)
+        sizes = {"k": rng.randint(1, 4), "c": rng.randint(1, 4), "r": rng.choice((2, 3)), "y": tile}
+        (operation,) = cascade([statement], {name: size for name, size in sizes.items() if name in statement})
+        made = made_by(rng, tile)
+        whole = sum(n * times for n, times in made)
+        if whole <= tile or count(operation.problem, arch, ragged=False, limit=MOST) == MOST:
+            continue
+        dims = tuple((dim, whole if dim == "Y" else n) for dim, n in operation.problem.dims)
+        around = Surroundings(cut=operation.problem.sizes, made={"Y": made})
+        search = ExactSearch(
+            Problem("visits", dims, operation.problem.tensors), arch, ENERGY, "perfect", "even", surroundings=around
+        )
+        search.solve()
+        least = best_by_force(operation, arch, made, tile)
+        found = search.found[0].value if search.found else math.inf
+        assert found == pytest.approx(least, rel=1e-9), (seed, statement, made, tile)
+        compared, longer = compared + 1, longer + (made[-1][0] > tile)
+    assert compared > 5
+    assert longer
+
+
+def test_passes_of_visits() -> None:
+    """Those of 5, 4, 4 and 3 positions, by tiles of 4: one pass each, and one of a single position more."""
+    visits = UnevenVisits.of(((3, 1), (4, 2), (5, 1)), 4)
+    assert sorted(visits.passes) == [(1, 1), (3, 1), (4, 3)]
+    assert sorted(visits.first) == [(3, 1), (4, 1), (4, 2)]
+    assert visits.at_work(2, 4) == min((2 * 4 + 1) / 5, 8 / 4)
