@@ -131,10 +131,6 @@ class BranchSolver(Protocol):
         """Whether bounds are what mappings weigh, whatever has been asked before."""
 
     @property
-    def counts_uneven(self) -> bool:
-        """Whether it answers questions about visits that make more than an even one (`BranchQuestion.made`)."""
-
-    @property
     def learned(self) -> int:
         """How often something has been learned that bounds may follow from: they stay the same while it does."""
 
@@ -145,6 +141,10 @@ class BranchSolver(Protocol):
 
         apart  what every mapping takes at least
         """
+
+    def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
+        """The mapping of least weight of uneven visits (`BranchQuestion.made`), if it weighs less than the cutoff; None
+        where that takes long, or they cannot be counted."""
 
     def lower(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN

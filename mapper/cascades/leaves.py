@@ -79,18 +79,32 @@ class Leaves:
         at_least = self.least_of_way(part, [(share, replace(question, slower=soonest))], cutoff)
         if at_least.found is None:
             return at_least
-        of_all = part.question_of_all(0, self._counts_uneven(part, uneven))
+        of_all = part.question_of_all(0)
         if of_all is not None:
             return self.least_of_way(part, [(1.0, of_all)], cutoff)
-        return self._least_of_steps(part, even, uneven, cutoff)
+        found = self._least_of_steps(part, even, uneven, cutoff)
+        counted = None if found.found is None else self._counted(part, uneven, cutoff)
+        return found if counted is None else counted
 
-    def _counts_uneven(self, part: VisitedPart, uneven: Uneven) -> bool:
-        """Whether uneven visits can be asked about together: where energy alone counts, and a memory keeps no more of a
+    def _counted(self, part: VisitedPart, uneven: Uneven, cutoff: float) -> Outcome | None:
+        """The best mapping of all visits of a branch, or, if it does not weigh less than the cutoff, that; None where
+        they cannot be counted, or not soon."""
+        asked = part.question_of_uneven(0, uneven) if self._may_count(part, uneven) else None
+        answer = None if asked is None else self.solver.counted(asked, self.weights, cutoff)
+        if answer is None or answer.mapping is None:
+            return None if answer is None else Outcome(answer.bound)
+        mapping = answer.mapping
+        return Outcome(
+            answer.bound, FoundPart(mapping.energy_pj, mapping.latency_cycles, self.leaf(part, mapping).tree)
+        )
+
+    def _may_count(self, part: VisitedPart, uneven: Uneven) -> bool:
+        """Whether uneven visits may be counted: where energy alone counts, and a memory keeps no more of a
         tile than what the innermost loop lets it find again."""
         arch, tensors = self.bounds.memories.arch, self.bounds.cascade.operation(part.names[0]).problem.tensors
         overlap = any(tiles_overlap(tensor, uneven.dim, arch.footprint) for tensor in tensors)
         keeps_rows = overlap and any(memory.halo == "exact" for memory in arch.memories)
-        return self.solver.counts_uneven and not (self.bounds.timed or keeps_rows or arch.reuse == "at_node")
+        return not (self.bounds.timed or keeps_rows or arch.reuse == "at_node")
 
     def _least_of_steps(
         self, part: VisitedPart, even: tuple[float, BranchQuestion], uneven: Uneven, cutoff: float

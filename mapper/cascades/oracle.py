@@ -38,6 +38,9 @@ AT_ONCE = 2.0**60
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
 
+COUNTED_SHARE, COUNTED_SECONDS = 0.1, 0.5
+"""The same for uneven visits of a branch, of which bounds are known."""
+
 
 @dataclass
 class ExactBranches:
@@ -66,18 +69,13 @@ class ExactBranches:
         self._known = KnownBranches(self.cascade, self.arch)
         self._mirrored = MirroredBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
+        self._slow: set[str] = set()  # operations whose uneven visits take long to count
         self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
 
     @property
     def knows_all(self) -> bool:
         """Bounds follow from what has been searched."""
         return False
-
-    @property
-    def counts_uneven(self) -> bool:
-        """Of perfect tiles, where words are all that is counted."""
-        problems = (operation.problem for operation in self.cascade)
-        return self.tiling == "perfect" and not (has_lines(self.arch) or any(each.has_zeros for each in problems))
 
     @property
     def learned(self) -> int:
@@ -100,6 +98,23 @@ class ExactBranches:
                 self.unfinished = bound, self._mirrored.image_of(question.operation, mapping)
             raise
         return self._mirrored.answer_to(question, asked, answer)
+
+    def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
+        """The mapping of least weight of uneven visits, if it weighs less than the cutoff: of perfect tiles, where
+        words are all that is counted. None where a part of the time is too short, and then for all of the operation's.
+
+        Raises OutOfMeans when time or memory run out."""
+        has_zeros = self.cascade.operation(question.operation).problem.has_zeros
+        if self.tiling != "perfect" or has_lines(self.arch) or has_zeros or question.operation in self._slow:
+            return None
+        try:
+            with self.within(self.means.share(COUNTED_SHARE).at_most(COUNTED_SECONDS)):
+                return self.least(question, weights, cutoff)
+        except OutOfMeans:
+            self._slow.add(question.operation)
+            self.unfinished = None
+        self.means.check()
+        return None
 
     def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller

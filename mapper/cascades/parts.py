@@ -96,21 +96,21 @@ class VisitedPart:
         name, sizes, room = self.names[place], self.sizes[place], self.room[place]
         return BranchQuestion(name, sizes, homes, room, self.again[place], busy, cut, over, finished=self.finished)
 
-    def question_of_all(self, place: int, counts_uneven: bool) -> BranchQuestion | None:
+    def question_of_all(self, place: int) -> BranchQuestion | None:
         """What the branch of an operation is asked about all its uneven visits; None where they are not alike but for
-        shorter ones, that are alike too, nor counted.
-
-        counts_uneven  whether others may be counted
-        """
+        shorter ones, that are alike too."""
         (uneven,) = self.uneven[place] if self.uneven and self.uneven[place] else (None,)
-        if uneven is None or self.over_of(place):
+        if uneven is None or uneven.whole is None or self.over_of(place):
             return None
         even = self.question_of(place, self.homes)
-        if uneven.whole is not None:
-            return replace(even, over=((uneven.dim, uneven.whole),), busy=self.busy[place])
-        if counts_uneven and uneven.counts:
-            return replace(even, made=((uneven.dim, uneven.made),), busy=self.busy[place])
-        return None
+        return replace(even, over=((uneven.dim, uneven.whole),), busy=self.busy[place])
+
+    def question_of_uneven(self, place: int, uneven: Uneven) -> BranchQuestion | None:
+        """The same where some make more than an even one, if they may be counted."""
+        if not uneven.counts or self.over_of(place):
+            return None
+        even = self.question_of(place, self.homes)
+        return replace(even, made=((uneven.dim, uneven.made),), busy=self.busy[place])
 
     def over_of(self, place: int) -> Overs:
         """Dimensions of an operation along which the last visit is shorter."""

@@ -7,8 +7,9 @@ may make fewer (`cost_models/cascades/windows.py`). What a producer reads itself
 Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside.
 Costs are bounds: visits that make fewer count as their part of an even one, and those that make more as their part of
 the even ones that cover them, taken as one visit. Tiles inside divide an even visit, so a part of it costs no less than
-its part. More is known of what all visits take together (`uneven_shares.py`). The cost model has the last word on the
-whole tree; what it says more is a gap.
+its part. More is known of what all visits take together (`uneven_shares.py`); and where a search of the even visit can
+count them pass by pass (`Uneven.counts`), nothing is bounded. The cost model has the last word on the whole tree; what
+it says more is a gap.
 """
 
 from __future__ import annotations

@@ -80,11 +80,6 @@ class TableBranches:
         self._leakage = self.arch.total_leakage_pj_per_cycle
 
     @property
-    def counts_uneven(self) -> bool:
-        """Visits of tables are all alike."""
-        return False
-
-    @property
     def knows_all(self) -> bool:
         """Tables do."""
         return True
@@ -146,6 +141,10 @@ class TableBranches:
     def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:  # noqa: ARG002
         """The same."""
         return self.lower(question, weights)
+
+    def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
+        """None for visits that are not alike: tables have none."""
+        return None if question.made else self.least(question, weights, cutoff)
 
     def best_known(self, question: BranchQuestion, weights: Weights) -> float:
         """The same."""

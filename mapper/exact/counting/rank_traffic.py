@@ -53,8 +53,8 @@ class RankTraffic:
             words = np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
             return [words for _ in sharings]
         held, loops, sliding, which = self._charge(rows, dims, inner, fill_point, above)
-        in_passes = along in dims and sliding is None
-        if in_passes:
+        in_passes = along is not None and along in dims and sliding is None
+        if along is not None and in_passes:
             sliding = dims.index(along), 0
         values = self._totals(rank, held, loops, sharings, sliding, in_passes)[which]
         return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]

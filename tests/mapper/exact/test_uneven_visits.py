@@ -14,7 +14,8 @@ from longer import blocks
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import VisitSizes, visit_cost
-from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Operation, Problem, ceil_div
+from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Operation, Problem, ceil_div
+from tilewright.mapper.cascades.windowed import _uneven
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.exact.surroundings import Surroundings
 from tilewright.mapper.exact.visits import UnevenVisits
@@ -116,9 +117,27 @@ def test_the_search_finds_what_brute_force_finds(seeds: range, tmp_path: Path) -
     assert longer
 
 
+def test_a_loop_of_one_trip_lets_sums_stay(tmp_path: Path) -> None:
+    """A visit of one position, where even ones make two, takes less than the last one of a loop that is cut short."""
+    arch = machine_of(random.Random(0), tmp_path)
+    (operation,) = cascade([OPERATIONS[0]], {"k": 2, "c": 2, "y": 2})
+    made, loops = ((1, 1), (2, 2)), (Loop("C", 2), Loop("Y", 2))
+    nodes = tuple(Node("DRAM", tensor.name) for tensor in operation.problem.tensors)
+    inside = (Node("RF", "T"), Loop("K", 2))
+    even = Mapping(operation.problem, LoopNest((*nodes, *loops, *inside)))
+    dims = tuple((dim, 5 if dim == "Y" else n) for dim, n in operation.problem.dims)
+    problem = Problem("visits", dims, operation.problem.tensors)
+    cut_short = Mapping(problem, LoopNest((*nodes, Loop("Y", 3), *loops, *inside)))
+    taken = visit_by_visit(even, arch, made, 2)
+    assert taken < visit_cost(cut_short, arch, 1, {}, len(nodes) + 1).energy_pj
+    asked = _uneven("Y", 2, [1, 2, 2], 1)
+    assert asked.whole is None
+    assert not asked.counts
+
+
 def test_passes_of_visits() -> None:
     """Those of 5, 4, 4 and 3 positions, by tiles of 4: one pass each, and one of a single position more."""
     visits = UnevenVisits.of(((3, 1), (4, 2), (5, 1)), 4)
     assert sorted(visits.passes) == [(1, 1), (3, 1), (4, 3)]
     assert sorted(visits.first) == [(3, 1), (4, 1), (4, 2)]
-    assert visits.at_work(2, 4) == min((2 * 4 + 1) / 5, 8 / 4)
+    assert visits.at_work(2, 4) == min((3 + 1 + 3 * 4) / (2 + 1 + 3 * 2), (2 + 1 + 3 * 2) / 5)  # of one, of two each
