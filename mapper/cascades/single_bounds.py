@@ -34,7 +34,7 @@ from functools import cached_property
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
-from ...ir import Cascade, Operation, Role, Tensor
+from ...ir import Cascade, Operation, Rank, Role, Tensor
 from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
 from .operation_orders import MOST_ORDERS, orders
@@ -136,13 +136,19 @@ class SingleBounds:
             return self._several(names, used)
         operation = self.cascade.operation(names[0])
         least = self._least(operation, self._options(operation, (), names, used))
-        return max(least, self._alone(operation, used)) if self.is_even else least
+        return max(least, self._alone(operation, used)) if self.is_plain else least
 
     @cached_property
-    def is_even(self) -> bool:
-        """Whether all visits of all operations are even. Else bounds are not as close as they might be: these cascades
-        are many, and their searches short."""
-        return all(map(self._is_even, self.cascade))
+    def is_plain(self) -> bool:
+        """Whether all visits of all operations are even, and none reads through windows that slide. Else bounds are not
+        as close as they might be: these cascades are many in a network, and their searches short."""
+        slides = (
+            _slides(rank, operation.problem.sizes)
+            for operation in self.cascade
+            for tensor in operation.problem.tensors
+            for rank in tensor.ranks
+        )
+        return not any(slides) and all(map(self._is_even, self.cascade))
 
     def _several(self, names: tuple[str, ...], used: Users) -> float:
         """What several operations weigh at least that make the steps of one loop, by where they exchange what they
@@ -150,7 +156,7 @@ class SingleBounds:
         shared = self._shared(names)
         operations = [self.cascade.operation(name) for name in names]
         options = [self._options(operation, operations[:i], names, used) for i, operation in enumerate(operations)]
-        if not self.is_even:
+        if not self.is_plain:
             return min(self._by_one_loop(operations, options, shared), default=math.inf)
         if not shared:
             return math.inf
@@ -380,16 +386,15 @@ def _numbered(operation: Operation, steps: Steps) -> tuple[tuple[int, int], ...]
     return tuple(sorted((operation.problem.dim_names.index(dim), trips) for dim, trips in steps))
 
 
-def _most_apart(intervals: Iterable[tuple[int, int, float]], end: int) -> float:
-    """The largest sum of what intervals are worth that have no place in common.
-
-    intervals  first place, place after the last, and worth
-    """
-    most = [0.0] * (end + 1)
-    for place in range(1, end + 1):
-        ending = (most[first] + worth for first, last, worth in intervals if last == place)
-        most[place] = max(most[place - 1], *ending, 0.0)
-    return most[end]
+def _slides(rank: Rank, sizes: Mapping[str, int]) -> bool:
+    """Whether several settings of the dimensions of a rank come to one place, as those of a window do, and heads of an
+    attention do not."""
+    reached = 1
+    for coefficient, size in sorted((coefficient, sizes[dim]) for dim, coefficient in rank if sizes[dim] > 1):
+        if coefficient < reached:
+            return True
+        reached += coefficient * (size - 1)
+    return False
 
 
 def prime_factors(number: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -30,8 +31,8 @@ LEAST_SECONDS = 0.1
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
 
-BOUND_SHARE = 0.04
-"""Of all the time, at most, for the bound of a group that no search is needed for."""
+BOUND_SHARE, BOUNDS_SHARE = 0.04, 0.2
+"""Of all the time, at most, for the bound of a group that no search is needed for; and for all of them."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -94,6 +95,7 @@ class GroupCosts:
     def __post_init__(self) -> None:
         self._singles: SingleLeast = {}
         self._nearest: Nearest = {}
+        self._bounding_s = 0.0
 
     def drop(self) -> None:
         """Give up searches that are still running."""
@@ -156,7 +158,9 @@ class GroupCosts:
         if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
             return False
         before, worth = edge.bound, kind.least * (1 + CLOSER)
+        started = time.perf_counter()
         kind.floor = bound_by_singles(self._bounded(kind), self._singles, worth, self._nearest)
+        self._bounding_s += time.perf_counter() - started
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
@@ -219,7 +223,8 @@ class GroupCosts:
         limits = self.question.limits
         if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            seconds = min(seconds, BOUND_SHARE * self.question.total_s, self.seconds_left)
+            for_all = BOUNDS_SHARE * self.question.total_s - self._bounding_s
+            seconds = min(seconds, BOUND_SHARE * self.question.total_s, for_all, self.seconds_left)
             limits = replace(limits, time_s=max(LEAST_SECONDS, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
