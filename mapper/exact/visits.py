@@ -71,13 +71,15 @@ class VisitTiles:
     uneven: tuple[UnevenVisits | None, ...]
 
     @classmethod
-    def of(cls, problem: Problem, tiling: Tiling, cut: Mapping[str, int], made: Mapping[str, VisitSizes]) -> VisitTiles:
+    def of(
+        cls, problem: Problem, tiling: Tiling, cut: Mapping[str, int], made: Mapping[str, VisitSizes] | None = None
+    ) -> VisitTiles:
         """Those of a problem some of whose dimensions are cut outside, into tiles of so many elements; along some,
         visits make what is said."""
         dims = tuple((dim, cut.get(dim, size)) for dim, size in problem.dims)
         tilings: tuple[Tiling, ...] = tuple("perfect" if dim in cut else tiling for dim in problem.dim_names)
         outside = sum(one != other for one, other in zip(dims, problem.dims, strict=True))
-        uneven = tuple(UnevenVisits.of(made[dim], tile) if dim in made else None for dim, tile in dims)
+        uneven = tuple(UnevenVisits.of(made[dim], tile) if made and dim in made else None for dim, tile in dims)
         return cls(Problem(problem.name, dims, problem.tensors), tilings, outside, uneven)
 
     @property
