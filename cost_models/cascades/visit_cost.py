@@ -59,6 +59,7 @@ def visit_cost(
 
 
 def _alike(mapping: Mapping, arch: Architecture, again: int, start: int) -> tuple[tuple[float, Cost], ...]:
+    """What all boundaries cost in each kind of visit that adds to one output tile, with its share."""
     return kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again, start)
 
 
@@ -130,7 +131,7 @@ def _unfinished(counts: Counts) -> Counts:
 
 
 def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
-    """Energy, and cycles of every memory, of a mixture of visits; bits are those of the first kind."""
+    """Energy, and cycles of units and every memory, of a mixture of visits; bits are those of the first kind."""
     first, shares = visits[0][1], [share for share, _ in visits]
     if shares == [1.0]:
         return first
@@ -148,7 +149,8 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
         for uses in zip(*(cost.memories for _, cost in visits), strict=True)
     )
     energy = mixed(cost.energy_pj - cost.leakage_pj for _, cost in visits)
-    return replace(first, memories=memories, energy_pj=energy, leakage_pj=0.0)
+    computing = mixed(cost.compute_cycles for _, cost in visits)
+    return replace(first, memories=memories, energy_pj=energy, leakage_pj=0.0, compute_cycles=computing)
 
 
 def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]], idle: dict[str, float]) -> Cost:

@@ -83,8 +83,8 @@ class BranchQuestion:
     @property
     def visits(self) -> int:
         """Visits that are not all alike: as many as costs are means over."""
-        tile, uneven = dict(self.sizes), (times for _, sizes in self.made for _, times in sizes)
-        return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over) * (sum(uneven) if self.made else 1)
+        tile, uneven = dict(self.sizes), (sum(times for _, times in sizes) for _, sizes in self.made)
+        return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over) * math.prod(uneven)
 
     @property
     def asks_less(self) -> tuple[object, ...]:
