@@ -184,7 +184,7 @@ def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
     moved = [c for c in step.state.waiting if d in context.bounds.moves.moving[c.tensor]]
     fill_points = list(step.fill_points)
     for boundary in moved:
-        slide = (d, above[:, d]) if d in context.bounds.moves.sliding(boundary) else None
+        slide = (d, above[:, d]) if d in context.hierarchy.sliding(boundary) else None
         fill_points.append((boundary, FillPoint(step.path.band, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
     state = step.state._replace(waiting=still)

@@ -354,7 +354,7 @@ class Bounds:
         """The least over the tiles that may be charged by the first of a block's loops that moves them."""
         free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
         least = self.lattice.around(values, free)
-        for d in filter(block.may_have, self.moves.sliding(boundary)):
+        for d in filter(block.may_have, self.hierarchy.sliding(boundary)):
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 

@@ -77,7 +77,7 @@ class ChargedInside:
         charged = reach.most_below.copy()
         free = [d for d in loops.inner if d not in self.moves.moving[boundary.tensor]]
         charged[:, free] = reach.most[:, free]
-        slides = list(filter(loops.may_have, self.moves.sliding(boundary)))
+        slides = list(filter(loops.may_have, self.moves.hierarchy.sliding(boundary)))
         still, *slid = shared(slides)
         cost = self._served(boundary, charged, still)
         for d, own in zip(slides, slid, strict=True):

@@ -108,14 +108,10 @@ class LoopCharges:
             found: dict[object, LoopCharge] = {}
             for d in self.every_dim:
                 moved = tuple(c for c in waiting if d in self.moving[c.tensor])
-                sliding = tuple(c for c in moved if d in self.sliding(c))
+                sliding = tuple(c for c in moved if d in self.hierarchy.sliding(c))
                 if moved:
                     key = (moved, d if sliding else None)
                     dims = found[key].dims if key in found else ()
                     found[key] = LoopCharge((*dims, d), moved, sliding)
             self._found[waiting] = tuple(found.values())
         return self._found[waiting]
-
-    def sliding(self, boundary: MemoryBoundary) -> frozenset[int]:
-        """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
-        return self.hierarchy.sliding(boundary)

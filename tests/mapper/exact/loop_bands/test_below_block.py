@@ -102,7 +102,7 @@ def check(mapping: Mapping, cost: Cost, context: SearchContext, found: Counter[s
                 continue
             found["loops"] += 1
             found["ragged"] += context.tiling == "ragged"
-            found["slides"] += any(outermost in bounds.moves.sliding(boundary) for boundary in charged)
+            found["slides"] += any(outermost in bounds.hierarchy.sliding(boundary) for boundary in charged)
             grown = GrownRows(FIRST, below.tile, below.costs(context))
             least = under._closely(choice, grown, np.inf)
             assert (least <= most).all(), (str(mapping), choice.loops)
