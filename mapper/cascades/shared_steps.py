@@ -3,7 +3,7 @@
 Of a tensor that a loop does not move, all words come to each of its steps, unless a node above the loop keeps them: for
 that there has to be room, cut as the tensor is by the other loops. So for every choice of trips it is known which
 tensors come again, and how often. Closer than by words that come, an operation is bounded by the best mapping of the
-tile of each visit.
+tile of each visit; all visits are alike here (`SingleBounds.is_plain`).
 
 Which trips there may be: some loop has several, if operations are to be one branch below loops; and an intermediate
 that is exchanged in a memory without room for all of it is cut by loops that its writer, its readers and all between
@@ -67,7 +67,6 @@ class SharedSteps:
 
     near     what operations weigh at least with all tensors near
     weigh    what an operation weighs at least
-    is_even  whether all visits of an operation are alike, and their tiles divide it
     """
 
     memories: UpperMemories
@@ -75,7 +74,6 @@ class SharedSteps:
     near: OperationBounds
     energy: float
     weigh: Weigh
-    is_even: Callable[[Operation], bool]
     _known: dict[object, float] = field(default_factory=dict)
 
     def least(
@@ -158,7 +156,6 @@ def _loops(ways: Sequence[Sequence[int]], at_once: bool) -> Iterator[_LoopTrips]
 class _Stepped:
     """One operation below loops over some dimensions.
 
-    even        whether all its visits are alike
     further_pj  that the output takes more at least where partial sums come to its home, which has no room for them
     """
 
@@ -171,8 +168,7 @@ class _Stepped:
         lying: LyingTensors,
     ) -> None:
         self.steps, self.operation, self.homes = steps, operation, homes
-        self.even, self.own = steps.is_even(operation), [dim.of(operation.name) for dim in dims]
-        self.nearest_pj = steps.near.nearest_pj(operation.name) if self.even else 0.0
+        self.own, self.nearest_pj = [dim.of(operation.name) for dim in dims], steps.near.nearest_pj(operation.name)
         far = steps.near.far
         self.once_pj = [
             far(operation, tensor.name, operation.problem.dims, home)[0]
@@ -197,8 +193,6 @@ class _Stepped:
 
     def quickly(self, loops: _LoopTrips) -> float:
         """What it weighs with all tensors near, and each word from its home as often as it has to come."""
-        if not self.even:
-            return 0.0
         if self._exchanged and self._room(loops) is None:
             return math.inf
         passing = sum(pj * self._passes(n, loops) for n, pj in enumerate(self.once_pj) if pj)
@@ -246,7 +240,7 @@ class _Stepped:
 
     def _is_visited(self, loop: int, loops: _LoopTrips) -> bool:
         """Whether steps of a loop are visits that have nothing in common but what nodes above them keep."""
-        if not self.even or loops.trips[loop] == 1:
+        if loops.trips[loop] == 1:
             return False
         arch, tensors = self.steps.memories.arch, self.operation.problem.tensors
         overlap = any(tiles_overlap(tensor, self.own[loop], arch.footprint) for tensor in tensors)

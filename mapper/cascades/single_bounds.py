@@ -20,8 +20,8 @@ Inside its branch the mapping of an operation is one of the space that is asked 
 more where that is the even one.
 
 Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
-what `PartBounds` says of it, and where there is one such operation, one loop alone is looked at. Windows side by side,
-as heads of an attention, leave visits even.
+what `PartBounds` says of it. Where there is one such operation, or one that reads through a window that slides, one
+loop alone is looked at. Windows side by side, as heads of an attention, leave visits even, and do not slide.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class SingleBounds:
 
     def __post_init__(self) -> None:
         near, energy = self.near.alone, self.weights.energy
-        self.steps = SharedSteps(self.memories, self.cascade.intermediates, near, energy, self._weigh, self._is_even)
+        self.steps = SharedSteps(self.memories, self.cascade.intermediates, near, energy, self._weigh)
         self.exchanges = RunExchanges(self.cascade, self.memories, self.stays, self._shared)
 
     def of_all(self, above: float = 0.0) -> float:
