@@ -78,7 +78,10 @@ class AboveSplits:
             self.pruned["capacity"] += 1
             return []
         left = replace(part, room=room)
-        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, weigh)
+        every = self.nodes.by_tensor(left, loops)
+        if every is None:
+            return []
+        found = self.nodes.combined(left, every, cutoff, weigh)
         dims = [loop.dim for loop in loops]
         found = [one for one in found if self.orders.are_needed(part, dims, (chain for _, chain in one.chains))]
         if not any(taken):

@@ -42,7 +42,7 @@ class Exchanges:
     """Exchanges at the splits of one cascade on one machine.
 
     fuses      whether intermediates pass anywhere but through the outermost memory
-    wide_sums  those that take the room of partial sums while they are written (`sums.py`)
+    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where they may pass, and how much of them
     nearest    whether of all memories the nearest that has room is looked at alone
     known      choices, by what they depend on; more are noted there
@@ -52,7 +52,7 @@ class Exchanges:
     memories: UpperMemories
     placing: Placing
     fuses: bool
-    wide_sums: frozenset[str]
+    wide_sums: frozenset[tuple[str, str]]
     constraints: TreeConstraints
     nearest: bool = False
     known: KnownExchanges = field(default_factory=dict)
@@ -161,7 +161,7 @@ class Exchanges:
         users, found = self.placing.users(inside, tensor), []
         iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
         for name in inside.names:
-            is_partial = (tensor in self.wide_sums or iterates) and name == operation.name
+            is_partial = ((tensor, memory) in self.wide_sums or iterates) and name == operation.name
             width = self.memories.width(operation, tensor, is_partial)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)

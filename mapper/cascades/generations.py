@@ -45,14 +45,14 @@ class Iterated:
 class Generations:
     """The iterations of one cascade on one machine.
 
-    wide_sums  tensors that take the room of partial sums while they are written (`sums.py`)
+    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where intermediates may pass, and how much of them
     """
 
     cascade: Cascade
     memories: UpperMemories
     placing: Placing
-    wide_sums: frozenset[str]
+    wide_sums: frozenset[tuple[str, str]]
     constraints: TreeConstraints
     _groups: dict[tuple[str, ...], tuple[int, int] | None] = field(default_factory=dict)
 
@@ -190,22 +190,25 @@ class Generations:
         """Whether loops above a visit of some sizes step over the generations that an operation makes."""
         return operation.iterates is not None and dict(sizes)[operation.iterates] == 1
 
-    def are_wide(self, part: VisitedPart, loops: Sequence[LoopAbove], tensor: str, chain: Chain, number: int) -> bool:
+    def are_wide(
+        self, part: VisitedPart, loops: Sequence[LoopAbove], tensor: str, memory: str, chain: Chain, number: int
+    ) -> bool:
         """Whether a node of a tensor that branches pass to each other takes the room of partial sums where it is made:
         of generations, if more than one of a word come there. What is not known before the branches are, is as
         `wide_sums` says.
 
+        memory  in which it is
         number  of the node in its chain, from 1; 0 for one further out
         """
         one = next((one for one in self.iterated if one.tensor == tensor), None)
         if one is None:
-            return tensor in self.wide_sums
+            return (tensor, memory) in self.wide_sums
         name = one.producer.name
         step = _depth(one, part.names, loops)
         outside = self.are_stepped(one.producer, part.sizes[part.names.index(name)])
         if number == len(chain):
-            memory = chain[-1][0] if chain else ""
-            return outside or step is not None or tensor in self.wide_sums or memory == self.memories.nearest
+            is_nearest = bool(chain) and memory == self.memories.nearest
+            return outside or step is not None or (tensor, memory) in self.wide_sums or is_nearest
         if outside or step is None:
             return outside
         between = loops[step : chain[number][1]]

@@ -98,11 +98,11 @@ class TensorNodes(NamedTuple):
 class KnownNodes:
     """What is known of nodes: the same for all weighted sums.
 
-    choices   per tensor, by part and loops
+    choices   per tensor, by part and loops; None where there are none
     at_nodes  by part, nodes, and the loops that matter there
     """
 
-    choices: dict[tuple[object, ...], list[TensorNodes]] = field(default_factory=dict)
+    choices: dict[tuple[object, ...], list[TensorNodes] | None] = field(default_factory=dict)
     at_nodes: dict[tuple[object, ...], _AtNodes] = field(default_factory=dict)
 
 
@@ -110,13 +110,13 @@ class _HeldWords(NamedTuple):
     """What a node above a split holds.
 
     lasts     places of the operations during which it takes room
-    is_wide   whether that takes the room of partial sums where they are made
+    wide      names of those during which that is the room of partial sums
     """
 
     memory: str
     words: int
     lasts: range
-    is_wide: bool
+    wide: frozenset[str]
 
 
 @dataclass
@@ -127,6 +127,7 @@ class NodeChoices:
     windows  between operations
     fuses   whether there are nodes above splits at all
     generations  of what is iterated
+    finished  nodes that finished words alone reach (`sums.py`)
     pruned  counts choices that are left aside, by rule
     beam    how many are kept at most, those of the lowest bounds; None: all
     known   of nodes; more is noted there
@@ -136,6 +137,7 @@ class NodeChoices:
     windows: WindowPassing
     fuses: bool
     generations: Generations
+    finished: frozenset[tuple[str, str]]
     pruned: Counter[str]
     beam: int | None = None
     known: KnownNodes = field(default_factory=KnownNodes)
@@ -144,8 +146,9 @@ class NodeChoices:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
         self.upper = UpperNodes(self.bounds.cascade, self.memories.arch)
 
-    def by_tensor(self, part: VisitedPart, loops: Loops) -> list[TensorNodes]:
-        """Per tensor that comes from outside, where its nodes may stand above the split."""
+    def by_tensor(self, part: VisitedPart, loops: Loops) -> list[TensorNodes] | None:
+        """Per tensor that comes from outside, where its nodes may stand above the split; None where there is no way for
+        one."""
         of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
         key = *of_part, loops
         if key not in self.known.choices:
@@ -156,6 +159,7 @@ class NodeChoices:
             stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
             for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
                 chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
+                chains = [chain for chain in chains if self._may_finish(part, loops, tensor, home, chain)]
                 found.append(
                     [
                         self._of_chain(part, loops, inner, tensor, home, chain, further)
@@ -165,13 +169,26 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            self.known.choices[key] = _tensor_nodes(found, np.zeros((len(part.names), self.memories.ports)))
+            nothing = np.zeros((len(part.names), self.memories.ports))
+            self.known.choices[key] = _tensor_nodes(found, nothing) if all(found) else None
         return self.known.choices[key]
+
+    def _may_finish(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> bool:
+        """Whether finished words alone may come to a tensor's home, if that is taken for granted: what comes there from
+        the first of its nodes, or from branches, does so once. No loop that makes it come goes round in one over what
+        is summed, nor is itself one."""
+        writer = self.bounds.cascade.producers.get(tensor)
+        if (tensor, home) not in self.finished or writer is None or writer.name not in part.names or writer.iterates:
+            return True
+        arch = self.memories.arch
+        above = [loop.dim.of(writer.name) for loop in loops[: chain[0][1] if chain else None] if loop.trips > 1]
+        serving = [i for i, dim in enumerate(above) if not chain or arch.loop_moves(dim, writer.output)]
+        return not any(dim in writer.reduced_dims for dim in above[: max(serving, default=-1) + 1])
 
     def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
         """Nodes of generations, with what these take directly above the loop that steps over them."""
         ((tensor, chain),) = nodes.chains
-        is_wide = self.generations.are_wide(part, loops, tensor, chain, 0)
+        is_wide = self.generations.are_wide(part, loops, tensor, dict(loops[depth].generations)[tensor], chain, 0)
         held = self.generations.held(part, loops, tensor, depth, is_wide)
         return replace(nodes, taken=tuple((*own, *more) for own, more in zip(nodes.taken, held, strict=True)))
 
@@ -218,7 +235,7 @@ class NodeChoices:
         if any(loop.dim.uneven or self.generations.is_stepped(loop.dim) for loop in loops[len(matter) :]):
             matter, below = loops, 0
         of_part = part.names, part.sizes, part.again, part.steps, part.over, part.apart
-        key = *of_part, matter, below > 0, tensor, home, chain, further
+        key = *of_part, matter, below > 0, self._sums_go_on(part, loops, tensor), tensor, home, chain, further
         if key not in self.known.at_nodes:
             self.known.at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
         return self.known.at_nodes[key]
@@ -252,11 +269,34 @@ class NodeChoices:
                 memory,
                 n,
                 lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
-                self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
+                self._wide(part, loops, payer, chain, i) if payer.output.name == tensor else frozenset(),
             )
             for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
         ]
-        return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held, is_exchanged))
+        return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held))
+
+    def _wide(self, part: VisitedPart, loops: Loops, writer: Operation, chain: Chain, number: int) -> frozenset[str]:
+        """The operations of a part during which a node holds partial sums of what one of them writes: of what goes
+        outside, all; of an intermediate, the one that writes it, if at all.
+
+        number  of the node in its chain, from 1
+        """
+        tensor = writer.output.name
+        if tensor not in self.bounds.cascade.intermediates:
+            return frozenset(part.names)
+        is_wide = self.generations.are_wide(part, loops, tensor, chain[number - 1][0], chain, number)
+        is_wide = is_wide or (number == len(chain) and self._sums_go_on(part, loops, tensor))
+        return frozenset([writer.name] if is_wide else [])
+
+    def _sums_go_on(self, part: VisitedPart, loops: Loops, tensor: str) -> bool:
+        """Whether loops above the split of a part, or further out, go on with sums of an intermediate that one of its
+        branches adds to. Nothing below the split keeps them from visit to visit, so they come more than once to the
+        node above it."""
+        writer = self.bounds.cascade.producers.get(tensor)
+        if writer is None or writer.name not in part.names or writer.iterates is not None:
+            return False
+        adding = any(loop.trips > 1 and loop.dim.of(writer.name) in writer.reduced_dims for loop in loops)
+        return adding or part.again[part.names.index(writer.name)] > 1
 
     def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
         """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;
@@ -294,21 +334,17 @@ class NodeChoices:
         return self.memories.arch.overlap == "across_operations"
 
     def _taken(
-        self, part: VisitedPart, payer: Operation, tensor: str, held: list[_HeldWords], is_exchanged: bool
+        self, part: VisitedPart, payer: Operation, tensor: str, held: list[_HeldWords]
     ) -> tuple[tuple[Room, ...], tuple[Brief, ...]]:
         """By operation, the bits that the nodes of a tensor take while it works; and those that do so in some branches
-        alone.
-
-        is_exchanged  whether branches pass it to each other, or to others, there
-        """
+        alone."""
         users = self.placing.users(part, tensor)
         found: list[Room] = [() for _ in part.names]
         brief: list[Brief] = []
         for one in held:
             others: list[tuple[str, Room]] = []
             for place, name in enumerate(part.names):
-                is_partial = one.is_wide and name == payer.name if is_exchanged else payer.output.name == tensor
-                bits = one.words * self.memories.width(payer, tensor, is_partial)
+                bits = one.words * self.memories.width(payer, tensor, name in one.wide)
                 room = ((one.memory, self.memories.part_for(name, users, tensor, one.memory), bits),)
                 if place in one.lasts:
                     found[place] += room

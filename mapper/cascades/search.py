@@ -321,7 +321,7 @@ class CascadeSearch(Proofs):
         for line in self._lines:
             if not self._all_between(line, NARROW):
                 is_complete = False
-                self._all_between(line, all_wide(self.question.cascade))
+                self._all_between(line, all_wide(self.question.cascade, self.memories))
         self._is_complete = is_complete
 
     def _all_between(self, line: _Span, sums: Sums) -> bool:

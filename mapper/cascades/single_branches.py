@@ -81,14 +81,14 @@ class SingleBranches:
         outside  tensors that are no intermediates: nodes of those that are made here have room for partial sums
         """
         single = Cascade(operation.name, (operation,))
-        sums = frozenset({operation.output.name}) & frozenset(outside)
-        waiting = []
+        output, waiting = operation.output.name, []
         for homes, passing_pj in self._chosen(operation, options):
             inner = [
                 (name, memory)
                 for name, memory in homes
                 if memory != stays.get(name, self.memories.outermost) and self._is_seen_as_held(operation, name)
             ]
+            sums = frozenset(node for node in inner if node[0] == output and output in outside)
             left = less_room(room, self.memories.bits_of_stays(single, inner, sums)[operation.name])
             if left is not None:
                 waiting.append((homes, passing_pj, left))

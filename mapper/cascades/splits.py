@@ -114,13 +114,13 @@ class Splits:
         homes = dict(inside.homes) | {one.tensor: one.memory for one in exchange}
         branch = some_of(inside, start, end)
         used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
-        return replace(
+        found = replace(
             branch,
             room=room,
             homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
             further=branch.further | {(one.tensor, r) for one in exchange for r in one.further if r in branch.names},
-            finished=self._comes_finished(branch, exchange),
         )
+        return self._finishing(found)
 
     @staticmethod
     def _in_use(inside: VisitedPart, start: int, end: int, place: int) -> Room:
@@ -130,13 +130,19 @@ class Splits:
         rooms = (dict(brief.others).get(inside.names[place], ()) for brief in inside.brief if names & brief.users)
         return tuple(itertools.chain(*rooms))
 
-    def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
-        """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
-        if len(branch.names) > 1 or branch.again[0] > 1:
-            return False
-        output = self.cascade.operation(branch.names[0]).output.name
-        passes_here = any(one.tensor == output and one.memory != self.memories.outermost for one in exchange)
-        return passes_here and output in self.sums.finished
+    def _finishing(self, branch: VisitedPart) -> VisitedPart | None:
+        """A branch, with whether it is taken for granted that finished words alone come to its output's home; None
+        where they do not, since its visits add to each other's sums."""
+        homes, is_one = dict(branch.homes), len(branch.names) == 1
+        for place, operation in enumerate(map(self.cascade.operation, branch.names)):
+            output = operation.output.name
+            if (output, homes.get(output)) in self.sums.finished:
+                ragged = any(one.dim in operation.reduced_dims for one in branch.over_of(place))
+                adds = ragged or branch.again[place] > 1
+                if adds and operation.iterates is None:
+                    return None
+                branch = replace(branch, finished=is_one and not adds)
+        return branch
 
     def joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
         """A branch with those after it."""

@@ -1,10 +1,10 @@
 """Where partial sums are wider than finished words: what a search over trees takes for granted of them.
 
-An intermediate takes the room of partial sums while its producer works if unfinished sums reach the node where it
-passes, else that of finished words. Which of the two a branch makes is known only once it is mapped. So trees are first
-searched as if all words were finished (no tree takes less); where the cost model does not agree with what is found, of
-one intermediate after the other all trees are searched in which it is *wide*, and all in which it comes *finished*
-(`weighted_sums.py`): together these are all trees.
+A node of an intermediate takes the room of partial sums while its producer works if unfinished sums reach it, else that
+of finished words. Which of the two a branch makes is known only once it is mapped. So trees are first searched as if
+all words were finished (no tree takes less); where the cost model does not agree with what is found, of one node after
+the other, known by its tensor and its memory, all trees are searched in which it is *wide*, and all in which words come
+there *finished* (`weighted_sums.py`): together these are all trees.
 """
 
 from __future__ import annotations
@@ -13,51 +13,63 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
-from ...ir import Cascade, Operation
+from ...ir import Cascade, Node, Operation, Tree
 from ..constraints import Constraints
 from .parts import FoundPart
+from .upper_memories import UpperMemories
+
+SumNode = tuple[str, str]
+"""A tensor that an operation writes, and a memory in which it has a node above splits."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Of which intermediates something is taken for granted.
+    """Of which nodes of intermediates something is taken for granted.
 
     wide      take the room of partial sums while they are written
-    finished  come to where they pass as finished words
+    finished  are reached by finished words alone
     """
 
-    wide: frozenset[str] = frozenset()
-    finished: frozenset[str] = frozenset()
+    wide: frozenset[SumNode] = frozenset()
+    finished: frozenset[SumNode] = frozenset()
 
-    def both_ways(self, tensor: str) -> tuple[Sums, Sums]:
+    def both_ways(self, node: SumNode) -> tuple[Sums, Sums]:
         """All trees of these, in two parts."""
-        return replace(self, wide=self.wide | {tensor}), replace(self, finished=self.finished | {tensor})
+        return replace(self, wide=self.wide | {node}), replace(self, finished=self.finished | {node})
 
 
 NARROW = Sums()
 """Nothing is: no tree has less room than so."""
 
 
-def all_wide(cascade: Cascade) -> Sums:
-    """Every tensor that an operation writes takes the room of partial sums."""
-    return Sums(wide=frozenset(cascade.producers))
+def all_wide(cascade: Cascade, memories: UpperMemories) -> Sums:
+    """Every tensor that an operation writes takes the room of partial sums, wherever it lies."""
+    return Sums(wide=frozenset((tensor, memory.name) for tensor in cascade.producers for memory in memories.upper))
 
 
-def open_tensor(cascade: Cascade, arch: Architecture, sums: Sums, found: FoundPart, stays: Iterable[str]) -> str | None:
-    """An intermediate of a tree that may be wider than it was taken to be; None: there is none.
+def open_node(
+    cascade: Cascade, arch: Architecture, sums: Sums, found: FoundPart, stays: Iterable[tuple[str, str]]
+) -> SumNode | None:
+    """A node of a tree that may be wider than it was taken to be; None: there is none.
 
-    stays  tensors that lie somewhere whole
+    stays  (tensor, memory) of those that lie somewhere whole
     """
-    known = {*sums.wide, *sums.finished, *found.stored}
-    for tensor, producer in cascade.producers.items():
-        passes = tensor in cascade.intermediates or tensor in stays
-        if (
-            passes
-            and tensor not in known
-            and arch.partial_width_bits(producer.output) > arch.width_bits(producer.output)
-        ):
-            return tensor
+    known = sums.wide | sums.finished
+    for tensor, memory in (*(one for one in stays if one[0] in cascade.producers), *_exchanged(cascade, found.tree)):
+        output = cascade.producers[tensor].output
+        is_wider = arch.partial_width_bits(output) > arch.width_bits(output)
+        if is_wider and memory != arch.memories[0].name and (tensor, memory) not in known:
+            return tensor, memory
     return None
+
+
+def _exchanged(cascade: Cascade, tree: Tree) -> Iterator[SumNode]:
+    """The nodes of intermediates above splits of which one branch writes them."""
+    for _, below in tree.walk():
+        if below.branches:
+            written = {cascade.operation(name).output.name for name in below.leaves()} & set(cascade.intermediates)
+            nodes = (item for item in below.items if isinstance(item, Node))
+            yield from ((node.tensor, node.memory) for node in nodes if node.tensor in written)
 
 
 def finishing(operation: Operation, arch: Architecture, home: str, sizes: dict[str, int]) -> Iterator[Constraints]:

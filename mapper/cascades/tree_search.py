@@ -152,7 +152,9 @@ class TreeSearch:
             if isinstance(self.solver, TableBranches)
             else None,
         )
-        self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam, known.nodes)
+        self.nodes = NodeChoices(
+            self.bounds, self.windows, fuses, steps, self.sums.finished, self.pruned, self.beam, known.nodes
+        )
         self.exchanges = Exchanges(
             self.cascade,
             self.memories,

@@ -104,12 +104,12 @@ class UpperMemories:
         return [self.outermost, *(m for m in inner if any(self.may_hold(m, {role, reader}) for reader in readers))]
 
     def bits_of_stays(
-        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: frozenset[str] = frozenset()
+        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: frozenset[tuple[str, str]] = frozenset()
     ) -> dict[str, Room]:
         """By operation, the bits that tensors take while it works that lie in a memory as a whole: the tile that all
         operations ask for, and in the memory's part for the role that it has there.
 
-        wide_sums  outputs that take the room of partial sums while they are written
+        wide_sums  (tensor, memory) of outputs that take the room of partial sums while they are written
         """
         held: dict[str, list[tuple[str, str, int]]] = {operation.name: [] for operation in cascade}
         for tensor, memory in stays:
@@ -118,7 +118,7 @@ class UpperMemories:
                 tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users
             )
             for operation in cascade:
-                is_wide = tensor in wide_sums and operation.output.name == tensor
+                is_wide = (tensor, memory) in wide_sums and operation.output.name == tensor
                 bits = words * self.width(users[0], tensor, is_wide)
                 held[operation.name].append((memory, self.part_for(operation.name, users, tensor, memory), bits))
         return {name: tuple(taken) for name, taken in held.items()}

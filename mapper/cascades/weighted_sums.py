@@ -17,7 +17,7 @@ from .oracle import ExactBranches
 from .parts import FoundPart
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from .single_branches import SingleBranches
-from .sums import NARROW, Sums, all_wide, open_tensor
+from .sums import NARROW, Sums, all_wide, open_node
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .tree_searches import Corner
@@ -101,8 +101,8 @@ class WeightedSums(FirstTrees):
         return corner is not None
 
     def _by_sums(self, weights: Weights, known: float, bound: float, found: FoundPart) -> float:
-        """A bound on all trees where one that was found has no room for its partial sums: in one intermediate after the
-        other these are wide, or finished. The best tree becomes known.
+        """A bound on all trees where one that was found has no room for its partial sums: at one node after the other
+        these are wide, or finished. The best tree becomes known.
 
         known, bound  what is to be better, and what no tree weighs less than
         """
@@ -110,12 +110,11 @@ class WeightedSums(FirstTrees):
         waiting = [(bound, next(number), NARROW, found)]
         while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
             bound, _, sums, found = heapq.heappop(waiting)
-            stays = [tensor for tensor, _ in self.question.stays]
-            tensor = open_tensor(self.question.cascade, self.question.arch, sums, found, stays)
-            if tensor is None or next(number) > 2 * MOST_SUMS:
+            node = open_node(self.question.cascade, self.question.arch, sums, found, self.question.stays)
+            if node is None or next(number) > 2 * MOST_SUMS:
                 least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
                 continue
-            for each in sums.both_ways(tensor):
+            for each in sums.both_ways(node):
                 below, tree = self._least(weights, known, each)
                 if tree is None or self._keep(tree):
                     known, least = min(known, self._least_known(weights)), min(least, max(below, bound))
@@ -154,7 +153,8 @@ class WeightedSums(FirstTrees):
         if found is not None:
             corner = self.evaluated(found)
             if corner is None:
-                _, found = self._least(weights, math.inf, all_wide(self.question.cascade), "plain", ragged)
+                wide = all_wide(self.question.cascade, self.memories)
+                _, found = self._least(weights, math.inf, wide, "plain", ragged)
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
                 self.corners.append(replace(corner, ragged=ragged))

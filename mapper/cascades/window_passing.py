@@ -23,7 +23,7 @@ class WindowPassing:
     """Windows at the splits of one cascade on one machine.
 
     searched  whether shared loops step over what readers see through windows at all
-    wide_sums  intermediates that take the room of partial sums while they are written (`sums.py`)
+    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where they may pass, and how much of them
     """
 
@@ -31,7 +31,7 @@ class WindowPassing:
     memories: UpperMemories
     placing: Placing
     searched: bool
-    wide_sums: frozenset[str]
+    wide_sums: frozenset[tuple[str, str]]
     constraints: TreeConstraints
     _visits: dict[tuple[tuple[str, ...], LoopAbove], dict[str, Uneven] | None] = field(default_factory=dict)
     _below: dict[tuple[object, ...], list[Sizes]] = field(default_factory=dict)
@@ -193,6 +193,7 @@ class WindowPassing:
         found: list[Room] = []
         for place, own in enumerate(part.names):
             role = self.memories.part_for(own, users, one.tensor, one.memory)
-            bits = words * self.memories.width(operation, one.tensor, one.tensor in self.wide_sums and own == name)
+            is_partial = (one.tensor, one.memory) in self.wide_sums and own == name
+            bits = words * self.memories.width(operation, one.tensor, is_partial)
             found.append(((one.memory, role, bits),) if place in live else ())
         return tuple(found)
