@@ -120,7 +120,7 @@ class Splits:
             homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
             further=branch.further | {(one.tensor, r) for one in exchange for r in one.further if r in branch.names},
         )
-        return self._finishing(found)
+        return self.finishing(found)
 
     @staticmethod
     def _in_use(inside: VisitedPart, start: int, end: int, place: int) -> Room:
@@ -130,8 +130,8 @@ class Splits:
         rooms = (dict(brief.others).get(inside.names[place], ()) for brief in inside.brief if names & brief.users)
         return tuple(itertools.chain(*rooms))
 
-    def _finishing(self, branch: VisitedPart) -> VisitedPart | None:
-        """A branch, with whether it is taken for granted that finished words alone come to its output's home; None
+    def finishing(self, branch: VisitedPart) -> VisitedPart | None:
+        """A branch, or a whole tree, with whether it is taken for granted that finished words alone come to its output's home; None
         where they do not, since its visits add to each other's sums."""
         homes, is_one = dict(branch.homes), len(branch.names) == 1
         for place, operation in enumerate(map(self.cascade.operation, branch.names)):

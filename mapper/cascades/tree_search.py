@@ -256,7 +256,7 @@ class TreeSearch:
         found = tuple(room for room in rooms if room is not None)
         if len(found) < len(names):
             return None
-        return VisitedPart(
+        whole = VisitedPart(
             tuple(names),
             tuple(op.problem.dims for op in operations),
             tuple(sorted((homes | dict(self.stays)).items())),
@@ -265,6 +265,7 @@ class TreeSearch:
             ((),) * len(names),
             steps=False,
         )
+        return self.splits.finishing(whole)
 
     def least(self, part: VisitedPart, cutoff: float) -> Outcome:
         """The best mapping of a part; or, if it does not weigh less than the cutoff, that."""
