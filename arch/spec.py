@@ -211,7 +211,8 @@ class ArrayAxis(Spec):
     """One axis of a fanout.
 
     size   instances along the axis
-    dims   only these problem dimensions may be spread over it (None: any)
+    dims   only these problem dimensions may be spread over it (None: any); `N` stands for `N2` as well, which is what a
+           cascade calls the `N` of another operation
     reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
            `output` allows reduction loops only
     reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
@@ -224,7 +225,7 @@ class ArrayAxis(Spec):
 
     def allows(self, problem: Problem, dim: str) -> bool:
         """Whether a dimension of the problem may be spread over it."""
-        if self.dims is not None and dim not in self.dims:
+        if self.dims is not None and not {dim, dim.rstrip("0123456789")} & set(self.dims):
             return False
         if not self.reduce and dim not in problem.output.dims:
             return False
