@@ -41,6 +41,7 @@ def form_of(cascade: Cascade, arch: Architecture) -> tuple[object, ...]:
                 tensor.role,
                 tensor.bits,
                 tensor.partial_bits,
+                tensor.density,
                 tuple(tuple((dims[dim], step) for dim, step in rank) for rank in tensor.ranks),
             )
             for tensor in problem.tensors

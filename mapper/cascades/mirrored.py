@@ -11,7 +11,7 @@ from ...arch import Architecture
 from ...cost_models.layouts import has_lines
 from ...ir import Cascade, Loop, Node
 from ..exact.symmetry import mirror_of
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
+from .branch import BranchMapping, BranchQuestion, Sizes
 from .parts import VisitedPart
 from .shared_loops import Loops, OpenLoops
 from .sharing import SharedDim
@@ -59,12 +59,6 @@ class MirroredBranches:
         """Those of a tile, or of its mirror image, the same ones for both."""
         images = self.images(operation)
         return min(sizes, _resized(sizes, images)) if images else sizes
-
-    def answer_to(self, question: BranchQuestion, asked: BranchQuestion, answer: BranchAnswer) -> BranchAnswer:
-        """What follows for a question from the answer to what has been asked for it."""
-        if answer.mapping is None or asked == question:
-            return answer
-        return replace(answer, mapping=self.image_of(question.operation, answer.mapping))
 
     def image_of(self, operation: str, mapping: BranchMapping) -> BranchMapping:
         """The mirror image of a mapping."""

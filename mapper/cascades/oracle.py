@@ -26,6 +26,7 @@ from .branch import PORTS, BranchAnswer, BranchMapping, BranchQuestion, Port, Ro
 from .known_branches import KnownBranches
 from .mirrored import MirroredBranches
 from .sums import finishing
+from .twins import Twins
 from .upper_memories import UpperMemories, without_leakage
 from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 
@@ -68,6 +69,7 @@ class ExactBranches:
     def __post_init__(self) -> None:
         self._known = KnownBranches(self.cascade, self.arch)
         self._mirrored = MirroredBranches(self.cascade, self.arch)
+        self._twins = Twins(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
         self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
@@ -88,16 +90,24 @@ class ExactBranches:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
-        question = self._relevant(question, weights)
+        operation, question = question.operation, self._relevant(question, weights)
         asked = self._mirrored.one_of_two(question)
         try:
             answer = self._least(asked, weights, cutoff, apart)
         except OutOfMeans:
-            if self.unfinished is not None and asked != question:
+            if self.unfinished is not None:
                 bound, mapping = self.unfinished
-                self.unfinished = bound, self._mirrored.image_of(question.operation, mapping)
+                self.unfinished = bound, self._own(operation, question, asked, mapping)
             raise
-        return self._mirrored.answer_to(question, asked, answer)
+        return replace(answer, mapping=answer.mapping and self._own(operation, question, asked, answer.mapping))
+
+    def _own(
+        self, operation: str, question: BranchQuestion, asked: BranchQuestion, mapping: BranchMapping
+    ) -> BranchMapping:
+        """The mapping of an operation that follows from one that was found for what was asked in place of a question
+        about it, or about the first of its equals."""
+        image = mapping if asked == question else self._mirrored.image_of(question.operation, mapping)
+        return self._twins.mapping_of(operation, image)
 
     def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
         """The mapping of least weight of uneven visits, if it weighs less than the cutoff: of perfect tiles, where
@@ -254,6 +264,7 @@ class ExactBranches:
         if self.proving is not None:
             with self.proving.within(self.means) as proving:
                 return proving.fastest(operation, sizes, cutoff)
+        operation, sizes = self._twins.sizes_of_first(operation, sizes)
         sizes = self._mirrored.sizes_of_one(operation, sizes)
         if (operation, sizes) not in self._fastest:
             self._fastest[operation, sizes] = self.at_peak(operation, sizes), True
@@ -275,9 +286,9 @@ class ExactBranches:
         each the least energy of all that are faster than the one before.
 
         Raises OutOfMeans when time or memory run out first."""
-        asked = self._mirrored.one_of_two(question)
-        found = self._front(asked, region)
-        return found if asked == question else [self._mirrored.image_of(question.operation, one) for one in found]
+        first = self._twins.first(question)
+        asked = self._mirrored.one_of_two(first)
+        return [self._own(question.operation, first, asked, one) for one in self._front(asked, region)]
 
     def _front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """What `front` says."""
@@ -303,7 +314,8 @@ class ExactBranches:
         return found
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
-        """The question without what its answer does not depend on."""
+        """The question without what its answer does not depend on, of the first of equal operations."""
+        question = self._twins.first(question)
         if self.tiling == "perfect":
             question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question

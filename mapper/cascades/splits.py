@@ -131,8 +131,8 @@ class Splits:
         return tuple(itertools.chain(*rooms))
 
     def finishing(self, branch: VisitedPart) -> VisitedPart | None:
-        """A branch, or a whole tree, with whether it is taken for granted that finished words alone come to its output's home; None
-        where they do not, since its visits add to each other's sums."""
+        """A branch, or a whole tree, with whether it is taken for granted that finished words alone come to the home of
+        its output; None where they do not, since its visits add to each other's sums."""
         homes, is_one = dict(branch.homes), len(branch.names) == 1
         for place, operation in enumerate(map(self.cascade.operation, branch.names)):
             output = operation.output.name
