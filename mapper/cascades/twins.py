@@ -22,10 +22,13 @@ class Twins:
 
     @cached_property
     def _first_of(self) -> dict[str, Operation]:
-        """By operation, the first of those that it is equal to."""
+        """By operation, the first of those that it is equal to; of what uses generations, itself."""
         firsts: dict[object, Operation] = {}
-        forms = {op.name: form_of(Cascade(op.name, (op,)), self.arch) for op in self.cascade}
-        return {op.name: firsts.setdefault(forms[op.name], op) for op in self.cascade}
+        return {operation.name: firsts.setdefault(self._form(operation), operation) for operation in self.cascade}
+
+    def _form(self, operation: Operation) -> object:
+        is_alone = bool(operation.generations or operation.iterates)
+        return operation.name if is_alone else form_of(Cascade(operation.name, (operation,)), self.arch)
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
