@@ -54,6 +54,14 @@ class CanonicalForm:
                 yield Loop(dim, part, loop.axis)
 
 
+class _NamedAxis(ArrayAxis):
+    """An axis that allows no dimensions but those that it names, whatever letters they have."""
+
+    def allows(self, problem: Problem, dim: str) -> bool:
+        """Whether it names a dimension."""
+        return super().allows(problem, dim) and dim in (self.dims or ())
+
+
 def canonical_problem(
     problem: Problem, arch: Architecture, tiling: Tiling, apart: frozenset[str] = frozenset()
 ) -> CanonicalForm:
@@ -103,7 +111,7 @@ def _reduced_arch(problem: Problem, arch: Architecture, members: dict[str, tuple
 
     def axis_of(axis: ArrayAxis) -> ArrayAxis:
         allowed = tuple(name for name, group in members.items() if all(axis.allows(problem, d) for d in group))
-        return ArrayAxis(size=axis.size, dims=allowed)
+        return _NamedAxis(size=axis.size, dims=allowed)
 
     levels = tuple(
         level.model_copy(update={"axes": tuple(axis_of(a) for a in level.axes)}) if isinstance(level, Fanout) else level

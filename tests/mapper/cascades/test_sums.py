@@ -97,6 +97,36 @@ def test_the_best_of_all_trees_is_found(seeds: range) -> None:
         assert proof.proven or (case.space, case.fuse) != ("even", "whole"), f"{seed}\n{case}"
 
 
+def random_triple(seed: int) -> Case:
+    """Three operations, of which the second adds up: its sums may go on in a shared loop, in one memory or another."""
+    rng = random.Random(seed)
+    lines = ["T[m,n] = exp(A[m,n])", "O[m] += T[m,n] * C[m,n]", "R[m] = exp(O[m])"]
+    sizes = {"m": 2, "n": rng.choice([2, 4])}
+    dram, glb, rf = (level for level in machine(rng.randint(3, 10), rng.choice([3, 4])).levels)
+    may, outputs = Keeps(input="may", weight="may", output="may"), Keeps(input="never", weight="never", output="must")
+    dear = [{"read_energy_pj": rng.choice([1.0, 7.0, 50.0]), "write_energy_pj": rng.choice([1.0, 7.0])} for _ in "123"]
+    l2 = glb.model_copy(update={"name": "L2", "size_bits": 8 * rng.randint(3, 12), "keeps": may, **dear[0]})
+    glb = glb.model_copy(update={"keeps": rng.choice([may, outputs.model_copy(update={"output": "may"})]), **dear[1]})
+    rf = rf.model_copy(update={"keeps": outputs, **dear[2]})
+    levels = (dram, *([l2] if rng.random() < 0.5 else []), glb, rf)
+    more = {"levels": levels, "partial_sum_bits": rng.choice([16, 24])}
+    arch = machine(2).model_copy(update={**more, "reuse": rng.choice(["at_node", "across_levels"])})
+    return Case("chain", cascade(lines, sizes), arch, "perfect", rng.choice(["even", "uneven"]), "all")
+
+
+@pytest.mark.parametrize("seeds", blocks(seeds=12, size=3))
+def test_sums_that_go_on_in_shared_loops_are_proven(seeds: range) -> None:
+    """Wide in one memory, and finished in another: which is which is known for each node."""
+    for seed in seeds:
+        case = random_triple(seed)
+        whole = (case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
+        best = case.trees.best()
+        assert best is not None
+        proof = search_cascade(CascadeQuestion(*whole)).certificate
+        expected = pytest.approx(best["energy"].value, rel=1e-9)
+        assert (proof.value, proof.lower_bound) == (expected, expected), f"{seed}\n{case}"
+
+
 def test_what_has_no_room_for_any_sum_is_infeasible() -> None:
     with pytest.raises(InfeasibleError):
         search_cascade(question(machine(4, register=1), "T in GLB", "no loops over M, N, K, P"))
