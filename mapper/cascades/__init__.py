@@ -49,6 +49,7 @@ loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 mirrored.py       branches and trees that are mirror images of others
+twins.py          operations that differ in names alone
 fewer_steps.py    shared loops that others with fewer steps rule out
 tables/           branches answered by tables, where these are exact
 sums.py           partial sums that are wider than words: where they have room
