@@ -40,9 +40,9 @@ ADDRESS_SHARE = 0.05
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
-ENDED = 0.25
+ENDED = 0.04
 """Of the time that a search has: one that takes less was ended by nothing but itself. Its steps have parts of the time
-each, so that of one which takes longer some may have been cut short."""
+each, a twentieth or more, so that of one which takes longer some may have been cut short."""
 
 CLOSER = 0.01
 """By what part a bound by single operations has to be closer to be worth the time that it takes."""

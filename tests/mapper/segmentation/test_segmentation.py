@@ -404,12 +404,14 @@ def test_with_little_time_larger_groups_make_no_answer_worse(tmp_path: Path, mon
 
 
 def test_a_search_that_has_ended_is_not_made_again(tmp_path: Path) -> None:
-    """A gap that a search leaves long before its time is up is none that more time closes."""
+    """A gap that a search leaves long before its time is up is none that more time closes; but it may be one of a step
+    that had a twentieth or a tenth of the time. (Uneven visits of conv3_1+conv3_2 of VGG-16 on three_level were not
+    counted to the end, and a gap stayed.)"""
     steps = NetworkSteps(question(network(tmp_path, CHAIN)))
     kind = steps.kinds[0]
     begun = Begun(kind, (), math.inf, seconds=10.0)
-    ended = {seconds: begun.has_ended(NothingBelow(1.0, seconds)) for seconds in (1.0, 9.0, math.inf)}
-    assert ended == {1.0: True, 9.0: False, math.inf: False}
+    ended = {seconds: begun.has_ended(NothingBelow(1.0, seconds)) for seconds in (0.3, 1.0, 9.0, math.inf)}
+    assert ended == {0.3: True, 1.0: False, 9.0: False, math.inf: False}
     for is_all in (False, True):
         kind.findings[:] = [Finding((), 2.0, 1.0, is_all=is_all)]
         assert kind.reopen() == (not is_all)
