@@ -14,7 +14,7 @@ from .branch import Room
 from .parts import VisitedPart, less_room, less_rooms, stepped_dims
 from .placing import Placing
 from .tree_constraints import TreeConstraints
-from .upper_memories import UpperMemories
+from .upper_memories import SumNode, UpperMemories
 
 
 class Passed(NamedTuple):
@@ -52,7 +52,7 @@ class Exchanges:
     memories: UpperMemories
     placing: Placing
     fuses: bool
-    wide_sums: frozenset[tuple[str, str]]
+    wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
     nearest: bool = False
     known: KnownExchanges = field(default_factory=dict)

@@ -20,7 +20,7 @@ from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
-from .upper_memories import UpperMemories
+from .upper_memories import SumNode, UpperMemories
 from .upper_nodes import Chain
 
 
@@ -52,7 +52,7 @@ class Generations:
     cascade: Cascade
     memories: UpperMemories
     placing: Placing
-    wide_sums: frozenset[tuple[str, str]]
+    wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
     _groups: dict[tuple[str, ...], tuple[int, int] | None] = field(default_factory=dict)
 

@@ -19,7 +19,7 @@ from .part_bounds import PartBounds
 from .parts import Brief, Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
-from .upper_memories import Floats
+from .upper_memories import Floats, SumNode
 from .upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes
 from .window_passing import WindowPassing
 
@@ -137,7 +137,7 @@ class NodeChoices:
     windows: WindowPassing
     fuses: bool
     generations: Generations
-    finished: frozenset[tuple[str, str]]
+    finished: frozenset[SumNode]
     pruned: Counter[str]
     beam: int | None = None
     known: KnownNodes = field(default_factory=KnownNodes)

@@ -16,10 +16,7 @@ from ...arch import Architecture
 from ...ir import Cascade, Node, Operation, Tree
 from ..constraints import Constraints
 from .parts import FoundPart
-from .upper_memories import UpperMemories
-
-SumNode = tuple[str, str]
-"""A tensor that an operation writes, and a memory in which it has a node above splits."""
+from .upper_memories import SumNode, UpperMemories
 
 
 @dataclass(frozen=True)

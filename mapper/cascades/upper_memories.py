@@ -22,6 +22,9 @@ Floats = npt.NDArray[np.float64]
 UNBOUNDED = 1 << 60
 """Bits that are more than anything needs."""
 
+SumNode = tuple[str, str]
+"""A tensor that an operation writes, and a memory in which it has a node above splits."""
+
 
 @dataclass(frozen=True, eq=False)
 class UpperMemories:
@@ -104,7 +107,7 @@ class UpperMemories:
         return [self.outermost, *(m for m in inner if any(self.may_hold(m, {role, reader}) for reader in readers))]
 
     def bits_of_stays(
-        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: frozenset[tuple[str, str]] = frozenset()
+        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: frozenset[SumNode] = frozenset()
     ) -> dict[str, Room]:
         """By operation, the bits that tensors take while it works that lie in a memory as a whole: the tile that all
         operations ask for, and in the memory's part for the role that it has there.

@@ -14,7 +14,7 @@ from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, Passage, SharedDim
 from .tree_constraints import TreeConstraints
-from .upper_memories import UpperMemories
+from .upper_memories import SumNode, UpperMemories
 from .windowed import Uneven, uneven_visits
 
 
@@ -31,7 +31,7 @@ class WindowPassing:
     memories: UpperMemories
     placing: Placing
     searched: bool
-    wide_sums: frozenset[tuple[str, str]]
+    wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
     _visits: dict[tuple[tuple[str, ...], LoopAbove], dict[str, Uneven] | None] = field(default_factory=dict)
     _below: dict[tuple[object, ...], list[Sizes]] = field(default_factory=dict)
