@@ -49,6 +49,8 @@ loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 mirrored.py       branches and trees that are mirror images of others
+apart_ranks.py    ranks of several dimensions that are as good as one for each
+shared_branches.py  what searches of several cascades know of equal operations
 twins.py          operations that differ in names alone
 fewer_steps.py    shared loops that others with fewer steps rule out
 tables/           branches answered by tables, where these are exact
@@ -70,6 +72,7 @@ from .forms import (
 )
 from .operation_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
+from .shared_branches import SharedBranches, sharing
 from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
@@ -80,6 +83,7 @@ __all__ = [
     "Fuse",
     "Nearest",
     "NothingBelow",
+    "SharedBranches",
     "SingleLeast",
     "TriedForm",
     "bound_by_singles",
@@ -89,4 +93,5 @@ __all__ = [
     "search_cascade",
     "search_cascade_below",
     "search_cascade_front",
+    "sharing",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 from ...cost_models.cascades import VisitSizes
@@ -91,6 +92,7 @@ class BranchQuestion:
         """By which fewer mappings are asked about, or such as cost more: nothing, where by none."""
         return self.beside, self.keeps, self.wider
 
+    @cached_property
     def roomless(self) -> BranchQuestion:
         """All but the room."""
         return replace(self, room=())

@@ -70,3 +70,21 @@ def _trips(loops: Loops) -> Trips:
 
 def _are_multiples(trips: Trips, others: Trips) -> bool:
     return all(own % other == 0 for own, other in zip(trips, others, strict=True))
+
+
+class Chances:
+    """Chances to try what may be in vain: after each time in vain twice as many are let go by, and none after a
+    success."""
+
+    def __init__(self) -> None:
+        self._pause, self._left = 1, 0
+
+    def is_taken(self) -> bool:
+        """Whether to try now."""
+        self._left -= 1
+        return self._left < 0
+
+    def note(self, in_vain: bool) -> None:
+        """Note what came of it."""
+        self._left = self._pause if in_vain else 0
+        self._pause = 2 * self._pause if in_vain else 1

@@ -8,14 +8,16 @@ weighs at least is a concave function of the weights, so what is known for some 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from ...arch import Architecture
-from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
+from ...ir import Loop, Node, Operation, ceil_div, plain_rank
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from .regions import Line, least_weight
+from .upper_memories import UNBOUNDED
 from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 
 NEARLY = 0.015
@@ -28,19 +30,36 @@ Tiles = list[tuple[BranchQuestion, Room, BranchAnswer]]
 """Answers for tiles of one operation."""
 
 
-class KnownBranches:
-    """Answers for the branches of one cascade on one machine."""
+class _LargerTiles(NamedTuple):
+    """What the visits of one question weigh at least, by what is known of larger tiles.
 
-    def __init__(self, cascade: Cascade, arch: Architecture) -> None:
-        self.cascade = cascade
+    seen    tiles that have been looked at
+    bounds  with the room that each has at most, the highest first: one for each room
+    """
+
+    seen: int
+    bounds: list[tuple[float, Room]]
+
+
+NONE_LARGER = _LargerTiles(0, [])
+
+
+class KnownBranches:
+    """Answers for the branches of operations on one machine.
+
+    operations  by name; there may be more of them later
+    """
+
+    def __init__(self, operations: Mapping[str, Operation], arch: Architecture) -> None:
+        self.operations = operations
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
         self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
-        self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
         self.count = 0
         """How often something has been learned."""
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
         self._seen: dict[BranchQuestion, list[BranchMapping]] = {}
         self._tiles: dict[tuple[str, Homes, bool, Weights], Tiles] = {}
+        self._larger: dict[tuple[BranchQuestion, Weights], _LargerTiles] = {}
 
     def learn(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
         """Keep an answer, or a bound."""
@@ -50,7 +69,7 @@ class KnownBranches:
 
     def see(self, question: BranchQuestion, mapping: BranchMapping) -> None:
         """Keep a mapping of which it is not known whether it is the best one."""
-        self._seen.setdefault(question.roomless(), []).append(mapping)
+        self._seen.setdefault(question.roomless, []).append(mapping)
 
     def answer(
         self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach = UNKNOWN
@@ -72,11 +91,11 @@ class KnownBranches:
         """The best of the mappings that are known for other weights, with what it weighs."""
         mappings = [
             answer.mapping
-            for answers in self._answers.get(question.roomless(), {}).values()
+            for answers in self._answers.get(question.roomless, {}).values()
             for _, answer in answers
             if answer.mapping is not None and _holds(question.room, answer.mapping.used)
         ]
-        mappings += [seen for seen in self._seen.get(question.roomless(), ()) if _holds(question.room, seen.used)]
+        mappings += [seen for seen in self._seen.get(question.roomless, ()) if _holds(question.room, seen.used)]
         best = min(mappings, key=lambda m: weights.of(m.energy_pj, m.latency_cycles), default=None)
         return None if best is None else BranchAnswer(weights.of(best.energy_pj, best.latency_cycles), best)
 
@@ -90,25 +109,46 @@ class KnownBranches:
         bound = min(most, self.between(question, weights, apart))
         return bound if bound >= most * (1 - NEARLY) else None
 
+    def times_in_vain(self, question: BranchQuestion, weights: Weights) -> int:
+        """How often nothing was light enough in some room that there is."""
+        return sum(
+            answer.mapping is None and answer.bound < math.inf and all(bits < UNBOUNDED for _, _, bits in room)
+            for room, answer in self._of(question, weights)
+        )
+
     def part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
         """What a mapping weighs at least, by what is known of larger tiles with as much room.
 
         All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
         So each of them costs in the mean no less than its part of the larger one.
         """
-        best = 0.0
-        for known, room, answer in self._alike(question, weights):
-            part = _part_of(question, known, self._sums[question.operation])
-            if part is not None and part * answer.bound > best and _holds(room, question.room):
-                best = part * answer.bound
-        return best
+        larger = self._larger_tiles(question, weights)
+        return next((bound for bound, room in larger.bounds if _holds(room, question.room)), 0.0)
+
+    def _larger_tiles(self, question: BranchQuestion, weights: Weights) -> _LargerTiles:
+        """What is known of larger tiles, whatever room they have; only what is new has to be looked at."""
+        known, key = self._alike(question, weights), (question.roomless, weights)
+        found = self._larger.get(key, NONE_LARGER)
+        if found.seen < len(known):
+            best, sums = {room: bound for bound, room in found.bounds}, self._sums(question)
+            for larger, room, answer in known[found.seen :]:
+                part = _part_of(question, larger, sums)
+                if part is not None:
+                    best[room] = max(part * answer.bound, best.get(room, 0.0))
+            bounds = sorted(((bound, room) for room, bound in best.items()), reverse=True)
+            found = self._larger[key] = _LargerTiles(len(known), bounds)
+        return found
 
     def _of(self, question: BranchQuestion, weights: Weights) -> Answers:
-        return self._answers.setdefault(question.roomless(), {}).setdefault(weights, [])
+        return self._answers.setdefault(question.roomless, {}).setdefault(weights, [])
 
     def _alike(self, question: BranchQuestion, weights: Weights) -> Tiles:
         """What is known of tiles of an operation whose tensors come from the same memories."""
         return self._tiles.setdefault((question.operation, question.homes, question.finished, weights), [])
+
+    def _sums(self, question: BranchQuestion) -> frozenset[str]:
+        """The dimensions over which an operation sums."""
+        return frozenset(self.operations[question.operation].reduced_dims)
 
     # ---- smaller tiles -------------------------------------------------------------------------------------
 
@@ -130,7 +170,7 @@ class KnownBranches:
 
     def _alike_part(self, question: BranchQuestion, larger: BranchQuestion) -> float | None:
         """Which part of a larger tile one visit is, if all such visits are alike and share nothing."""
-        operation = self.cascade.operation(question.operation)
+        operation = self.operations[question.operation]
         fewer = [d for (d, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True) if size != whole]
         if larger.again != question.again or not _move_all(operation, fewer):
             return None
@@ -138,7 +178,7 @@ class KnownBranches:
             return None
         if larger.slower != question.slower or larger.asks_less != question.asks_less:
             return None
-        part = _part_of(question, larger, self._sums[question.operation])
+        part = _part_of(question, larger, self._sums(question))
         return part if part is not None and _is_less_busy(question, larger, part) else None
 
     # ---- other weights -------------------------------------------------------------------------------------
@@ -163,7 +203,7 @@ class KnownBranches:
         """What is known for other weights."""
         return [
             (other, max((answer.bound for room, answer in answers if _holds(room, question.room)), default=0.0))
-            for key in {question.roomless(), question.idle().roomless()}  # what has no one else at its ports costs less
+            for key in {question.roomless, question.idle().roomless}  # what has no one else at its ports costs less
             for other, answers in self._answers.get(key, {}).items()
         ]
 

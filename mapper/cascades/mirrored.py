@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models.layouts import has_lines
-from ...ir import Cascade, Loop, Node
+from ...ir import Cascade, Loop, Node, Operation
 from ..exact.symmetry import mirror_of
 from .branch import BranchMapping, BranchQuestion, Sizes
 from .parts import VisitedPart
@@ -22,9 +22,12 @@ Images = Mapping[str, str]
 
 @dataclass(frozen=True, eq=False)
 class MirroredBranches:
-    """The dimensions of one cascade's operations that change places without any change of cost on one machine."""
+    """The dimensions of operations that change places without any change of cost on one machine.
 
-    cascade: Cascade
+    operations  by name; there may be more of them later
+    """
+
+    operations: Mapping[str, Operation]
     arch: Architecture
     _images: dict[str, Images] = field(default_factory=dict)
     _both: dict[BranchQuestion, tuple[BranchQuestion, ...]] = field(default_factory=dict)
@@ -36,7 +39,7 @@ class MirroredBranches:
         return self._images[operation]
 
     def _new_images(self, operation: str) -> Images:
-        problem = self.cascade.operation(operation).problem
+        problem = self.operations[operation].problem
         if has_lines(self.arch) or any(memory.layouts for memory in self.arch.memories):
             return {}  # where words lie depends on the order of ranks
         mirror = mirror_of(problem, self.arch, told_apart=True)
@@ -82,7 +85,7 @@ class MirroredTrees:
 
     def __init__(self, cascade: Cascade, arch: Architecture) -> None:
         self.cascade = cascade
-        self._branches = MirroredBranches(cascade, arch)
+        self._branches = MirroredBranches({operation.name: operation for operation in cascade}, arch)
         self._dims: dict[SharedDim, SharedDim] = {}
 
     @cached_property

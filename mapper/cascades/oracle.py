@@ -23,15 +23,17 @@ from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
 from .branch import PORTS, BranchAnswer, BranchMapping, BranchQuestion, Port, Room, Sizes
-from .known_branches import KnownBranches
-from .mirrored import MirroredBranches
+from .shared_branches import KnownOperations, known_operations
 from .sums import finishing
 from .twins import Twins
-from .upper_memories import UpperMemories, without_leakage
+from .upper_memories import UpperMemories, with_room, without_leakage
 from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 
 MORE = 0.01
 """By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
+
+MORE_IN_VAIN = 0.02
+"""The same for what has been asked once in vain; after each other time, twice as much and this again."""
 
 AT_ONCE = 2.0**60
 """Points in a cycle of a unit for which nothing waits."""
@@ -67,9 +69,11 @@ class ExactBranches:
     unfinished: tuple[float, BranchMapping] | None = None
 
     def __post_init__(self) -> None:
-        self._known = KnownBranches(self.cascade, self.arch)
-        self._mirrored = MirroredBranches(self.cascade, self.arch)
-        self._twins = Twins(self.cascade, self.arch)
+        # Of the first few mappings that a search comes to, others are not to know.
+        shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
+        self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
+        self._twins = Twins(self.cascade, shared)
+        self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
         self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
@@ -128,12 +132,15 @@ class ExactBranches:
 
     def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
-        tile is either, whatever room it has; and what fits need not be asked again."""
+        tile is either, whatever room it has; and what fits need not be asked again. What has been asked before in vain
+        is asked with all room that there is, for the same reasons."""
         found = self._known_answer(question, weights, cutoff, apart)
-        roomy = replace(question, room=self._endless_room)
-        if found is None and self.proves and question != roomy and self._is_tile(question):
-            self._learned(roomy, weights, cutoff)
-            found = self._known_answer(question, weights, cutoff, apart)
+        roomier = [self._endless_room] if self._is_tile(question) else []
+        roomier += [self._full_room] if self._known.times_in_vain(question, weights) else []
+        for room in roomier if self.proves else []:
+            if found is None and question.room != room:
+                self._learned(replace(question, room=room), weights, cutoff)
+                found = self._known_answer(question, weights, cutoff, apart)
         return self._learned(question, weights, cutoff) if found is None else found
 
     def _known_answer(
@@ -151,19 +158,26 @@ class ExactBranches:
 
     def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
         """The answer by a search, known from now on. Where others follow for other weights, it is to say a little more
-        than is asked, so that it says enough for these as well."""
-        more = MORE if self.proves and weights.energy and weights.latency else 0.0
+        than is asked, so that it says enough for these as well; and ever more, where it has been asked in vain for ever
+        heavier mappings."""
+        times = self._known.times_in_vain(question, weights) if self.proves else 0
+        is_followed = self.proves and weights.energy and weights.latency
+        more = max(MORE if is_followed else 0.0, MORE_IN_VAIN * (2**times - 1))
         answer = self._best(question, weights, cutoff * (1 + more))
         self._known.learn(question, weights, answer)
         return answer if answer.bound < cutoff else BranchAnswer(answer.bound)
 
     def _is_tile(self, question: BranchQuestion) -> bool:
         """Whether it is asked about visits of a part of an operation, and not the whole."""
-        return question.sizes != self.cascade.operation(question.operation).problem.dims
+        return question.sizes != self._operations[question.operation].problem.dims
 
     @cached_property
     def _endless_room(self) -> Room:
         return UpperMemories(self.arch).endless_room
+
+    @cached_property
+    def _full_room(self) -> Room:
+        return UpperMemories(self.arch).room
 
     def lower(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
@@ -173,7 +187,7 @@ class ExactBranches:
         if self.proving is not None:
             with self.proving.within(self.means) as proving:
                 return proving.lower(question, weights, cutoff, apart)
-        question = replace(self._relevant(question, weights), finished=False)  # which has no less
+        question = self._with_any_sums(question, weights)
         question = self._mirrored.one_of_two(question)
         found = self._known.answer(question, weights, cutoff)
         if found is not None:
@@ -213,7 +227,7 @@ class ExactBranches:
 
     def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
         """Note what every mapping weighs at least."""
-        question = replace(self._relevant(question, weights), finished=False)
+        question = self._with_any_sums(question, weights)
         self._known.learn(self._mirrored.one_of_two(question), weights, BranchAnswer(bound))
 
     def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
@@ -234,7 +248,7 @@ class ExactBranches:
     def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room, and for other
         weights."""
-        any_sums = replace(self._relevant(question, weights), finished=False)
+        any_sums = self._with_any_sums(question, weights)
         found = self._part_of_larger(any_sums, weights)
         if weights.energy and weights.latency:
             found = max(found, self._known.between(self._mirrored.one_of_two(any_sums), weights, apart))
@@ -248,7 +262,11 @@ class ExactBranches:
 
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles of a tile if all instances of every array computed at all times that its dimensions can use."""
-        own = self.cascade.operation(operation)
+        return self._at_peak(*self._twins.sizes_of_first(operation, sizes))
+
+    def _at_peak(self, operation: str, sizes: Sizes) -> float:
+        """The same of the first of equal operations."""
+        own = self._operations[operation]
         if own.problem.has_zeros:  # which may be skipped
             return 0.0
         problem, units = Problem(operation, sizes, own.problem.tensors), self.arch.mac.of(own.kind).per_cycle
@@ -267,10 +285,10 @@ class ExactBranches:
         operation, sizes = self._twins.sizes_of_first(operation, sizes)
         sizes = self._mirrored.sizes_of_one(operation, sizes)
         if (operation, sizes) not in self._fastest:
-            self._fastest[operation, sizes] = self.at_peak(operation, sizes), True
+            self._fastest[operation, sizes] = self._at_peak(operation, sizes), True
         bound, was_cut = self._fastest[operation, sizes]
         if was_cut and bound < cutoff:
-            homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
+            homes = {t.name: self.arch.memories[0].name for t in self._operations[operation].problem.tensors}
             room = UpperMemories(self.arch).endless_room
             question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), room)
             means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
@@ -315,10 +333,21 @@ class ExactBranches:
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on, of the first of equal operations."""
+        key = question, weights.energy_only
+        if key not in self._asked:
+            self._asked[key] = self._new_relevant(*key)
+        return self._asked[key]
+
+    def _new_relevant(self, question: BranchQuestion, energy_only: bool) -> BranchQuestion:
         question = self._twins.first(question)
         if self.tiling == "perfect":
             question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
-        return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
+        return question.idle() if energy_only and not self.arch.total_leakage_pj_per_cycle else question
+
+    def _with_any_sums(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
+        """The same, with sums that may be unfinished where they come home: no less is asked for then."""
+        relevant = self._relevant(question, weights)
+        return replace(relevant, finished=False) if relevant.finished else relevant
 
     def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
         """The answer by a search: only for what is better than the best mapping that is known for other weights."""
@@ -359,7 +388,7 @@ class ExactBranches:
             spatial = {slot: (least, most) for slot, least, most in question.beside}
             keeps = {(memory, tensor): kept for memory, tensor, kept in question.keeps}
             return (Constraints(spatial=spatial, keeps=keeps),)
-        operation = self.cascade.operation(question.operation)
+        operation = self._operations[question.operation]
         home = dict(question.homes)[operation.output.name]
         return finishing(operation, self.arch, home, dict(question.sizes))
 
@@ -375,7 +404,7 @@ class ExactBranches:
     def _tensors(self, question: BranchQuestion) -> tuple[Tensor, ...]:
         """Those of an operation, as wide as they are asked for: by parts of a bit, perhaps, where no memory holds them
         but their homes."""
-        tensors, times = self.cascade.operation(question.operation).problem.tensors, dict(question.wider)
+        tensors, times = self._operations[question.operation].problem.tensors, dict(question.wider)
         if not times:
             return tensors
         widths = {t.name: self.arch.width_bits(t) * times[t.name] for t in tensors if t.name in times}
@@ -399,8 +428,8 @@ class ExactBranches:
         constraints: Constraints | None = None,
     ) -> ExactSearch:
         """The search that answers a question; arch: another machine than the one asked about."""
-        operation = self.cascade.operation(question.operation)
-        machine = machine_with_room(arch or self.arch, question.room)
+        operation = self._operations[question.operation]
+        machine = with_room(arch or self.arch, question.room)
         mac = self.arch.mac.of(operation.kind)
         if question.slower != 1:
             mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
@@ -456,18 +485,5 @@ def _with_endless_ports(arch: Architecture, but: Port | None = None) -> Architec
     for level in arch.levels:
         if isinstance(level, Memory):
             level = level.model_copy(update={port: None for port in PORTS if (level.name, port) != but})
-        levels.append(level)
-    return arch.model_copy(update={"levels": tuple(levels)})
-
-
-def machine_with_room(arch: Architecture, room: Room) -> Architecture:
-    """The machine with as much room as is left."""
-    left = {(memory, role): bits for memory, role, bits in room}
-    levels = []
-    for level in arch.levels:
-        if isinstance(level, Memory) and any(memory == level.name for memory, _ in left):
-            size = left.get((level.name, ""), level.size_bits)
-            parts = {role: left.get((level.name, role), bits) for role, bits in level.partition_bits.items()}
-            level = level.model_copy(update={"size_bits": size, "partition_bits": parts})
         levels.append(level)
     return arch.model_copy(update={"levels": tuple(levels)})

@@ -34,7 +34,8 @@ from functools import cached_property
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
-from ...ir import Cascade, Operation, Rank, Role, Tensor
+from ...ir import Cascade, Operation, Role, Tensor
+from .apart_ranks import slides
 from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
 from .operation_orders import MOST_ORDERS, orders
@@ -142,13 +143,13 @@ class SingleBounds:
     def is_plain(self) -> bool:
         """Whether all visits of all operations are even, and none reads through windows that slide. Else bounds are not
         as close as they might be: these cascades are many in a network, and their searches short."""
-        slides = (
-            _slides(rank, operation.problem.sizes)
+        sliding = (
+            slides(rank, operation.problem.sizes)
             for operation in self.cascade
             for tensor in operation.problem.tensors
             for rank in tensor.ranks
         )
-        return not any(slides) and all(map(self._is_even, self.cascade))
+        return not any(sliding) and all(map(self._is_even, self.cascade))
 
     def _several(self, names: tuple[str, ...], used: Users) -> float:
         """What several operations weigh at least that make the steps of one loop, by where they exchange what they
@@ -384,17 +385,6 @@ class SingleBounds:
 def _numbered(operation: Operation, steps: Steps) -> tuple[tuple[int, int], ...]:
     """Steps with the numbers of their dimensions: the same for equal operations."""
     return tuple(sorted((operation.problem.dim_names.index(dim), trips) for dim, trips in steps))
-
-
-def _slides(rank: Rank, sizes: Mapping[str, int]) -> bool:
-    """Whether several settings of the dimensions of a rank come to one place, as those of a window do, and heads of an
-    attention do not."""
-    reached = 1
-    for coefficient, size in sorted((coefficient, sizes[dim]) for dim, coefficient in rank if sizes[dim] > 1):
-        if coefficient < reached:
-            return True
-        reached += coefficient * (size - 1)
-    return False
 
 
 def prime_factors(number: int) -> list[int]:

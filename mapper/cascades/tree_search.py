@@ -40,7 +40,7 @@ from ..tilings import Tiling
 from .above_splits import AboveSplits, KnownAbove
 from .branch import BranchSolver
 from .exchanges import Exchange, Exchanges
-from .fewer_steps import FewerSteps
+from .fewer_steps import Chances, FewerSteps
 from .generations import Generations
 from .leaves import Leaves
 from .loop_choices import KnownChoices
@@ -128,6 +128,7 @@ class TreeSearch:
 
     def __post_init__(self) -> None:
         leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
+        self._comparing = Chances()
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
         placing, known = self.placing, self.known_above
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
@@ -358,13 +359,15 @@ class TreeSearch:
         """Whether a part weighs too much with some loops since it does with fewer steps, whatever room there is."""
         if fewer.are_ruled_out(loops):
             return True
-        if not fewer.stand_for_others(loops):
+        if not (fewer.stand_for_others(loops) and self._comparing.is_taken()):
             return False
         roomy = replace(part, room=(self.memories.endless_room,) * len(part.names))
         for nodes in self.above.choices(roomy, loops, cutoff):
             is_open = self.above.close(roomy, loops, nodes) < cutoff
             if is_open and self._with_nodes(roomy, loops, nodes, Outcome(cutoff)).found is not None:
+                self._comparing.note(in_vain=True)
                 return False
+        self._comparing.note(in_vain=False)
         fewer.rule_out(loops)
         return True
 

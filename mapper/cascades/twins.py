@@ -1,44 +1,41 @@
-"""Operations of a cascade that differ in names alone, as Q, K and V of one input: their branches are searched once."""
+"""Operations that differ in names alone, as Q, K and V of one input: branches of the first of them are searched, and
+answer for the others, under their names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...arch import Architecture
 from ...ir import Cascade, Loop, Node, Operation
 from .branch import BranchMapping, BranchQuestion, Sizes
-from .equal import form_of
+from .shared_branches import KnownOperations
 
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The operations of one cascade that cost the same on one machine, under other names."""
+    """The operations of one cascade, and those that answer for them on one machine.
+
+    known  has the first of all equal operations
+    """
 
     cascade: Cascade
-    arch: Architecture
-    _asked: dict[BranchQuestion, BranchQuestion] = field(default_factory=dict)
+    known: KnownOperations
 
     @cached_property
     def _first_of(self) -> dict[str, Operation]:
-        """By operation, the first of those that it is equal to; of what uses generations, itself."""
-        firsts: dict[object, Operation] = {}
-        return {operation.name: firsts.setdefault(self._form(operation), operation) for operation in self.cascade}
+        """By operation, the first of those that it is equal to."""
+        return {operation.name: self.known.first(operation) for operation in self.cascade}
 
-    def _form(self, operation: Operation) -> object:
-        is_alone = bool(operation.generations or operation.iterates)
-        return operation.name if is_alone else form_of(Cascade(operation.name, (operation,)), self.arch)
+    @cached_property
+    def _firsts(self) -> frozenset[str]:
+        """Operations that answer for themselves: their names are those of the first one."""
+        return frozenset(operation.name for operation in self.cascade if self._first_of[operation.name] == operation)
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
-        if self._first_of[question.operation].name == question.operation:
+        if question.operation in self._firsts:
             return question
-        if question not in self._asked:
-            self._asked[question] = self._new_first(question)
-        return self._asked[question]
-
-    def _new_first(self, question: BranchQuestion) -> BranchQuestion:
         own, first = self.cascade.operation(question.operation), self._first_of[question.operation]
         dims, tensors = _names(own, first)
         return replace(
@@ -61,10 +58,9 @@ class Twins:
 
     def mapping_of(self, operation: str, mapping: BranchMapping) -> BranchMapping:
         """The mapping of an operation that one of the first of its equals is."""
-        first = self._first_of[operation]
-        if first.name == operation:
+        if operation in self._firsts:
             return mapping
-        dims, tensors = _names(first, self.cascade.operation(operation))
+        dims, tensors = _names(self._first_of[operation], self.cascade.operation(operation))
         return replace(mapping, items=tuple(_item(item, dims, tensors) for item in mapping.items))
 
 

@@ -254,3 +254,16 @@ def without_leakage(arch: Architecture) -> Architecture:
     none = {"leakage_pj_per_cycle": 0.0}
     levels = (one.model_copy(update=none) if isinstance(one, Memory) else one for one in arch.levels)
     return arch.model_copy(update={"levels": tuple(levels), "mac": arch.mac.model_copy(update=none), **none})
+
+
+def with_room(arch: Architecture, room: Room) -> Architecture:
+    """The machine with as much room in some of its memories."""
+    left = {(memory, role): bits for memory, role, bits in room}
+    levels = []
+    for level in arch.levels:
+        if isinstance(level, Memory) and any(memory == level.name for memory, _ in left):
+            size = left.get((level.name, ""), level.size_bits)
+            parts = {role: left.get((level.name, role), bits) for role, bits in level.partition_bits.items()}
+            level = level.model_copy(update={"size_bits": size, "partition_bits": parts})
+        levels.append(level)
+    return arch.model_copy(update={"levels": tuple(levels)})

@@ -31,7 +31,7 @@ LEAST_SECONDS = 0.1
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
 
-BOUND_SHARE, BOUNDS_SHARE = 0.04, 0.2
+BOUND_SHARE, BOUNDS_SHARE = 0.01, 0.06
 """Of all the time, at most, for the bound of a group that no search is needed for; and for all of them."""
 
 ADDRESS_SHARE = 0.05

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...cost_models import Objective
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
+from ..cascades import SharedBranches, sharing
 from ..cascades.weights import weights_of
 from ..fusing import answer_below
 from ..means import Means
@@ -35,6 +36,14 @@ def segment(
     """
     check_objective(question.objective)
     solvers, means = solvers or OneAfterTheOther(answer_below), Means.from_now(question.total_s)
+    with sharing(SharedBranches()):
+        return _in_means(question, solvers, progress, means)
+
+
+def _in_means(
+    question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None, means: Means
+) -> NetworkAnswer:
+    """What `segment` says."""
     try:
         return _segment(question, solvers, progress)
     except (InfeasibleError, UndecidedError):

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from ...ir import TilewrightError, UndecidedError
-from ...mapper.cascades import CascadeQuestion
+from ...mapper.cascades import CascadeQuestion, SharedBranches, sharing
 from ...mapper.segmentation import GroupOutcome, OneAfterTheOther, Solve, outcome_of
 from .processes import CallFailed, Processes, WorkerDied, usable_cores
 
@@ -39,7 +39,7 @@ class GroupWorkers:
             return self._here.begin(question)
         self._processes = self._processes or Processes(self._count)
         found: Future[GroupOutcome] = Future()
-        calling = self._processes.submit(partial(outcome_of, self._solve), question)
+        calling = self._processes.submit(partial(_outcome_in_worker, self._solve), question)
         calling.add_done_callback(partial(_hand_over, found))
         return found
 
@@ -51,6 +51,16 @@ class GroupWorkers:
     def _is_here(self) -> bool:
         """Whether this process searches still, or alone."""
         return self._count == 1 or time.perf_counter() - self._started < SOON
+
+
+_LEARNED = SharedBranches()
+"""What this process, if it is a worker, has learned in its searches: it lives as long as those of one network."""
+
+
+def _outcome_in_worker(solve: Solve, question: CascadeQuestion) -> GroupOutcome:
+    """As `outcome_of`, with what searches before it have learned."""
+    with sharing(_LEARNED):
+        return outcome_of(solve, question)
 
 
 def _hand_over(found: Future[GroupOutcome], called: Future[GroupOutcome]) -> None:

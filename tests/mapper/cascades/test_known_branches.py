@@ -20,6 +20,7 @@ SOFTMAX = cascade(
     ["S[b,m,n] += Q[b,m,k] * K[b,n,k]", "H[b,m] max= S[b,m,n]", "E[b,m,n] = exp(S[b,m,n] - H[b,m])"],
     b=4, m=6, n=4, k=2,
 )  # fmt: skip
+OPERATIONS = {operation.name: operation for operation in SOFTMAX}
 MACHINES = ["three_level", "tpu_v4i"]
 
 
@@ -97,7 +98,7 @@ def test_bounds_on_whole_operations_follow_nearly_from_other_weights(machine: st
 def test_what_else_is_at_the_ports_is_part_of_the_question() -> None:
     """A smaller tile with as much at its ports in every visit as the larger one in all has more to wait for."""
     solver = _solver("three_level")
-    known = KnownBranches(SOFTMAX, solver.arch)
+    known = KnownBranches(OPERATIONS, solver.arch)
     whole, part = _question(solver, "E"), _question(solver, "E", B=2)
     answer = solver.least(whole, LATENCY_ALONE)
     busy = (("DRAM", 64.0, 32.0),)
@@ -113,7 +114,10 @@ def test_what_else_is_at_the_ports_is_part_of_the_question() -> None:
 
 def test_a_bound_at_the_cutoff_is_an_answer() -> None:
     solver = _solver("three_level")
-    known, question = KnownBranches(SOFTMAX, solver.arch), _question(solver, "S")
+    known, question = (
+        KnownBranches(OPERATIONS, solver.arch),
+        _question(solver, "S"),
+    )
     known.learn(question, ENERGY_ALONE, BranchAnswer(100.0))
     known.learn(question, LATENCY_ALONE, BranchAnswer(10.0))
     found = known.answer(question, Weights(1.0, 2.0), 119.0)

@@ -11,7 +11,7 @@ import pytest
 from longer import blocks
 from tilewright.arch import Architecture, load_arch, parse_arch
 from tilewright.cost_models import EDP, ENERGY, parse_objective
-from tilewright.ir import Cascade, Loop
+from tilewright.ir import Cascade, Loop, Operation
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branch import BranchQuestion
 from tilewright.mapper.cascades.fewer_steps import FewerSteps
@@ -74,16 +74,20 @@ def test_searches_find_as_much_with_what_is_left_aside(seeds: range, monkeypatch
         assert found.value == pytest.approx(every.value, rel=1e-9), seed
 
 
+def _operations(whole: Cascade) -> dict[str, Operation]:
+    return {operation.name: operation for operation in whole}
+
+
 def test_dimensions_that_change_places() -> None:
     arch = load_arch("three_level")
     square = cascade([IMAGES["T"], "O[m,y,x] += T[k,y,x] * V[m,k]"], k=4, c=2, p=6, q=6, r=3, s=3, m=2, y=6, x=6)
-    branches = MirroredBranches(square, arch)
+    branches = MirroredBranches(_operations(square), arch)
     assert branches.images("T") == {"K": "K", "C": "C", "P": "Q", "Q": "P", "R": "S", "S": "R"}
     images = MirroredTrees(square, arch).images
     assert {name: own[dim] for (name, own), dim in zip(images.items(), ("P", "Y"), strict=True)} == {"T": "Q", "O": "X"}
     higher = cascade([IMAGES["T"]], k=4, c=2, p=6, q=5, r=3, s=3)
-    assert not MirroredBranches(higher, arch).images("T")
-    assert not MirroredBranches(cascade([IMAGES["wide"]], k=4, c=2, p=6, q=6, r=3, s=3), arch).images("T")
+    assert not MirroredBranches(_operations(higher), arch).images("T")
+    assert not MirroredBranches(_operations(cascade([IMAGES["wide"]], k=4, c=2, p=6, q=6, r=3, s=3)), arch).images("T")
     padded = cascade([IMAGES["T"], "O[k,y,x] += T[k,y+a,x+b] * V[a,b] pad T[0,1:1,1:1]"],
                      k=2, c=2, p=6, q=6, r=3, s=3, y=6, x=6, a=3, b=3)  # fmt: skip
     assert MirroredTrees(padded, arch).images

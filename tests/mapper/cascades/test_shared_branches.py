@@ -1,0 +1,145 @@
+"""What searches of several cascades learn together: they find the same, with fewer searches of branches."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from cascade_cases import Case, random_case
+from longer import blocks
+from tilewright.arch import Architecture, Memory, load_arch
+from tilewright.cost_models import ENERGY
+from tilewright.ir import Cascade, InfeasibleError
+from tilewright.mapper.cascades import CascadeQuestion, SharedBranches, search_cascade, sharing
+from tilewright.mapper.cascades import shared_branches as module
+from tilewright.mapper.cascades.fewer_steps import Chances
+from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.exact.search import ExactSearch
+from tilewright.mapper.means import Means
+from tilewright.workloads import cascade
+
+PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=8, n=16, p=8)
+OTHER = cascade(["S[i,j] += X[i,l] * Y[l,j]", "U[i,j] = exp(S[i,j])"], i=16, j=16, l=8)
+"""Its first operation is that of the pair, under other names."""
+
+
+def _parts(case: Case) -> list[Cascade]:
+    """A cascade, and each of its operations alone but for those that need others."""
+    alone = [Cascade(operation.name, (operation,)) for operation in case.cascade if not operation.generations]
+    return [*alone, case.cascade]
+
+
+def _with_less_room(arch: Architecture, rng: random.Random) -> Architecture:
+    """The machine with half the room in some memory, or none of it less."""
+    sized = [m for m in arch.memories if m.size_bits]
+    chosen = rng.choice(sized) if sized else None
+    levels = tuple(
+        replace_size(level) if isinstance(level, Memory) and level is chosen else level for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": levels})
+
+
+def replace_size(memory: Memory) -> Memory:
+    assert memory.size_bits is not None
+    return memory.model_copy(update={"size_bits": max(1, memory.size_bits // 2)})
+
+
+def _value(asked: CascadeQuestion) -> float | None:
+    try:
+        proof = search_cascade(asked).certificate
+    except InfeasibleError:
+        return None
+    assert proof.proven
+    return proof.value
+
+
+@pytest.mark.parametrize("seeds", blocks(24, 6))
+def test_searches_that_share_find_the_same(seeds: range) -> None:
+    for seed in seeds:
+        rng, case = random.Random(seed), random_case(seed)
+        machines = [case.arch, _with_less_room(case.arch, rng)]
+        every = [
+            CascadeQuestion(part, arch, ENERGY, case.tiling, case.space) for part in _parts(case) for arch in machines
+        ]
+        rng.shuffle(every)
+        apart = [_value(asked) for asked in every]
+        with sharing(SharedBranches()):
+            together = [_value(asked) for asked in every]
+        assert together == pytest.approx(apart, rel=1e-9, nan_ok=True) if None not in apart else True, seed
+        for one, other in zip(together, apart, strict=True):
+            assert (one is None) == (other is None), seed
+            assert one is None or one == pytest.approx(other, rel=1e-9), seed
+
+
+def test_a_cascade_is_searched_with_what_another_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[str] = []
+    solve = ExactSearch.solve
+
+    def counted(search: ExactSearch, proof: bool = True) -> bool:
+        solved.append(search.original.name)
+        return solve(search, proof)
+
+    monkeypatch.setattr(ExactSearch, "solve", counted)
+    arch = load_arch("three_level")
+    first, second = (CascadeQuestion(one, arch, ENERGY, "perfect") for one in (PAIR, OTHER))
+    with sharing(SharedBranches()):
+        value = search_cascade(first).certificate.value
+        assert len(solved) > 0
+        solved.clear()
+        assert search_cascade(replace(first, below=2 * value)).certificate.value == value
+        again = len(solved)
+        solved.clear()
+        search_cascade(second)
+        shared = len(solved)
+    solved.clear()
+    search_cascade(first)
+    assert len(solved) > again
+    solved.clear()
+    search_cascade(second)
+    assert len(solved) > shared
+
+
+def test_room_outside_arrays_is_no_part_of_a_machine() -> None:
+    shared, arch = SharedBranches(), load_arch("three_level")
+    (chosen,) = (memory for memory in arch.memories if memory.name == arch.memories[1].name)
+    levels = tuple(replace_size(chosen) if level is chosen else level for level in arch.levels)
+    smaller = arch.model_copy(update={"levels": levels})
+    known = shared.of(arch, "even", "perfect")
+    assert shared.of(smaller, "even", "perfect") is known
+    assert shared.of(arch, "uneven", "perfect") is not known
+    assert shared.of(load_arch("simba"), "even", "perfect") is not known
+
+
+def test_what_is_known_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, arch = SharedBranches(), load_arch("three_level")
+    known = shared.of(arch, "even", "perfect")
+    known.known.count = module.MOST_LEARNED
+    assert shared.of(arch, "even", "perfect") is known
+    known.known.count += 1
+    assert shared.of(arch, "even", "perfect") is not known
+
+
+def test_nothing_is_shared_unless_asked_for() -> None:
+    arch = load_arch("three_level")
+    one, other = (ExactBranches(PAIR, arch, "even", "perfect", Means()) for _ in range(2))
+    assert one._known is not other._known
+    with sharing(SharedBranches()):
+        one, other = (ExactBranches(PAIR, arch, "even", "perfect", Means()) for _ in range(2))
+        quick = ExactBranches(PAIR, arch, "even", "perfect", Means(), proves=False)
+    assert one._known is other._known
+    assert quick._known is not one._known
+
+
+def test_chances_in_vain_are_fewer_and_fewer() -> None:
+    chances, taken = Chances(), []
+    for chance in range(40):
+        if chances.is_taken():
+            taken.append(chance)
+            chances.note(in_vain=True)
+    assert taken == [0, 2, 5, 10, 19, 36]
+    while not chances.is_taken():
+        pass
+    chances.note(in_vain=False)
+    assert chances.is_taken()
