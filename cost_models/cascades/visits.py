@@ -70,8 +70,8 @@ def _visit_of(problem: Problem, items: Sequence[Loop | Node], start: int, sizes:
 
 
 def uneven_visits(mapping: Mapping, start: int, made: dict[str, VisitSizes]) -> Iterator[tuple[int, Mapping]]:
-    """How many visits of what stands from a position on are alike, and their mapping. One that makes more than the
-    loops there step over does so by one more loop outside them."""
+    """How many visits of what stands from a position on are alike, and their mapping; of those that make anything. One
+    that makes more than the loops there step over does so by one more loop outside them."""
     items, tile = mapping.nest.items, dict.fromkeys(made, 1)
     for item in items[start:]:
         if isinstance(item, Loop) and item.dim in made:
@@ -80,6 +80,8 @@ def uneven_visits(mapping: Mapping, start: int, made: dict[str, VisitSizes]) -> 
     longest = (*items[:start], *passes, *items[start:])
     for chosen in itertools.product(*made.values()):
         sizes = dict(zip(made, (positions for positions, _ in chosen), strict=True))
+        if not all(sizes.values()):
+            continue
         yield math.prod(times for _, times in chosen), _visit_of(mapping.problem, longest, start, sizes)
 
 

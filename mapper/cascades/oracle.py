@@ -18,6 +18,7 @@ from ..constraints import Constraints
 from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
+from ..exact.visits import size_of_visits
 from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
@@ -438,7 +439,7 @@ class ExactBranches:
             mac = mac.model_copy(update={"per_cycle": AT_ONCE})
         machine = machine.model_copy(update={"mac": mac})
         visits, whole, made = question.visits, dict(question.over), dict(question.made)
-        whole |= {dim: sum(positions * times for positions, times in sizes) for dim, sizes in made.items()}
+        whole |= {dim: size_of_visits(sizes, dict(question.sizes)[dim]) for dim, sizes in made.items()}
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
         problem = Problem(operation.name, dims, self._tensors(question))
         around = Surroundings(

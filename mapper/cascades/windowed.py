@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
 from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
+from ..exact.visits import size_of_visits
 from ..tilings import factors
 from .sharing import Passage, SharedDim, is_window
 
@@ -80,10 +81,8 @@ class Uneven:
 
     @property
     def counts(self) -> bool:
-        """Whether a search of the even visit can count what all visits cost: no loop comes down to one trip, and there
-        are as many visits as even ones would be for as many positions, or more."""
-        positions = sum(number * times for number, times in self.made)
-        return self.made[0][0] > 0 and self.keeps_loops and self.step < positions <= self.visits * self.step
+        """Whether a search of the even visit can count what all visits cost: no loop comes down to one trip."""
+        return self.keeps_loops and self.step < size_of_visits(self.made, self.step)
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each

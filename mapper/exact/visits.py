@@ -6,7 +6,8 @@ which ceil(size / tile) tiles are made at every level, and mappings end with the
 charged at every visit anew.
 
 Visits may also be uneven by more than the last one: some make more, in several passes over the tile. The dimension then
-has the positions of all of them together, and tiles are counted pass by pass (`UnevenVisits`).
+has the positions of all of them together, or what as many even ones would make if that is less, and tiles are counted
+pass by pass (`UnevenVisits`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,18 @@ from ..tilings import Tiling
 from .rows import Flags
 
 
+def size_of_visits(made: VisitSizes, tile: int) -> int:
+    """The size of a dimension that stands for visits of a tile that make so many positions each: no more than these
+    make, and no more than what as many even visits make, so that bounds are none too high."""
+    return min(
+        sum(positions * times for positions, times in made), tile * sum(times for number, times in made if number)
+    )
+
+
 @dataclass(frozen=True)
 class UnevenVisits:
     """Visits along a dimension that are not alike: no loop of the tile of one visit comes down to one trip in any of
-    them, and there are as many as even ones would be, or more.
+    them. Those that make nothing are none.
 
     made    positions of each
     passes  over the tile: a visit that makes more has several
@@ -40,6 +49,7 @@ class UnevenVisits:
     @classmethod
     def of(cls, made: VisitSizes, tile: int) -> UnevenVisits:
         """Those of visits that make so many positions each, by a tile."""
+        made = tuple((positions, times) for positions, times in made if positions)
         full = sum(times * (positions // tile) for positions, times in made)
         rest = ((positions % tile, times) for positions, times in made if positions % tile)
         return cls(made, ((tile, full), *rest), tuple((min(positions, tile), times) for positions, times in made))
