@@ -111,3 +111,14 @@ def grid(size: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     Perfect: the divisors. Ragged: the smallest tile for each number of tiles.
     """
     return factors(size, tiling, even)
+
+
+def prime_factors(number: int) -> list[int]:
+    """Prime factors of a number, each once."""
+    found, left, factor = [], number, 2
+    while left > 1:
+        factor = next((n for n in range(factor, isqrt(left) + 1) if left % n == 0), left)
+        found.append(factor)
+        while left % factor == 0:
+            left //= factor
+    return found

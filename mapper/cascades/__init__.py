@@ -49,6 +49,7 @@ loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 mirrored.py       branches and trees that are mirror images of others
+merged_dims.py    dimensions that always move together
 apart_ranks.py    ranks of several dimensions that are as good as one for each
 shared_branches.py  what searches of several cascades know of equal operations
 twins.py          operations that differ in names alone

@@ -73,7 +73,7 @@ class ExactBranches:
         # Of the first few mappings that a search comes to, others are not to know.
         shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
         self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
-        self._twins = Twins(self.cascade, shared)
+        self._twins = Twins(self.cascade, self.arch, self.tiling, shared)
         self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
@@ -95,24 +95,24 @@ class ExactBranches:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
-        operation, question = question.operation, self._relevant(question, weights)
+        own, question = question, self._relevant(question, weights)
         asked = self._mirrored.one_of_two(question)
         try:
             answer = self._least(asked, weights, cutoff, apart)
         except OutOfMeans:
             if self.unfinished is not None:
                 bound, mapping = self.unfinished
-                self.unfinished = bound, self._own(operation, question, asked, mapping)
+                self.unfinished = bound, self._own(own, question, asked, mapping)
             raise
-        return replace(answer, mapping=answer.mapping and self._own(operation, question, asked, answer.mapping))
+        return replace(answer, mapping=answer.mapping and self._own(own, question, asked, answer.mapping))
 
     def _own(
-        self, operation: str, question: BranchQuestion, asked: BranchQuestion, mapping: BranchMapping
+        self, own: BranchQuestion, question: BranchQuestion, asked: BranchQuestion, mapping: BranchMapping
     ) -> BranchMapping:
-        """The mapping of an operation that follows from one that was found for what was asked in place of a question
-        about it, or about the first of its equals."""
+        """The mapping that answers a question, by one that was found for what was asked in place of the question to the
+        first of equal operations."""
         image = mapping if asked == question else self._mirrored.image_of(question.operation, mapping)
-        return self._twins.mapping_of(operation, image)
+        return self._twins.mapping_of(own, image)
 
     def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
         """The mapping of least weight of uneven visits, if it weighs less than the cutoff: of perfect tiles, where
@@ -307,7 +307,7 @@ class ExactBranches:
         Raises OutOfMeans when time or memory run out first."""
         first = self._twins.first(question)
         asked = self._mirrored.one_of_two(first)
-        return [self._own(question.operation, first, asked, one) for one in self._front(asked, region)]
+        return [self._own(question, first, asked, one) for one in self._front(asked, region)]
 
     def _front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """What `front` says."""

@@ -35,6 +35,7 @@ from functools import cached_property
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
+from ..tilings import prime_factors
 from .apart_ranks import slides
 from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
@@ -385,17 +386,6 @@ class SingleBounds:
 def _numbered(operation: Operation, steps: Steps) -> tuple[tuple[int, int], ...]:
     """Steps with the numbers of their dimensions: the same for equal operations."""
     return tuple(sorted((operation.problem.dim_names.index(dim), trips) for dim, trips in steps))
-
-
-def prime_factors(number: int) -> list[int]:
-    """Prime factors of a number, each once."""
-    found, left, factor = [], number, 2
-    while left > 1:
-        factor = next((n for n in range(factor, math.isqrt(left) + 1) if left % n == 0), left)
-        found.append(factor)
-        while left % factor == 0:
-            left //= factor
-    return found
 
 
 def _users(operations: Iterable[Operation]) -> Users:

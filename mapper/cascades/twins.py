@@ -1,15 +1,74 @@
 """Operations that differ in names alone, as Q, K and V of one input: branches of the first of them are searched, and
-answer for the others, under their names."""
+answer for the others, under their names. An operation with one dimension for several that always move together is as
+good as another one (`merged_dims.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
+from ...arch import Architecture
 from ...ir import Cascade, Loop, Node, Operation
+from ..tilings import Tiling
 from .branch import BranchMapping, BranchQuestion, Sizes
+from .merged_dims import Group, MergedDims, merged_sizes, parted
 from .shared_branches import KnownOperations
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """An operation, and the first of those that cost the same.
+
+    groups  of its dimensions: each is one of the first operation's, in the same order
+    """
+
+    own: Operation
+    first: Operation
+    groups: tuple[Group, ...]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it answers for itself: its names are those of the first one."""
+        return self.own == self.first
+
+    def sizes(self, own: Sizes) -> Sizes:
+        """Those of a tile as one of the first."""
+        dims = self.dims
+        return tuple((dims[dim], size) for dim, size in merged_sizes(self.groups, own))
+
+    @property
+    def dims(self) -> dict[str, str]:
+        """What the first calls the dimensions that stand for groups."""
+        return dict(zip((group[0] for group in self.groups), self.first.problem.dim_names, strict=True))
+
+    @property
+    def tensors(self) -> dict[str, str]:
+        """What the first calls tensors."""
+        both = zip(self.own.problem.tensors, self.first.problem.tensors, strict=True)
+        return {mine.name: yours.name for mine, yours in both}
+
+    def first_question(self, asked: BranchQuestion) -> BranchQuestion:
+        """A question as it is asked of the first."""
+        dims, tensors = self.dims, self.tensors
+        return replace(
+            asked,
+            operation=self.first.name,
+            sizes=self.sizes(asked.sizes),
+            homes=tuple(sorted((tensors[tensor], memory) for tensor, memory in asked.homes)),
+            cut=frozenset(dims[dim] for dim in asked.cut if dim in dims),
+            over=tuple((dims[dim], size) for dim, size in asked.over),
+            made=tuple((dims[dim], visits) for dim, visits in asked.made),
+            beside=tuple(((a, axis, dims[dim]), least, most) for (a, axis, dim), least, most in asked.beside),
+            keeps=tuple((memory, tensors[tensor], kept) for memory, tensor, kept in asked.keeps),
+            wider=tuple((tensors[tensor], times) for tensor, times in asked.wider),
+        )
+
+    def own_items(self, items: tuple[Loop | Node, ...], sizes: Sizes, arch: Architecture) -> tuple[Loop | Node, ...]:
+        """The loops and nodes of a tile that those of the first's are."""
+        dims = {first: own for own, first in self.dims.items()}
+        tensors = {first: own for own, first in self.tensors.items()}
+        renamed = [_item(item, dims, tensors) for item in items]
+        return parted(renamed, self.groups, sizes, self.own, arch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,59 +79,48 @@ class Twins:
     """
 
     cascade: Cascade
+    arch: Architecture
+    tiling: Tiling
     known: KnownOperations
-
-    @cached_property
-    def _first_of(self) -> dict[str, Operation]:
-        """By operation, the first of those that it is equal to."""
-        return {operation.name: self.known.first(operation) for operation in self.cascade}
-
-    @cached_property
-    def _firsts(self) -> frozenset[str]:
-        """Operations that answer for themselves: their names are those of the first one."""
-        return frozenset(operation.name for operation in self.cascade if self._first_of[operation.name] == operation)
+    _merged: dict[str, MergedDims] = field(default_factory=dict)
+    _twins: dict[tuple[str, tuple[Group, ...]], Twin] = field(default_factory=dict)
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
-        if question.operation in self._firsts:
-            return question
-        own, first = self.cascade.operation(question.operation), self._first_of[question.operation]
-        dims, tensors = _names(own, first)
-        return replace(
-            question,
-            operation=first.name,
-            sizes=_renamed(question.sizes, dims),
-            homes=tuple(sorted((tensors[tensor], memory) for tensor, memory in question.homes)),
-            cut=frozenset(dims[dim] for dim in question.cut),
-            over=_renamed(question.over, dims),
-            made=tuple((dims[dim], visits) for dim, visits in question.made),
-            beside=tuple(((a, axis, dims[dim]), least, most) for (a, axis, dim), least, most in question.beside),
-            keeps=tuple((memory, tensors[tensor], kept) for memory, tensor, kept in question.keeps),
-            wider=tuple((tensors[tensor], times) for tensor, times in question.wider),
-        )
+        twin = self._asked(question)
+        return question if twin.is_first else twin.first_question(question)
 
     def sizes_of_first(self, operation: str, sizes: Sizes) -> tuple[str, Sizes]:
         """The first of equal operations, and a tile as one of it."""
-        first = self._first_of[operation]
-        return first.name, _renamed(sizes, _names(self.cascade.operation(operation), first)[0])
+        twin = self._twin(operation, sizes)
+        return twin.first.name, twin.sizes(sizes)
 
-    def mapping_of(self, operation: str, mapping: BranchMapping) -> BranchMapping:
-        """The mapping of an operation that one of the first of its equals is."""
-        if operation in self._firsts:
+    def mapping_of(self, question: BranchQuestion, mapping: BranchMapping) -> BranchMapping:
+        """The mapping that one of the first of equal operations is for a question."""
+        twin = self._asked(question)
+        if twin.is_first:
             return mapping
-        dims, tensors = _names(self._first_of[operation], self.cascade.operation(operation))
-        return replace(mapping, items=tuple(_item(item, dims, tensors) for item in mapping.items))
+        return replace(mapping, items=twin.own_items(mapping.items, question.sizes, self.arch))
 
+    def _asked(self, question: BranchQuestion) -> Twin:
+        """Which operation answers a question. Where more is said of dimensions, each is one of its own."""
+        as_it_is = bool(question.over or question.made or question.beside)
+        return self._twin(question.operation, None if as_it_is else question.sizes)
 
-def _names(one: Operation, other: Operation) -> tuple[dict[str, str], dict[str, str]]:
-    """What equal operations call dimensions, and tensors, of each other."""
-    dims = zip(one.problem.dim_names, other.problem.dim_names, strict=True)
-    tensors = zip(one.problem.tensors, other.problem.tensors, strict=True)
-    return dict(dims), {mine.name: yours.name for mine, yours in tensors}
-
-
-def _renamed(sizes: Sizes, dims: Mapping[str, str]) -> Sizes:
-    return tuple((dims[dim], size) for dim, size in sizes)
+    def _twin(self, operation: str, sizes: Sizes | None) -> Twin:
+        """The operation that answers for a tile; None: with all dimensions of their own."""
+        own = self.cascade.operation(operation)
+        if operation not in self._merged:
+            self._merged[operation] = MergedDims(own, self.arch)
+        merged = self._merged[operation]
+        groups: tuple[Group, ...] = tuple((dim,) for dim in own.problem.dim_names)
+        if sizes is not None and self.tiling == "perfect":
+            groups = merged.groups(sizes)
+        if (operation, groups) not in self._twins:
+            is_merged = any(len(group) > 1 for group in groups)
+            first = self.known.first(merged.merged(groups) if is_merged else own)
+            self._twins[operation, groups] = Twin(own, first, groups)
+        return self._twins[operation, groups]
 
 
 def _item(item: Loop | Node, dims: Mapping[str, str], tensors: Mapping[str, str]) -> Loop | Node:
