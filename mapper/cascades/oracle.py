@@ -202,7 +202,7 @@ class ExactBranches:
         if self.means.expired:
             return 0.0
         if not self.proves:
-            return self.least(question, weights, cutoff).bound
+            return self._least(question, weights, cutoff, UNKNOWN).bound
         means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
         scale = _scale(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
@@ -307,11 +307,11 @@ class ExactBranches:
         Raises OutOfMeans when time or memory run out first."""
         first = self._twins.first(question)
         asked = self._mirrored.one_of_two(first)
-        return [self._own(question, first, asked, one) for one in self._front(asked, region)]
+        return [self._own(question, first, asked, one) for one in self._front(question, asked, region)]
 
-    def _front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
-        """What `front` says."""
-        least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
+    def _front(self, own: BranchQuestion, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """What `front` says of a question, as answers to the one that is asked in its place."""
+        least = [self.least(own, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
         found: list[BranchMapping] = []
         if least[0] is None or least[1] is None:
             return found

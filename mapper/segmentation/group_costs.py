@@ -211,7 +211,9 @@ class GroupCosts:
             finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
-        kind.findings.append(replace(finding, is_all=begun.has_ended(outcome)))
+        finding = replace(finding, seconds=begun.seconds)
+        is_all = begun.has_ended(outcome) or kind.is_no_more(finding)
+        kind.findings.append(replace(finding, is_all=is_all))
         self.searched += 1
         self.steps.tell([kind])
         if self.progress is not None:

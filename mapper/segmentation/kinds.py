@@ -32,6 +32,7 @@ class Finding:
     used     bits of memories that it takes at most
     is_over  whether nothing more will be found out with so much room: it is proven, or time ran out
     is_all   whether nothing more would be in more time
+    seconds  that there were for the search
     """
 
     taken: Taken
@@ -42,6 +43,7 @@ class Finding:
     used: Taken = ()
     is_over: bool = True
     is_all: bool = False
+    seconds: float = math.inf
 
 
 @dataclass
@@ -94,6 +96,14 @@ class GroupKind:
         if value < math.inf and self.bound(taken) >= value * (1 - RELATIVE_TOLERANCE):
             return True
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
+
+    def is_no_more(self, found: Finding) -> bool:
+        """Whether a search has come to no more than one that had less time, though to more than is seen without."""
+        if found.value == math.inf or found.bound <= max(self.least, self.floor or 0.0) * (1 + RELATIVE_TOLERANCE):
+            return False
+        before = (one for one in self.findings if one.taken == found.taken and one.seconds < found.seconds)
+        more = 1 + RELATIVE_TOLERANCE
+        return any(found.bound <= more * one.bound and one.value <= more * found.value for one in before)
 
     def reopen(self) -> int:
         """Let searches be made again, and longer, that have not come to their end; how many there are."""

@@ -416,3 +416,18 @@ def test_a_search_that_has_ended_is_not_made_again(tmp_path: Path) -> None:
         kind.findings[:] = [Finding((), 2.0, 1.0, is_all=is_all)]
         assert kind.reopen() == (not is_all)
         assert kind.findings[0].is_over == is_all
+
+
+def test_a_longer_search_that_finds_no_more_is_the_last_one(tmp_path: Path) -> None:
+    """A group whose gap stays whatever time it has is not searched in every round. (It was, five times in a row.)"""
+    kind = NetworkSteps(question(network(tmp_path, CHAIN))).kinds[0]
+    least = max(kind.least, kind.floor or 0.0)
+    kind.findings.append(Finding((), math.inf, least + 2.0, least + 3.0, seconds=1.0))
+    same = Finding((), math.inf, least + 2.0, least + 3.0, seconds=4.0)
+    assert kind.is_no_more(same)
+    assert not kind.is_no_more(replace(same, seconds=1.0))
+    assert not kind.is_no_more(replace(same, bound=least + 2.5))
+    assert not kind.is_no_more(replace(same, value=least + 2.5))
+    assert not kind.is_no_more(replace(same, bound=least))
+    assert not kind.is_no_more(replace(same, value=math.inf))
+    assert not kind.is_no_more(replace(same, taken=(1,)))
