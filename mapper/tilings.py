@@ -9,9 +9,10 @@ as a tile's words grow evenly with its size; where they do not, as with dilated 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import isqrt, prod
+from types import MappingProxyType
 from typing import Literal
 
 from ..ir import Problem, ceil_div
@@ -113,12 +114,16 @@ def grid(size: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     return factors(size, tiling, even)
 
 
-def prime_factors(number: int) -> list[int]:
-    """Prime factors of a number, each once."""
-    found, left, factor = [], number, 2
-    while left > 1:
-        factor = next((n for n in range(factor, isqrt(left) + 1) if left % n == 0), left)
-        found.append(factor)
-        while left % factor == 0:
-            left //= factor
-    return found
+@lru_cache(maxsize=4096)
+def prime_exponents(number: int) -> Mapping[int, int]:
+    """How often each prime divides a positive whole number, the least prime first."""
+    found: dict[int, int] = {}
+    prime = 2
+    while number > 1:
+        if prime * prime > number:
+            prime = number
+        while number % prime == 0:
+            found[prime] = found.get(prime, 0) + 1
+            number //= prime
+        prime += 1
+    return MappingProxyType(found)

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from ...arch import Architecture, ArrayAxis
 from ...ir import Loop, Node, Operation, Problem
-from ..tilings import prime_factors
+from ..tilings import prime_exponents
 from .apart_ranks import with_apart_ranks
 from .branch import Sizes
 
@@ -82,8 +82,9 @@ class MergedDims:
             return False
         own, left = (math.prod(sizes[dim] for dim in group) for group in (less, more))
         alone = [a.size for a, one, other in zip(self._every_axis, axes, others, strict=True) if other and not one]
+        factors = prime_exponents(left)
         return all(
-            sum(_most_times(prime, size) for size in alone) <= _times(prime, left) for prime in prime_factors(own)
+            sum(_most_times(prime, size) for size in alone) <= factors.get(prime, 0) for prime in prime_exponents(own)
         )
 
     def merged(self, groups: Sequence[Group]) -> Operation:
@@ -132,14 +133,6 @@ def _is_allowed(loop: Loop, dim: str, operation: Operation, arch: Architecture) 
         return True
     fanout = next(one for one in arch.fanouts if one.name == loop.axis.fanout)
     return fanout.axes[loop.axis.index].allows(operation.problem, dim)
-
-
-def _times(prime: int, number: int) -> int:
-    """How often a prime divides a number."""
-    times = 0
-    while number % prime == 0:
-        number, times = number // prime, times + 1
-    return times
 
 
 def _most_times(prime: int, size: int) -> int:

@@ -35,7 +35,7 @@ from functools import cached_property
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
-from ..tilings import prime_factors
+from ..tilings import prime_exponents
 from .apart_ranks import slides
 from .branch import BranchQuestion, BranchSolver, Room
 from .equal import form_of
@@ -205,7 +205,7 @@ class SingleBounds:
         for dim in shared:
             beside = [other for other in shared if other is not dim]
             size = next(op.problem.sizes[dim.of(op.name)] for op in operations if op.name not in dim.uneven)
-            for trips in prime_factors(size):
+            for trips in prime_exponents(size):
                 total = 0.0
                 for operation, own in zip(operations, options, strict=True):
                     total += self._least(operation, own, self._step(operation, dim, beside, trips, own))

@@ -1,24 +1,10 @@
-"""Whole numbers for the solver: prime factors, and decimal figures as exact fractions."""
+"""Whole numbers for the solver: decimal figures as exact fractions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-
-
-def prime_exponents(number: int) -> dict[int, int]:
-    """How often each prime divides a positive whole number."""
-    found: dict[int, int] = {}
-    prime = 2
-    while number > 1:
-        if prime * prime > number:
-            prime = number
-        while number % prime == 0:
-            found[prime] = found.get(prime, 0) + 1
-            number //= prime
-        prime += 1
-    return found
 
 
 def fraction_of(figure: float) -> Fraction:

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from ...arch import Architecture
 from ...ir import Problem, TilewrightError
-from .integers import prime_exponents
+from ..tilings import prime_exponents
 from .orders import OrderClass, order_classes
 from .slots import Pattern, Places, moving_dims, patterns, windows
 from .windows import Chain, chains, limits

@@ -18,7 +18,7 @@ from types import EllipsisType
 import numpy as np
 
 from ...ir import Problem, ProblemError
-from ..tilings import Tiling, grid, linear_growth
+from ..tilings import Tiling, grid, linear_growth, prime_exponents
 from .effort import EFFORT
 from .rows import Floats, Ints
 
@@ -196,8 +196,8 @@ class Lattice:
         large along each dimension."""
         found: list[int] = []
         for size, n in zip(self.sizes, times, strict=True):
-            powers = dict(_prime_powers(int(n)))
-            found += [powers.get(prime, 0) for prime, _ in _prime_powers(size)] or [0]
+            powers = prime_exponents(int(n))
+            found += [powers.get(prime, 0) for prime in prime_exponents(size)] or [0]
         return tuple(found)
 
     @cached_property
@@ -282,25 +282,11 @@ def _in_long_loops(lines: Floats) -> list[Floats]:
 def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:
     """How an axis folds by prime factors, and its divisors in that order, largest exponents first."""
     tiles, folds = np.ones(1, dtype=np.int64), []
-    for prime, power in _prime_powers(size):
+    for prime, power in prime_exponents(size).items():
         exponents = np.arange(power, -1, -1)
         tiles = np.multiply.outer(tiles, prime**exponents).ravel()
         folds.append(power + 1)
     return tuple(folds) or (1,), tiles
-
-
-def _prime_powers(size: int) -> list[tuple[int, int]]:
-    found, prime, left = [], 2, size
-    while prime * prime <= left:
-        power = 0
-        while left % prime == 0:
-            left, power = left // prime, power + 1
-        if power:
-            found.append((prime, power))
-        prime += 1
-    if left > 1:
-        found.append((left, 1))
-    return found
 
 
 @lru_cache(maxsize=256)

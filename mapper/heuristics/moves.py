@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from functools import lru_cache
 
 from ...ir import ceil_div
+from ..tilings import prime_exponents
 from .sample import Genome, GenomeSpace
 
 NeighbourMove = Callable[[GenomeSpace, Genome, random.Random], Genome]
@@ -54,7 +54,7 @@ def _move_factor(space: GenomeSpace, genome: Genome, rng: random.Random) -> Geno
     if not targets:
         return genome
     chain = list(genome.trips[dim])
-    factor = rng.choice(prime_factors(chain[source]))
+    factor = rng.choice([p for p, times in prime_exponents(chain[source]).items() for _ in range(times)])
     chain[source] //= factor
     chain[rng.choice(targets)] *= factor
     return _with_chain(space, genome, dim, chain, rng)
@@ -117,17 +117,3 @@ def _open_slots(space: GenomeSpace, genome: Genome, dim: int) -> list[int]:
 def _with_chain(space: GenomeSpace, genome: Genome, dim: int, chain: list[int], rng: random.Random) -> Genome:
     trips = (*genome.trips[:dim], tuple(chain), *genome.trips[dim + 1 :])
     return space.assemble(genome.keeps, trips, genome.orders, rng)
-
-
-@lru_cache(maxsize=4096)
-def prime_factors(number: int) -> tuple[int, ...]:
-    """Prime factors in ascending order, each as often as it divides the number."""
-    found = []
-    factor = 2
-    while factor * factor <= number:
-        if number % factor:
-            factor += 1
-        else:
-            found.append(factor)
-            number //= factor
-    return (*found, number) if number > 1 else tuple(found)

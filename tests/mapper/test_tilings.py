@@ -8,10 +8,15 @@ import pytest
 from generators import random_problem
 from tilewright.cost_models.cost import tensor_tile_words
 from tilewright.ir import ceil_div
-from tilewright.mapper.tilings import factors, grid, grow, linear_growth, ragged_trips
+from tilewright.mapper.tilings import factors, grid, grow, linear_growth, prime_exponents, ragged_trips
 from tilewright.workloads import conv2d, gemm
 
 SIZES = [*range(1, 70), 112, 224, 997, 1000]
+
+
+def test_prime_exponents() -> None:
+    found = [dict(prime_exponents(number)) for number in (1, 2, 12, 49, 97, 1_000_003)]
+    assert found == [{}, {2: 1}, {2: 2, 3: 1}, {7: 2}, {97: 1}, {1_000_003: 1}]
 
 
 @pytest.mark.parametrize("left", SIZES)

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ...exact.rows import Flags, Floats, Ints
-from ...tilings import factors
+from ...tilings import factors, prime_exponents
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class TileLattice:
         found = np.full((len(self.sizes), *self.shape), np.inf)
         for d, size in enumerate(self.sizes):
             along, own = np.moveaxis(found[d], d, 0), np.moveaxis(values.reshape(self.shape), d, 0)
-            for prime in _primes(size):
+            for prime in prime_exponents(size):
                 for place, smaller in _steps(size, prime):
                     np.minimum(along[place, ...], own[smaller, ...], out=along[place, ...])
         return found.reshape(len(self.sizes), -1)
@@ -83,15 +83,10 @@ class TileLattice:
         found = values.reshape(self.shape).copy()
         for d in range(len(self.sizes)):
             along = np.moveaxis(found, d, 0)
-            for prime in _primes(self.sizes[d]):
+            for prime in prime_exponents(self.sizes[d]):
                 for place, smaller in _steps(self.sizes[d], prime):
                     np.minimum(along[place, ...], along[smaller, ...], out=along[place, ...])
         return found.ravel()
-
-
-@lru_cache(maxsize=1024)
-def _primes(size: int) -> tuple[int, ...]:
-    return tuple(f for f in factors(size, "perfect", True)[1:] if len(factors(f, "perfect", True)) == 2)
 
 
 @lru_cache(maxsize=1024)

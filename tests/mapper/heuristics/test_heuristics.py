@@ -28,7 +28,7 @@ from tilewright.ir import (
 )
 from tilewright.mapper.heuristics import PROPOSALS, search_heuristic, trajectory
 from tilewright.mapper.heuristics.chains import count_chains, draw_chain
-from tilewright.mapper.heuristics.moves import crossover, neighbour, prime_factors
+from tilewright.mapper.heuristics.moves import crossover, neighbour
 from tilewright.mapper.heuristics.neighbourhood import neighbourhood
 from tilewright.mapper.heuristics.sample import Genome, GenomeSpace
 from tilewright.mapper.question import DEFAULT_LIMITS, Limits, Question
@@ -150,10 +150,6 @@ def test_chains_of_a_large_dimension() -> None:
     for trips in chain:
         left = ceil_div(left, trips)
     assert left == 1
-
-
-def test_prime_factors() -> None:
-    assert [prime_factors(n) for n in (1, 2, 12, 49, 97)] == [(), (2,), (2, 2, 3), (7, 7), (97,)]
 
 
 def tiny_machine(*, axes: tuple[ArrayAxis, ...] = (), below: bool = True) -> Architecture:
