@@ -29,7 +29,7 @@ def with_apart_ranks(operation: Operation, arch: Architecture) -> Operation:
     not matter which of them lie side by side.
     """
     lies = has_lines(arch) or any(memory.layouts for memory in arch.memories)
-    if arch.footprint != "exact" or lies or operation.generations or operation.iterates:
+    if arch.footprint != "exact" or lies or operation.generations:
         return operation
     padded, sizes = {tensor for tensor, _ in operation.pads}, operation.problem.sizes
     tensors = tuple(

@@ -32,6 +32,11 @@ class MergedDims:
     operation: Operation
     arch: Architecture
 
+    @property
+    def each_alone(self) -> tuple[Group, ...]:
+        """Every dimension, none of which stands for another."""
+        return tuple((dim,) for dim in self.operation.problem.dim_names)
+
     @cached_property
     def _apart(self) -> Operation:
         return with_apart_ranks(self.operation, self.arch)
@@ -58,7 +63,7 @@ class MergedDims:
     def _moves(self, dim: str) -> frozenset[str] | None:
         """The tensors that a dimension moves; None where it does so in another way than a rank of its own does."""
         operation = self._apart
-        if self.arch.footprint != "exact" or operation.generations or operation.iterates or operation.pads:
+        if self.arch.footprint != "exact" or operation.generations or operation.pads:
             return None
         ranks = [(t.name, rank) for t in operation.problem.tensors for rank in t.ranks if dim in dict(rank)]
         is_plain = all(len(rank) == 1 and rank[0][1] == 1 for _, rank in ranks)
@@ -88,7 +93,7 @@ class MergedDims:
         )
 
     def merged(self, groups: Sequence[Group]) -> Operation:
-        """The operation with one dimension for each group."""
+        """The operation with one dimension for each group, and ranks apart."""
         stands = {dim for group in groups for dim in group[1:]}
         sizes, problem = self.operation.problem.sizes, self._apart.problem
         dims = tuple((group[0], math.prod(sizes[dim] for dim in group)) for group in groups)

@@ -12,7 +12,6 @@ from ...arch import Architecture
 from ...ir import Cascade, Operation
 from ..space import Space
 from ..tilings import Tiling
-from .apart_ranks import with_apart_ranks
 from .equal import form_of
 from .known_branches import KnownBranches
 from .mirrored import MirroredBranches
@@ -39,11 +38,8 @@ class KnownOperations:
         self._firsts: dict[object, Operation] = {}
 
     def first(self, operation: Operation) -> Operation:
-        """The first of the operations that one costs as much as, under other names or with ranks apart; of what uses
-        generations, itself alone."""
-        is_alone = bool(operation.generations or operation.iterates)
-        operation = with_apart_ranks(operation, self.arch)
-        form = operation if is_alone else form_of(Cascade(operation.name, (operation,)), self.arch)
+        """The first of the operations that one differs from in names alone; of what uses generations, itself."""
+        form = operation if operation.generations else form_of(Cascade(operation.name, (operation,)), self.arch)
         if form not in self._firsts:
             name = operation.name
             while name in self.operations:

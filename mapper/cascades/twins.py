@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...arch import Architecture
 from ...ir import Cascade, Loop, Node, Operation
@@ -26,26 +27,25 @@ class Twin:
     first: Operation
     groups: tuple[Group, ...]
 
-    @property
+    @cached_property
     def is_first(self) -> bool:
         """Whether it answers for itself: its names are those of the first one."""
         return self.own == self.first
 
-    def sizes(self, own: Sizes) -> Sizes:
-        """Those of a tile as one of the first."""
-        dims = self.dims
-        return tuple((dims[dim], size) for dim, size in merged_sizes(self.groups, own))
-
-    @property
+    @cached_property
     def dims(self) -> dict[str, str]:
         """What the first calls the dimensions that stand for groups."""
         return dict(zip((group[0] for group in self.groups), self.first.problem.dim_names, strict=True))
 
-    @property
+    @cached_property
     def tensors(self) -> dict[str, str]:
         """What the first calls tensors."""
         both = zip(self.own.problem.tensors, self.first.problem.tensors, strict=True)
         return {mine.name: yours.name for mine, yours in both}
+
+    def sizes(self, own: Sizes) -> Sizes:
+        """Those of a tile as one of the first."""
+        return tuple((self.dims[dim], size) for dim, size in merged_sizes(self.groups, own))
 
     def first_question(self, asked: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first."""
@@ -82,8 +82,11 @@ class Twins:
     arch: Architecture
     tiling: Tiling
     known: KnownOperations
-    _merged: dict[str, MergedDims] = field(default_factory=dict)
     _twins: dict[tuple[str, tuple[Group, ...]], Twin] = field(default_factory=dict)
+
+    @cached_property
+    def _merged(self) -> dict[str, MergedDims]:
+        return {operation.name: MergedDims(operation, self.arch) for operation in self.cascade}
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
@@ -109,17 +112,11 @@ class Twins:
 
     def _twin(self, operation: str, sizes: Sizes | None) -> Twin:
         """The operation that answers for a tile; None: with all dimensions of their own."""
-        own = self.cascade.operation(operation)
-        if operation not in self._merged:
-            self._merged[operation] = MergedDims(own, self.arch)
         merged = self._merged[operation]
-        groups: tuple[Group, ...] = tuple((dim,) for dim in own.problem.dim_names)
-        if sizes is not None and self.tiling == "perfect":
-            groups = merged.groups(sizes)
+        groups = merged.each_alone if sizes is None or self.tiling != "perfect" else merged.groups(sizes)
         if (operation, groups) not in self._twins:
-            is_merged = any(len(group) > 1 for group in groups)
-            first = self.known.first(merged.merged(groups) if is_merged else own)
-            self._twins[operation, groups] = Twin(own, first, groups)
+            first = self.known.first(merged.merged(groups))
+            self._twins[operation, groups] = Twin(merged.operation, first, groups)
         return self._twins[operation, groups]
 
 

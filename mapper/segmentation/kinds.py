@@ -97,7 +97,7 @@ class GroupKind:
             return True
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
 
-    def is_no_more(self, found: Finding) -> bool:
+    def finds_no_more(self, found: Finding) -> bool:
         """Whether a search has come to no more than one that had less time, though to more than is seen without."""
         if found.value == math.inf or found.bound <= max(self.least, self.floor or 0.0) * (1 + RELATIVE_TOLERANCE):
             return False

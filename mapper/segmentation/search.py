@@ -37,22 +37,15 @@ def segment(
     check_objective(question.objective)
     solvers, means = solvers or OneAfterTheOther(answer_below), Means.from_now(question.total_s)
     with sharing(SharedBranches()):
-        return _in_means(question, solvers, progress, means)
-
-
-def _in_means(
-    question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None, means: Means
-) -> NetworkAnswer:
-    """What `segment` says."""
-    try:
-        return _segment(question, solvers, progress)
-    except (InfeasibleError, UndecidedError):
-        if [one.operations for one in question.weights_in] != [()]:
-            raise
-    (all_in,) = question.weights_in
-    left = means.seconds_left if means.limits_time else None
-    chosen = replace(question, weights_in=(replace(all_in, are_chosen=True),), total_s=left)
-    return _segment(chosen, solvers, progress)
+        try:
+            return _segment(question, solvers, progress)
+        except (InfeasibleError, UndecidedError):
+            if [one.operations for one in question.weights_in] != [()]:
+                raise
+        (all_in,) = question.weights_in
+        left = means.seconds_left if means.limits_time else None
+        chosen = replace(question, weights_in=(replace(all_in, are_chosen=True),), total_s=left)
+        return _segment(chosen, solvers, progress)
 
 
 def _segment(question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None) -> NetworkAnswer:
