@@ -41,7 +41,7 @@ class _LargerTiles(NamedTuple):
     bounds: list[tuple[float, Room]]
 
 
-NONE_LARGER = _LargerTiles(0, [])
+_NONE_LARGER = _LargerTiles(0, [])
 
 
 class KnownBranches:
@@ -128,7 +128,7 @@ class KnownBranches:
     def _larger_tiles(self, question: BranchQuestion, weights: Weights) -> _LargerTiles:
         """What is known of larger tiles, whatever room they have; only what is new has to be looked at."""
         known, key = self._alike(question, weights), (question.roomless, weights)
-        found = self._larger.get(key, NONE_LARGER)
+        found = self._larger.get(key, _NONE_LARGER)
         if found.seen < len(known):
             best, sums = {room: bound for bound, room in found.bounds}, self._sums(question)
             for larger, room, answer in known[found.seen :]:

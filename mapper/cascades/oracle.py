@@ -48,7 +48,8 @@ COUNTED_SHARE, COUNTED_SECONDS = 0.1, 5.0
 
 @dataclass
 class ExactBranches:
-    """Branches of one cascade on one machine.
+    """Branches of one cascade on one machine. What is learned of them is known to other cascades too, where searches
+    share it (`shared_branches.py`).
 
     proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
               bounds are what they would be if that were the best
