@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +14,7 @@ from .cascade_results import CascadeResult
 from .ir import InfeasibleError, StoreError
 from .mapper.cascades import CascadeQuestion, NothingBelow
 from .mapper.certificate import Certificate
-from .mapper.fusing import FusedAnswer, answer_below
+from .mapper.fusing import FusedAnswer, answer_below, answer_cascade
 from .mapper.question import Answer, Question
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
@@ -66,10 +68,8 @@ def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[Ans
         return _answer(recalled.result), recalled.record
     done = run_job(question)
     if keeper and (isinstance(done.result, NoMapping) or _may_be_kept(done.result.certificate)):
-        try:
+        with _noting(note):
             keeper.keep(question, done.result, done.seconds)
-        except StoreError as error:  # the result is there, and must not be lost with it
-            note(not_kept(error))
     return _answer(done.result), None
 
 
@@ -107,33 +107,63 @@ def group_solver(store: StoreLike | None, note: Note) -> Solve:
 def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> FusedAnswer | NothingBelow:
     """As `cascade_stored`, where only what is better than `below` may be of interest."""
     with opened(store, note) as keeper:
-        outcome, _ = _cascade_answered(question, keeper, note)
-        return outcome if isinstance(outcome, NothingBelow) else _is_found(outcome)
+        if question.below == math.inf:
+            return _is_found(_cascade_answered(question, keeper, note)[0])
+        return answer_below(question) if keeper is None else _answered_below(question, keeper, note)
 
 
 def _cascade_answered(
     question: CascadeQuestion, keeper: Store | None, note: Note
 ) -> tuple[CascadeOutcome, Record | None]:
-    """What a search comes to, and the record that it is from."""
+    """What a search of a cascade comes to of which anything is of interest, and the record that it is from."""
     recalled = keeper.recall_cascade(question) if keeper else None
     if recalled is not None:
         return recalled.result, recalled.record
     started = time.perf_counter()
     try:
-        outcome: CascadeOutcome = answer_below(question)
+        outcome: FusedAnswer | NoMapping = answer_cascade(question)
     except InfeasibleError as error:
         outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
-    if keeper and (not isinstance(outcome, FusedAnswer) or _may_be_kept(outcome.certificate)):
-        try:
+    if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(outcome.certificate)):
+        with _noting(note):
             keeper.write(cascade_record_of(question, outcome, time.perf_counter() - started))
-        except StoreError as error:  # the result is there, and must not be lost with it
-            note(not_kept(error))
     return outcome, None
+
+
+def _answered_below(question: CascadeQuestion, keeper: Store, note: Note) -> FusedAnswer | NothingBelow:
+    """What a search comes to that goes on from what the store knows; raises InfeasibleError where there is no tree."""
+    known = keeper.recall_trees(question)
+    if isinstance(known, NoMapping):
+        raise known.error
+    outcome = known.outcome(question)
+    if outcome is not None:
+        return outcome
+    started, asked = time.perf_counter(), known.narrowed(question)
+    try:
+        found = answer_below(asked)
+    except InfeasibleError as error:
+        missing = NoMapping(question.cascade.name, error.message, error.where, error.hint)
+        with _noting(note):
+            keeper.keep_trees(question, missing, time.perf_counter() - started)
+        raise
+    known = known.with_outcome(asked, found)
+    with _noting(note):
+        keeper.keep_trees(question, known, time.perf_counter() - started)
+    return known.outcome(question) or found
+
+
+@contextmanager
+def _noting(note: Note) -> Iterator[None]:
+    """What cannot be kept is a note: the result is there, and must not be lost with it."""
+    try:
+        yield
+    except StoreError as error:
+        note(not_kept(error))
 
 
 def _is_found(outcome: CascadeOutcome) -> FusedAnswer:
     """The answer; raises the InfeasibleError of a result that there is none."""
     if isinstance(outcome, NoMapping):
         raise outcome.error
-    assert isinstance(outcome, FusedAnswer), "everything was of interest"
+    assert isinstance(outcome, FusedAnswer), "trees were asked for"
     return outcome

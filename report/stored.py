@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from rich.console import Group
 
-from ..mapper.cascades import NothingBelow
 from ..mapper.fusing import FusedAnswer
-from .store import NoMapping, Record
+from .store import NoMapping, Record, Searches
 from .tables import Table, Value
 from .text import columns, pairs, result_page
 from .units import count, energy, percent, plural, seconds, significant
@@ -54,9 +53,9 @@ def record_page(record: Record) -> Group:
     found = record.cascade_result() if record.is_cascade else record.result()
     if isinstance(found, NoMapping):
         return Group(pairs(_record_rows(record)), f"\n{found.error}")
-    if isinstance(found, NothingBelow):
+    if isinstance(found, Searches):
         bound = f"no mapping of it has less {record.objective} than {found.bound:,.10g}"
-        return Group(pairs(_record_rows(record)), f"\nsearched for a whole network, which has no use for it: {bound}")
+        return Group(pairs(_record_rows(record)), f"\nwhat searches for whole networks found out of it: {bound}")
     head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
     if isinstance(found, FusedAnswer):
         from .cascade_documents import parse_fused
@@ -115,6 +114,8 @@ def _status(r: Record) -> str:
     old = "" if r.is_current else ", outdated"
     if r.status == "unproven" and r.gap is not None:
         return f"gap {percent(r.gap, 1)}{old}"
+    if r.status == "unproven" and not r.has_mapping:
+        return f"bound{old}"
     return f"{'no mapping' if r.status == 'infeasible' else r.status}{old}"
 
 

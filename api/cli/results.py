@@ -131,7 +131,7 @@ def export_results(
     path = records_table(records).write(out)
     show_line(f"{plural(len(records), 'result')} in {path}")
     if mappings is not None:
-        mapped = [record for record in records if record.status != "infeasible"]
+        mapped = [record for record in records if record.has_mapping]
         for record in mapped:
             write_bytes(mappings / f"{record.key}.json", record.text.encode())
         show_line(f"{plural(len(mapped), 'mapping')} in {mappings}")

@@ -53,14 +53,15 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     """
     best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
     started = time.perf_counter()
-    least, below = math.inf, question.below
+    least, below, interrupted = math.inf, question.below, False
     for one in questions_of_forms(question):
         found = search_below(replace(one, below=below))
-        least = min(least, found.bound if isinstance(found, NothingBelow) else found.lower_bound)
-        if not isinstance(found, NothingBelow):
-            best, below = found, found.certificate.value
+        if isinstance(found, NothingBelow):
+            least, interrupted = min(least, found.bound), interrupted or found.interrupted
+        else:
+            least, best, below = min(least, found.lower_bound), found, found.certificate.value
     if isinstance(best, NothingBelow):
-        return NothingBelow(min(least, question.below), time.perf_counter() - started)
+        return NothingBelow(min(least, question.below), time.perf_counter() - started, interrupted)
     bound, seconds = min(best.certificate.lower_bound, least), time.perf_counter() - started
     proof = replace(best.certificate, lower_bound=bound, seconds=seconds)
     return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))

@@ -58,16 +58,14 @@ class CascadeQuestion:
 class NothingBelow:
     """No mapping was found that is of interest.
 
-    bound    no mapping has less of the objective; less than what was asked for, where time or memory ran out
-    seconds  that the search took; infinite where that is not known
+    bound        no mapping has less of the objective; less than what was asked for, where time or memory ran out
+    seconds      that the search took; infinite where that is not known
+    interrupted  whether someone ended it
     """
 
     bound: float
     seconds: float = field(default=math.inf, compare=False)
-
-    def of(self, _: Cascade) -> NothingBelow:
-        """The same for a cascade that differs in its name alone."""
-        return self
+    interrupted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,9 @@ class CascadeSearch(Proofs):
         if best is not None and self._value(best) < below:
             return self.answer_about(best, objective)
         if not self.bounds:
-            return NothingBelow(0.0, self.seconds)
+            return NothingBelow(0.0, self.seconds, self.interrupted)
         least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
-        return NothingBelow(min(below, least), self.seconds)
+        return NothingBelow(min(below, least), self.seconds, self.interrupted)
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""

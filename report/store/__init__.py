@@ -3,6 +3,7 @@
 key.py         the key that an answer is stored under
 result.py      what a search came to
 record.py      an answer as a row of the database, with its checksum
+known_trees.py what searches of a group of a network have found out so far
 database.py    the database: opening, reading, writing, removing
 claims.py      which run is searching for what
 location.py    where it is
@@ -12,17 +13,20 @@ opening.py     opening it, or going on without it where nobody asked for one
 from .claims import Claims
 from .database import Recalled, Store
 from .key import stored_key
+from .known_trees import KnownTrees
 from .location import store_path
 from .record import Record, cascade_record_of
-from .result import CascadeOutcome, NoMapping, Result
+from .result import CascadeOutcome, NoMapping, Result, Searches
 
 __all__ = [
     "CascadeOutcome",
     "Claims",
+    "KnownTrees",
     "NoMapping",
     "Recalled",
     "Record",
     "Result",
+    "Searches",
     "Store",
     "cascade_record_of",
     "store_path",

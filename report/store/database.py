@@ -20,9 +20,10 @@ from typing import Final, Literal
 from ...ir import StoreError, UnwritableStoreError
 from ...mapper.cascades import CascadeQuestion
 from ...mapper.question import Question
-from .key import stored_key
-from .record import COLUMNS, DAMAGED_RECORD, Record, record_of
-from .result import CascadeOutcome, Result
+from .key import Part, stored_key
+from .known_trees import KnownTrees
+from .record import COLUMNS, DAMAGED_RECORD, Record, cascade_record_of, record_of
+from .result import CascadeOutcome, NoMapping, Result, Searches
 
 SCHEMA_VERSION: Final = 2
 """Of the table below; stores of version 1, which had no memory limits, are brought up to it, others are refused."""
@@ -130,15 +131,36 @@ class Store:
         self.write(record)
         return record
 
-    def write(self, record: Record) -> None:
-        """Store a record; what is stored and proven, or had larger limits, stays."""
+    def recall_trees(self, question: CascadeQuestion) -> KnownTrees | NoMapping:
+        """What is known of a cascade as a group of networks, whatever was of interest and however long it took."""
+        tree, searches = (self._outcome(question, part) for part in ("tree", "searches"))
+        if isinstance(tree, NoMapping):
+            return tree
+        assert not isinstance(tree, Searches)
+        return KnownTrees(searches if isinstance(searches, Searches) else Searches(0.0), tree)
+
+    def _outcome(self, question: CascadeQuestion, part: Part) -> CascadeOutcome | None:
+        found = next(iter(self.records({"key": stored_key(question, part)})), None)
+        return None if found is None else found.cascade_result().of(question.cascade)
+
+    def keep_trees(self, question: CascadeQuestion, known: KnownTrees | NoMapping, seconds: float = 0.0) -> None:
+        """Store what is known of a cascade as a group of networks, in place of what was known."""
+        if isinstance(known, NoMapping):
+            return self.write(cascade_record_of(question, known, seconds, "tree"))
+        if known.answer is not None:
+            self.write(cascade_record_of(question, known.answer, seconds, "tree"), anyway=True)
+        self.write(cascade_record_of(question, known.searches, seconds, "searches"), anyway=True)
+
+    def write(self, record: Record, anyway: bool = False) -> None:
+        """Store a record; what is stored and proven, or had larger limits, stays, unless it is to be stored anyway."""
         marks = ", ".join("?" * len(COLUMNS))
         values = [getattr(record, column) for column in COLUMNS]
         updates = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS if column != "key")
+        where = "" if anyway else f" WHERE {_BETTER}"
         with self._explained():
             self._connection.execute(
                 f"INSERT INTO results ({', '.join(COLUMNS)}) VALUES ({marks}) "
-                f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {_BETTER}",
+                f"ON CONFLICT (key) DO UPDATE SET {updates}{where}",
                 values,
             )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields
-from typing import Final
+import math
+from dataclasses import fields, replace
+from typing import Final, Literal, TypeAlias
 
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ...cost_models.cascades import FusedCost, Held
@@ -28,10 +29,19 @@ CASCADE_FORMAT: Final = _format(CASCADE_SCHEMA_VERSION, *_PARTS, FusedCost, Held
 """The same of answers to questions about cascades."""
 
 
-def stored_key(question: Question | CascadeQuestion) -> str:
-    """SHA-256, in hexadecimal digits, of the key of the question and the format of its answers."""
+Part: TypeAlias = Literal["tree", "searches"]
+"""Of what is known of a group of a network: the best tree, or what searches for trees came to."""
+
+
+def stored_key(question: Question | CascadeQuestion, part: Part | None = None) -> str:
+    """SHA-256, in hexadecimal digits, of the key of the question and the format of its answers.
+
+    part  of what is known of the cascade as a group of networks, whatever was of interest and however long it took
+    """
     if isinstance(question, CascadeQuestion):
-        text = f"{CASCADE_FORMAT} {cascade_key(question)}"
+        apart = "" if part is None else f" {part}"
+        anything = question if part is None else replace(question, below=math.inf)
+        text = f"{CASCADE_FORMAT}{apart} {cascade_key(anything)}"
     else:
         text = f"{FORMAT} {question.key}"
     return hashlib.sha256(text.encode()).hexdigest()

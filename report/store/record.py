@@ -7,21 +7,21 @@ import json
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Literal, TypeVar
 
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
-from ...mapper.cascades import CascadeQuestion, NothingBelow
+from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
 from ...mapper.fusing import FusedAnswer
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.question import FREE, Answer, Limits, Question, canonical_json
 from ..cascade_documents import fused_document_of, parse_fused
 from ..documents import document_of, parse_mapping, written_by
-from .key import CASCADE_FORMAT, FORMAT, stored_key
-from .result import CascadeOutcome, NoMapping, Result
+from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
+from .result import CascadeOutcome, NoMapping, Result, Searches, Tried
 
 LoadedT = TypeVar("LoadedT")
 
@@ -41,7 +41,8 @@ class Record:
     value, gap     of the certificate; None, like all figures, where there is no mapping
     time_limit_s, memory_limit_bytes  under which it was found; None: none
     created_s      when it was stored, in seconds since 1970 (UTC)
-    payload        compressed: the mapping.json document, or the diagnosis as {layer, message, where, hint}
+    payload        compressed: the mapping.json document; the diagnosis as {layer, message, where, hint}; or what
+                   searches of a group of a network came to, {bound, tried: [[below, [time_s, memory_bytes]], ...]}
     checksum       of all the others
     """
 
@@ -84,8 +85,13 @@ class Record:
         return self.format == CASCADE_FORMAT
 
     @property
+    def has_mapping(self) -> bool:
+        """Whether its text is the document of a mapping."""
+        return self.value is not None
+
+    @property
     def text(self) -> str:
-        """The mapping.json document, or the diagnosis as JSON."""
+        """The mapping.json document, or the diagnosis or what searches came to as JSON."""
         return zlib.decompress(self.payload).decode()
 
     def result(self) -> Result:
@@ -101,8 +107,10 @@ class Record:
         """What was stored of a cascade; StoreError as of `result`."""
         missing = self._missing()
         if missing is not None:
-            bound = json.loads(self.text).get("bound")
-            return missing if bound is None else NothingBelow(bound)
+            return missing
+        if not self.has_mapping:
+            told = json.loads(self.text)
+            return Searches(told["bound"], tuple(Tried(below, Limits(*limits)) for below, limits in told["tried"]))
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
@@ -146,30 +154,18 @@ def record_of(question: Question, result: Result, seconds: float) -> Record:
     return _record(question, question.problem.name, question.constraints.name, found, seconds)
 
 
-def cascade_record_of(question: CascadeQuestion, result: CascadeOutcome, seconds: float) -> Record:
-    """The record of a result about a cascade that took `seconds` to find."""
+def cascade_record_of(
+    question: CascadeQuestion, result: CascadeOutcome, seconds: float, part: Part | None = None
+) -> Record:
+    """The record of a result about a cascade that took `seconds` to find; of a group of a network, `part` of it."""
     told = [*([] if question.fuse == "all" else [f"fuse {question.fuse}"]), *question.constraints.lines]
     fuse = "; ".join(told) or FREE.name
-    if isinstance(result, NothingBelow):
-        message = f"no mapping was looked for at {question.below!r} or above, and none is known below"
-        missing = _NotFound(question.cascade.name, message, None, None, result.bound)
-        return _record(question, question.cascade.name, fuse, missing, seconds)
-    if isinstance(result, NoMapping):
-        return _record(question, question.cascade.name, fuse, result, seconds)
+    if isinstance(result, NoMapping | Searches):
+        return _record(question, question.cascade.name, fuse, result, seconds, part)
     cost, proof, apart = result.cost, result.certificate, result.unfused
     text = fused_document_of(result.mapping, question.arch, cost, proof, apart, result.forms).model_dump_json()
     proven = proof.proven and (apart is None or apart.certificate.proven)
-    return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds)
-
-
-@dataclass(frozen=True)
-class _NotFound(NoMapping):
-    """No mapping of interest.
-
-    bound  none has less of the objective
-    """
-
-    bound: float
+    return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds, part)
 
 
 @dataclass(frozen=True)
@@ -187,11 +183,18 @@ class _Found:
 
 
 def _record(
-    question: Question | CascadeQuestion, name: str, constraints: str, found: _Found | NoMapping, seconds: float
+    question: Question | CascadeQuestion,
+    name: str,
+    constraints: str,
+    found: _Found | NoMapping | Searches,
+    seconds: float,
+    part: Part | None = None,
 ) -> Record:
+    figures: tuple[float | None, ...] = (None,) * 5
     if isinstance(found, NoMapping):
         status, text = "infeasible", canonical_json(found.__dict__)
-        figures: tuple[float | None, ...] = (None,) * 5
+    elif isinstance(found, Searches):
+        status, text = "unproven", canonical_json({"bound": found.bound, "tried": list(map(astuple, found.tried))})
     else:
         cost, proof = found.cost, found.certificate
         status, text = "proven" if found.proven else "unproven", found.text
@@ -199,7 +202,7 @@ def _record(
     energy_pj, latency_cycles, utilization, value, gap = figures
     limits = question.limits
     unsigned = Record(
-        key=stored_key(question),
+        key=stored_key(question, part),
         model_version=MODEL_VERSION,
         format=CASCADE_FORMAT if isinstance(question, CascadeQuestion) else FORMAT,
         layer=name,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...ir import Cascade, InfeasibleError, Problem
-from ...mapper.cascades import NothingBelow
 from ...mapper.fusing import FusedAnswer
-from ...mapper.question import Answer
+from ...mapper.question import Answer, Limits
 
 
 @dataclass(frozen=True)
@@ -37,5 +36,40 @@ class NoMapping:
 Result: TypeAlias = Answer | NoMapping
 """What a search came to."""
 
-CascadeOutcome: TypeAlias = FusedAnswer | NoMapping | NothingBelow
-"""What a search of a cascade came to."""
+
+@dataclass(frozen=True)
+class Tried:
+    """A search of a group of a network.
+
+    below   that trees had to weigh less than
+    limits  of its time and memory
+    """
+
+    below: float
+    limits: Limits
+
+    def covers(self, other: Tried) -> bool:
+        """Whether another one looks for nothing more, and has no more time and no more memory for it."""
+        mine, others = self.limits, other.limits
+        has_time = mine.time_s is None or (others.time_s is not None and others.time_s <= mine.time_s)
+        return has_time and other.below <= self.below and others.memory_bytes <= mine.memory_bytes
+
+
+@dataclass(frozen=True)
+class Searches:
+    """What searches of a group of a network came to, beside the best tree.
+
+    bound  no tree weighs less
+    tried  the searches; none is covered by another one
+    """
+
+    bound: float
+    tried: tuple[Tried, ...] = ()
+
+    def of(self, _: Cascade) -> Searches:
+        """The same for a cascade that differs in its name alone."""
+        return self
+
+
+CascadeOutcome: TypeAlias = FusedAnswer | NoMapping | Searches
+"""What is stored of a cascade."""

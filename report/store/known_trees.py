@@ -1,0 +1,67 @@
+"""What is known of the trees of a group of a network, from all searches of it.
+
+A network asks for the same group again and again, each time for what weighs less, and for longer; and whoever compiles
+it again, with more time, asks for it once more. A search says of what it did not look for that nothing weighs less
+than a bound; so what searches found out adds up, whatever each of them looked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from ...mapper.cascades import CascadeQuestion, NothingBelow
+from ...mapper.certificate import RELATIVE_TOLERANCE
+from ...mapper.fusing import FusedAnswer
+from .result import Searches, Tried
+
+
+@dataclass(frozen=True)
+class KnownTrees:
+    """What is known of the trees of one group.
+
+    searches  what no tree weighs less than, and how it was looked for them
+    answer    the best tree, with the same bound in its certificate; None: none was found
+    """
+
+    searches: Searches = Searches(0.0)
+    answer: FusedAnswer | None = None
+
+    @property
+    def bound(self) -> float:
+        """No tree weighs less."""
+        return self.searches.bound
+
+    @property
+    def value(self) -> float:
+        """What the best tree weighs; infinite where none is known."""
+        return math.inf if self.answer is None else self.answer.certificate.value
+
+    def outcome(self, question: CascadeQuestion) -> FusedAnswer | NothingBelow | None:
+        """What a search would come to; None where it could find out more than is known."""
+        asked = Tried(min(self.value, question.below), question.limits)
+        is_proven = self.bound >= asked.below * (1 - RELATIVE_TOLERANCE)
+        if not is_proven and not any(one.covers(asked) for one in self.searches.tried):
+            return None
+        is_of_interest = self.value < question.below
+        return self.answer if is_of_interest else NothingBelow(min(self.bound, question.below))
+
+    def narrowed(self, question: CascadeQuestion) -> CascadeQuestion:
+        """The question, only for what is better than what is known."""
+        return replace(question, below=min(self.value, question.below), floor=max(self.bound, question.floor))
+
+    def with_outcome(self, question: CascadeQuestion, found: FusedAnswer | NothingBelow) -> KnownTrees:
+        """What is known with what a search of the question has found; one that was interrupted counts as not made."""
+        if isinstance(found, NothingBelow):
+            bound, interrupted, best = found.bound, found.interrupted, self.answer
+        else:
+            proof = found.certificate
+            bound, interrupted = proof.lower_bound, proof.interrupted
+            best = found if proof.value < self.value else self.answer
+        bound = max(bound, self.bound)
+        if best is not None:
+            least = min(bound, best.certificate.value)
+            best = replace(best, certificate=replace(best.certificate, lower_bound=least))
+        made = Tried(question.below, question.limits)
+        others = tuple(one for one in self.searches.tried if not made.covers(one))
+        return KnownTrees(Searches(bound, self.searches.tried if interrupted else (*others, made)), best)
