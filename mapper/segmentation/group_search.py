@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..certificate import RELATIVE_TOLERANCE, Certificate
-from ..fusing import FusedAnswer, outer_words
+from ..fusing import outer_words
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
 from .lazy_path import CheapestWay, Choose, cheapest_way
@@ -34,6 +34,9 @@ LONGER = 4
 SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
 """Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
 once these are known."""
+
+ALONE_SHARE = 0.15
+"""Of all the time, at most, for operations on their own, once the rest of it has not been needed for the best."""
 
 PASSING_SHARE = 0.15
 """Of all the time, at most, for the best where nothing stays between groups, until what is best of all is known."""
@@ -133,7 +136,24 @@ class GroupSearch:
             self.costs.longer *= LONGER
             self.steps.tell()
             way = self._cheapest(self.steps.edges)
+        with self._at_most(ALONE_SHARE):
+            self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
+
+    def _alone_for_longer(self) -> None:
+        """Search operations on their own again that were not searched to the end: they say what fusing saves."""
+        try:
+            while self.costs.seconds_left < math.inf and self._goes_on():
+                for kind in self.steps.kinds:
+                    kind.reopen()
+                self.steps.tell()
+                edges = [edge for edge in self.steps.alone() if not edge.is_known]
+                if not edges:
+                    break
+                self.costs.longer *= LONGER
+                self.costs.search_all(edges)
+        except KeyboardInterrupt:
+            self.costs.interrupted = True
 
     def _small_groups(self) -> None:
         """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
@@ -169,16 +189,24 @@ class GroupSearch:
     def _apart(self) -> Apart | None:
         """Each operation on its own; None where that is not known of all."""
         edges = [edge for edge in self.steps.alone() if edge.kind is not None]
-        answers = [self._answer_alone(edge) for edge in edges]
-        found = [_apart(answer) for answer in answers if answer is not None]
+        found = [one for one in map(self._apart_of, edges) if one is not None]
         return _sum(found) if len(found) == len(edges) else None
 
-    def _answer_alone(self, edge: GroupEdge) -> FusedAnswer | None:
-        """The first that was found of an operation, with the room that is left: it says what it costs not fused."""
-        assert edge.kind is not None
-        first = next((one.answer for one in edge.kind.findings if one.answer and one.taken == edge.taken), None)
-        best = edge.kind.best(edge.taken, self.residency)
-        return first if first is not None or best is None else best.answer
+    def _apart_of(self, edge: GroupEdge) -> Apart | None:
+        """One occurrence with nothing fused: its best mapping; of a softmax or a norm, which has several operations,
+        what the first search of it has compared with."""
+        kind = edge.kind
+        assert kind is not None
+        told = (one.answer.unfused for one in kind.findings if one.answer and one.taken == edge.taken)
+        one = next((unfused for unfused in told if unfused is not None), None)
+        if one is not None:
+            proof = one.certificate
+            return Apart(one.energy_pj, one.latency_cycles, one.outer_words, proof.value, proof.lower_bound)
+        best = kind.best(edge.taken, self.residency)
+        if best is None or best.answer is None:
+            return None
+        cost, bound = best.answer.cost, min(best.value, kind.bound(edge.taken))
+        return Apart(cost.energy_pj, cost.latency_cycles, outer_words(cost), best.value, bound)
 
     def _passing(self, way: CheapestWay) -> Apart | None:
         """The best where nothing stays between groups."""
@@ -231,16 +259,6 @@ class GroupSearch:
 def _is_open(way: CheapestWay) -> bool:
     """Whether something better than a way may be found still."""
     return way.bound < way.value * (1 - RELATIVE_TOLERANCE)
-
-
-def _apart(answer: FusedAnswer) -> Apart:
-    """What one occurrence costs with nothing fused, of which a softmax or a norm has several operations."""
-    one = answer.unfused
-    if one is not None:
-        proof = one.certificate
-        return Apart(one.energy_pj, one.latency_cycles, one.outer_words, proof.value, proof.lower_bound)
-    cost, proof = answer.cost, answer.certificate
-    return Apart(cost.energy_pj, cost.latency_cycles, outer_words(cost), proof.value, proof.lower_bound)
 
 
 def _sum(every: Sequence[Apart]) -> Apart:
