@@ -142,6 +142,10 @@ class Effort:
     rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})
     """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays
     take to make."""
+    rows_before_groups: float = 250_000
+    """Rows that a search with perfect tiles has looked at when it is asked whether to begin again with such tables."""
+    open_before_groups: float = 40_000
+    """Rows that are open then, at least: a search with fewer of them is soon at its end."""
     slower_with_zeros: int = 8
     """So many times as long it takes to look at rows where operands have zeros."""
     rows_of_long_steps: int = 400_000

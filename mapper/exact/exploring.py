@@ -39,18 +39,21 @@ from .told_apart import told_apart
 
 @dataclass
 class Exploring:
-    """The work of one search, from placements to complete rows."""
+    """The work of one search, from placements to complete rows.
+
+    grouping_pays  whether tables for groups of alike arrays are made before anything grows from these
+    """
 
     context: SearchContext
     placements: Placements
     plans: ArrayPlans
     frontier: Frontier
     finishing: Finishing
+    grouping_pays: bool = False
     _later_dives: int = 0
     _steps: int = 0
     _next_dive: int = 1
     _wait: int = 1
-    _grouping_pays: bool = False
     _grouped: int = 0
     _gain: float = 0.0
     _made: dict[int, float] = field(default_factory=dict)
@@ -74,6 +77,12 @@ class Exploring:
         """The same work from the start, with tables for every choice of arrays; those for any arrays are kept."""
         self.context.own_tables = True
         begun = Exploring(self.context, self.placements, self.plans, frontier, self.finishing)
+        begun.start()
+        return begun
+
+    def by_groups(self, frontier: Frontier) -> Exploring:
+        """The same work from the start, with tables for groups of alike arrays before anything grows from these."""
+        begun = Exploring(self.context, self.placements, self.plans, frontier, self.finishing, grouping_pays=True)
         begun.start()
         return begun
 
@@ -287,7 +296,7 @@ class Exploring:
                 waiting = []
         self._measure(head, self.context.looked_at - before + made)
         if made <= self.context.rows_at_once and self._pays_to_group(head, made):
-            self._grouping_pays = True
+            self.grouping_pays = True
             self._group(head)
             return
         self._push_grown(waiting)
@@ -362,7 +371,7 @@ class Exploring:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
         if self.context.tiling == "ragged":
             return self._made.get(0, 0.0) > self._effort.rows_of_long_steps
-        wanted = self.context.hierarchy.space == "uneven" or self._grouping_pays
+        wanted = self.context.hierarchy.space == "uneven" or self.grouping_pays
         return wanted and not self._grouping_adds_little
 
     @property

@@ -104,6 +104,13 @@ class Frontier:
         return self._least < self.best.cutoff
 
     @property
+    def open_rows(self) -> int:
+        """Rows of batches that may lead to something better."""
+        cutoff, every = self.best.cutoff, (*self._queue, *self._near)
+        batches = (entry[-1] for entry in every if entry[0] < cutoff)
+        return sum(int(np.searchsorted(one.bound, cutoff)) for one in batches if isinstance(one, Batch))
+
+    @property
     def _least(self) -> float:
         heads = (queue[0][0] for queue in (self._queue, self._near) if queue)
         return min((*heads, *(bound for bound, _ in self._later)), default=math.inf)

@@ -1,13 +1,15 @@
-"""Tables for single choices of arrays: whether a search should begin again with them, and which choice is in work."""
+"""Tables for single choices of arrays, and for groups of them: whether a search should begin again with them, and
+which choice is in work."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .arrays.array_choices import ArrayChoices
-from .arrays.fanouts import gained_alone
+from .arrays.fanouts import gained_alone, groups_of
 from .batch import Batch
 from .bounds.bounds import Bounds
 from .context import SearchContext
@@ -16,18 +18,21 @@ from .frontier import Frontier
 
 @dataclass
 class OwnTablesAsked:
-    """Whether it is time to begin again with tables for every choice of arrays."""
+    """Whether it is time to begin again with tables for every choice of arrays, or for every group of alike ones."""
 
     context: SearchContext
     frontier: Frontier
     _asked_at: int = 0
     _choices: int = 0
+    _groups: int = 0
     _some: Batch | None = None
 
     def note(self, started: ArrayChoices | Batch) -> None:
         """Note choices of arrays that are open."""
         if isinstance(started, Batch) and len(started):
             self._choices += len(started)
+            if self.context.tiling == "perfect":
+                self._groups += len(groups_of(self.context, started))
             if self._some is None:
                 self._some = started.take(np.arange(min(len(started), self.context.effort.choices_asked)))
 
@@ -39,22 +44,41 @@ class OwnTablesAsked:
         tables are made in less time than has been spent, those that rows grow with. That is asked again when twice as
         many rows have been looked at; not where bounds are near the cutoff already, for how much has to be made.
         """
-        effort, looked_at, some = self.context.effort, self.context.looked_at, self._some
-        cutoff = self.frontier.best.cutoff
-        if looked_at <= effort.rows_before_own_tables or some is None or cutoff == np.inf:
+        effort, looked_at, cutoff = self.context.effort, self.context.looked_at, self.frontier.best.cutoff
+        if looked_at <= effort.rows_before_own_tables or self._some is None or cutoff == np.inf:
             return False
         if self.frontier.let_go < cutoff:
             return True
         few = self._choices * effort.rows_per_own_table <= looked_at
         near = effort.near_enough if few else effort.near_enough_for_many
-        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - near) * cutoff:
+        return self._is_time(near) and self._gain((0, self.context.own_level) if few else (0,))
+
+    def pay_in_groups(self) -> bool:
+        """Whether tables for every group of alike arrays, made before anything grows from these, say much, and are made
+        in less time than has been spent: the first steps of rows may make few others, of which ever more grow later."""
+        effort, looked_at = self.context.effort, self.context.looked_at
+        each = effort.rows_per_group[self.context.hierarchy.space]
+        if looked_at <= max(effort.rows_before_groups, each * self._groups) or self._some is None:
+            return False
+        if self.frontier.best.cutoff == np.inf or not self._is_time(effort.near_enough):
+            return False
+        return self.frontier.open_rows >= effort.open_before_groups and self._gain((0,))
+
+    def _is_time(self, near: float) -> bool:
+        """Whether to ask what tables say: again when twice as many rows have been looked at; not where bounds are near
+        the cutoff already."""
+        looked_at = self.context.looked_at
+        if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - near) * self.frontier.best.cutoff:
             return False
         self._asked_at = looked_at
-        some = some.take(slice(int(np.searchsorted(some.bound, cutoff))))
-        levels = (0, self.context.own_level) if few else (0,)
-        return bool(len(some)) and any(
-            gained_alone(self.context, some, cutoff, level) >= effort.least_own_gain for level in levels
-        )
+        return True
+
+    def _gain(self, levels: Sequence[int]) -> bool:
+        """Whether tables of some choices raise bounds much, over one of the lattices for groups of arrays."""
+        assert self._some is not None
+        cutoff, least = self.frontier.best.cutoff, self.context.effort.least_own_gain
+        some = self._some.take(slice(int(np.searchsorted(self._some.bound, cutoff))))
+        return bool(len(some)) and any(gained_alone(self.context, some, cutoff, level) >= least for level in levels)
 
 
 @dataclass

@@ -210,6 +210,21 @@ class ExactSearch:
             if self._may_have_own_tables(exploring.context) and exploring.own_tables.pay():
                 self._explore_by_arrays(exploring)
                 return
+            if self._may_group(exploring) and exploring.own_tables.pay_in_groups():
+                self._explore_by_groups(exploring)
+                return
+
+    def _may_group(self, exploring: Exploring) -> bool:
+        """Whether the search may begin again with tables for groups of alike arrays: in the even space with perfect
+        tiles, where they have not been made yet."""
+        if self.space == "uneven" or self.reduced.counted != "perfect" or exploring.grouping_pays:
+            return False
+        return bool(exploring.context.hierarchy.fanouts) and self.frontier.is_open
+
+    def _explore_by_groups(self, exploring: Exploring) -> None:
+        """Search once more, with tables for every group of alike arrays. What is known by now stays known."""
+        self._begin_again()
+        self._explore(exploring.by_groups(self.frontier))
 
     def _may_have_own_tables(self, context: SearchContext) -> bool:
         """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many

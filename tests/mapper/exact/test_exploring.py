@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -248,6 +249,47 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     assert own.proven
     assert own.value == without.value
     assert sum(own.pruned.values()) < 0.5 * sum(without.pruned.values())
+
+
+IN_GROUPS = Effort(
+    rows_before_groups=-1,
+    open_before_groups=0,
+    least_own_gain=-1,
+    near_enough=0,
+    rows_per_group={"even": 0, "uneven": 0},
+    tried_first=1,
+)
+"""Begins again with tables for groups of arrays as soon as there is anything to compare with."""
+
+
+def test_a_search_that_begins_again_with_tables_for_groups_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[ExactSearch] = []
+    by_groups = ExactSearch._explore_by_groups
+    monkeypatch.setattr(Exploring, "_pays_to_group", lambda *_: False)  # at the first step it would be too late
+
+    def counted(search: ExactSearch, exploring: exploring.Exploring) -> None:
+        begun.append(search)
+        by_groups(search, exploring)
+
+    monkeypatch.setattr(ExactSearch, "_explore_by_groups", counted)
+    problems, machines = (WINDOWS, gemm(32, 48, 64)), map(load_arch, ("eyeriss", "simba", "three_level"))
+    for problem, arch, objective in itertools.product(problems, machines, ("energy", "edp")):
+        case: Case = problem, arch, objective, "perfect", "even"
+        with monkeypatch.context() as patch:
+            patch.setattr("tilewright.mapper.exact.own_tables.OwnTablesAsked.pay_in_groups", lambda _: False)
+            expected = optimum(case)
+        assert optimum(case, IN_GROUPS) == pytest.approx(expected, rel=1e-9), f"{problem} {arch.name} {objective}"
+    assert len(begun) == len(set(map(id, begun))) >= 3
+
+
+def test_rows_that_grow_to_many_later_get_tables_for_groups_of_arrays() -> None:
+    """The first step of a row makes 22 others on simba, and those that follow a million times as many. (4_2 of VGG-16
+    was not proven in a minute, and takes a second.)"""
+    asked = load_layer("vgg16:conv4_2"), load_arch("simba"), ENERGY, "perfect"
+    search = ExactSearch(*asked)
+    assert search.solve()
+    assert search.is_finished
+    assert sum(search.pruned.values()) < 2_000_000
 
 
 def test_tables_for_choices_of_arrays_beside_those_for_all_of_them() -> None:
