@@ -42,7 +42,7 @@ AT_ONCE = 2.0**60
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
 
-COUNTED_SHARE, COUNTED_SECONDS = 0.1, 5.0
+COUNTED_SHARE, COUNTED_SECONDS = 0.1, 30.0
 """The same for uneven visits of a branch, of which bounds are known."""
 
 

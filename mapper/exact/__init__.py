@@ -8,7 +8,7 @@ preparing.py     columns, bounds and context, before anything is decided
 effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
 rough_groups.py  whether arrays get tables in a few large groups first
-own_tables.py    tables for single choices of arrays: whether they pay, and which choice is in work
+own_tables.py    tables for single choices of arrays, or groups of them: whether they pay, and which choice is in work
 frontier.py      what is still open, by its bound
 standing.py      where a search stands that ends before its proof is complete
 told_apart.py    rows by the room that they take

@@ -19,7 +19,8 @@ The order of work decides the time that a search takes, never its result:
 - A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
   mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
 - One queue (`frontier.py`) holds all that is open by its bound. The lowest is taken, and its best rows are grown.
-- Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`).
+- Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`). In
+  the even space with perfect tiles it begins again for these where rows have grown to many meanwhile (`own_tables.py`).
 - In the even space with ragged tiles it begins again then, and every choice of arrays gets tables of its own before
   anything grows from it: for any arrays, tables let each dimension grow by all instances at once, and each tensor be
   shared by all of them, of which an array does one or the other. All that grows from a row keeps its arrays, so tables
