@@ -144,6 +144,8 @@ class Effort:
     take to make."""
     rows_before_groups: float = 250_000
     """Rows that a search with perfect tiles has looked at when it is asked whether to begin again with such tables."""
+    numbers_per_row: float = 16
+    """Numbers in all their tables for each row that has been looked at by then, at most: few groups need theirs."""
     open_before_groups: float = 40_000
     """Rows that are open then, at least: a search with fewer of them is soon at its end."""
     slower_with_zeros: int = 8

@@ -54,11 +54,12 @@ class OwnTablesAsked:
         return self._is_time(near) and self._gain((0, self.context.own_level) if few else (0,))
 
     def pay_in_groups(self) -> bool:
-        """Whether tables for every group of alike arrays, made before anything grows from these, say much, and are made
-        in less time than has been spent: the first steps of rows may make few others, of which ever more grow later."""
+        """Whether tables for every group of alike arrays, made before anything grows from these, say much, and take
+        little more time than has been spent: first steps of rows may make few others, of which ever more grow later."""
         effort, looked_at = self.context.effort, self.context.looked_at
-        each = effort.rows_per_group[self.context.hierarchy.space]
-        if looked_at <= max(effort.rows_before_groups, each * self._groups) or self._some is None:
+        if looked_at <= effort.rows_before_groups or self._some is None:
+            return False
+        if self._groups * self.context.groups.numbers > effort.numbers_per_row * looked_at:
             return False
         if self.frontier.best.cutoff == np.inf or not self._is_time(effort.near_enough):
             return False

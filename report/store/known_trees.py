@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...mapper.cascades import CascadeQuestion, NothingBelow
 from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...mapper.fusing import FusedAnswer
-from .result import Searches, Tried
+from .result import PastSearch, Searches
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class KnownTrees:
 
     def outcome(self, question: CascadeQuestion) -> FusedAnswer | NothingBelow | None:
         """What a search would come to; None where it could find out more than is known."""
-        asked = Tried(min(self.value, question.below), question.limits)
+        asked = PastSearch(min(self.value, question.below), question.limits)
         is_proven = self.bound >= asked.below * (1 - RELATIVE_TOLERANCE)
         if not is_proven and not any(one.covers(asked) for one in self.searches.tried):
             return None
@@ -62,6 +62,6 @@ class KnownTrees:
         if best is not None:
             least = min(bound, best.certificate.value)
             best = replace(best, certificate=replace(best.certificate, lower_bound=least))
-        made = Tried(question.below, question.limits)
+        made = PastSearch(question.below, question.limits)
         others = tuple(one for one in self.searches.tried if not made.covers(one))
         return KnownTrees(Searches(bound, self.searches.tried if interrupted else (*others, made)), best)

@@ -21,7 +21,7 @@ from ...mapper.question import FREE, Answer, Limits, Question, canonical_json
 from ..cascade_documents import fused_document_of, parse_fused
 from ..documents import document_of, parse_mapping, written_by
 from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
-from .result import CascadeOutcome, NoMapping, Result, Searches, Tried
+from .result import CascadeOutcome, NoMapping, PastSearch, Result, Searches
 
 LoadedT = TypeVar("LoadedT")
 
@@ -110,7 +110,7 @@ class Record:
             return missing
         if not self.has_mapping:
             told = json.loads(self.text)
-            return Searches(told["bound"], tuple(Tried(below, Limits(*limits)) for below, limits in told["tried"]))
+            return Searches(told["bound"], tuple(PastSearch(below, Limits(*limits)) for below, limits in told["tried"]))
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None

@@ -38,7 +38,7 @@ Result: TypeAlias = Answer | NoMapping
 
 
 @dataclass(frozen=True)
-class Tried:
+class PastSearch:
     """A search of a group of a network.
 
     below   that trees had to weigh less than
@@ -48,7 +48,7 @@ class Tried:
     below: float
     limits: Limits
 
-    def covers(self, other: Tried) -> bool:
+    def covers(self, other: PastSearch) -> bool:
         """Whether another one looks for nothing more, and has no more time and no more memory for it."""
         mine, others = self.limits, other.limits
         has_time = mine.time_s is None or (others.time_s is not None and others.time_s <= mine.time_s)
@@ -64,7 +64,7 @@ class Searches:
     """
 
     bound: float
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[PastSearch, ...] = ()
 
     def of(self, _: Cascade) -> Searches:
         """The same for a cascade that differs in its name alone."""

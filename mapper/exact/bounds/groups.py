@@ -68,8 +68,12 @@ class GroupBounds:
     @property
     def at_once(self) -> int:
         """Groups whose tables are made together."""
-        columns = self.root.cost_columns.count
-        return max(1, self.effort.cells_at_once // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+        return max(1, self.effort.cells_at_once // self.numbers)
+
+    @property
+    def numbers(self) -> int:
+        """In the first table of one group."""
+        return math.prod(self.root.lattice.for_groups[0].shape) * self.root.cost_columns.count
 
     def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,

@@ -256,7 +256,7 @@ IN_GROUPS = Effort(
     open_before_groups=0,
     least_own_gain=-1,
     near_enough=0,
-    rows_per_group={"even": 0, "uneven": 0},
+    numbers_per_row=float("inf"),
     tried_first=1,
 )
 """Begins again with tables for groups of arrays as soon as there is anything to compare with."""
@@ -280,6 +280,19 @@ def test_a_search_that_begins_again_with_tables_for_groups_finds_the_same(monkey
             expected = optimum(case)
         assert optimum(case, IN_GROUPS) == pytest.approx(expected, rel=1e-9), f"{problem} {arch.name} {objective}"
     assert len(begun) == len(set(map(id, begun))) >= 3
+
+
+def test_large_tables_for_groups_of_arrays_are_not_made() -> None:
+    """857 groups with tables of 60,000 numbers each take a minute; what is open is grown in three seconds."""
+    search = ExactSearch(gemm(M=166320, N=166320, K=166320), load_arch("eyeriss"), EDP, "perfect")
+    exploring = search._prepared()
+    exploring.dive_first()
+    while exploring.context.looked_at <= EFFORT.rows_before_groups or exploring.own_tables._some is None:
+        exploring.work_on(search.frontier.take())
+        search.frontier.done()
+    assert search._may_group(exploring)
+    assert search.frontier.open_rows > EFFORT.open_before_groups
+    assert not exploring.own_tables.pay_in_groups()
 
 
 def test_rows_that_grow_to_many_later_get_tables_for_groups_of_arrays() -> None:
