@@ -63,7 +63,8 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     if isinstance(best, NothingBelow):
         return NothingBelow(min(least, question.below), time.perf_counter() - started, interrupted)
     bound, seconds = min(best.certificate.lower_bound, least), time.perf_counter() - started
-    proof = replace(best.certificate, lower_bound=bound, seconds=seconds)
+    interrupted = interrupted or best.certificate.interrupted
+    proof = replace(best.certificate, lower_bound=bound, seconds=seconds, interrupted=interrupted)
     return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))
 
 
