@@ -212,7 +212,7 @@ class GroupCosts:
         if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         finding = replace(finding, seconds=begun.seconds)
-        is_all = begun.has_ended(outcome) or kind.finds_no_more(finding)
+        is_all = begun.has_ended(outcome) or kind.finds_no_more(finding) or kind.repeats(finding)
         kind.findings.append(replace(finding, is_all=is_all))
         self.searched += 1
         self.steps.tell([kind])

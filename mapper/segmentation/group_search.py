@@ -144,10 +144,12 @@ class GroupSearch:
         """Search operations on their own again that were not searched to the end: they say what fusing saves."""
         try:
             while self.costs.seconds_left < math.inf and self._goes_on():
-                for kind in self.steps.kinds:
-                    kind.reopen()
+                alone = self.steps.alone()
+                for edge in alone:
+                    if edge.kind is not None:
+                        edge.kind.reopen()
                 self.steps.tell()
-                edges = [edge for edge in self.steps.alone() if not edge.is_known]
+                edges = [edge for edge in alone if not edge.is_known]
                 if not edges:
                     break
                 self.costs.longer *= LONGER

@@ -105,6 +105,13 @@ class GroupKind:
         more = 1 + RELATIVE_TOLERANCE
         return any(found.bound <= more * one.bound and one.value <= more * found.value for one in before)
 
+    def repeats(self, found: Finding) -> bool:
+        """Whether a search had no more time than one before it, and came to no more. Searches have more from round to
+        round until it is what is left of the whole: those that follow have less still."""
+        more = 1 + RELATIVE_TOLERANCE
+        before = (one for one in self.findings if one.taken == found.taken and one.seconds >= found.seconds)
+        return any(found.bound <= more * one.bound and one.value <= more * found.value for one in before)
+
     def reopen(self) -> int:
         """Let searches be made again, and longer, that have not come to their end; how many there are."""
         found = 0
