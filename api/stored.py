@@ -19,7 +19,7 @@ from .mapper.question import Answer, Question
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
 from .report.batch.job import run_job
-from .report.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of
+from .report.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of, was_interrupted
 from .report.store.opening import not_kept, opened
 from .results import SearchResult
 
@@ -149,7 +149,7 @@ def _answered_below(question: CascadeQuestion, keeper: Store, note: Note) -> Fus
     known = known.with_outcome(asked, found)
     with _noting(note):
         keeper.keep_trees(question, known, time.perf_counter() - started)
-    return known.outcome(question) or found
+    return (None if was_interrupted(found) else known.outcome(question)) or found
 
 
 @contextmanager

@@ -13,7 +13,7 @@ opening.py     opening it, or going on without it where nobody asked for one
 from .claims import Claims
 from .database import Recalled, Store
 from .key import stored_key
-from .known_trees import KnownTrees
+from .known_trees import KnownTrees, was_interrupted
 from .location import store_path
 from .record import Record, cascade_record_of
 from .result import CascadeOutcome, NoMapping, Result, Searches
@@ -31,4 +31,5 @@ __all__ = [
     "cascade_record_of",
     "store_path",
     "stored_key",
+    "was_interrupted",
 ]

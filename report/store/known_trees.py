@@ -53,15 +53,18 @@ class KnownTrees:
     def with_outcome(self, question: CascadeQuestion, found: FusedAnswer | NothingBelow) -> KnownTrees:
         """What is known with what a search of the question has found; one that was interrupted counts as not made."""
         if isinstance(found, NothingBelow):
-            bound, interrupted, best = found.bound, found.interrupted, self.answer
+            bound, best = found.bound, self.answer
         else:
-            proof = found.certificate
-            bound, interrupted = proof.lower_bound, proof.interrupted
-            best = found if proof.value < self.value else self.answer
+            bound, best = found.certificate.lower_bound, found if found.certificate.value < self.value else self.answer
         bound = max(bound, self.bound)
-        if best is not None:
-            least = min(bound, best.certificate.value)
-            best = replace(best, certificate=replace(best.certificate, lower_bound=least))
+        if best is not None:  # whoever recalls it has not been interrupted
+            proof = best.certificate
+            best = replace(best, certificate=replace(proof, lower_bound=min(bound, proof.value), interrupted=False))
         made = PastSearch(question.below, question.limits)
         others = tuple(one for one in self.searches.tried if not made.covers(one))
-        return KnownTrees(Searches(bound, self.searches.tried if interrupted else (*others, made)), best)
+        return KnownTrees(Searches(bound, self.searches.tried if was_interrupted(found) else (*others, made)), best)
+
+
+def was_interrupted(found: FusedAnswer | NothingBelow) -> bool:
+    """Whether someone ended the search that came to this."""
+    return found.interrupted if isinstance(found, NothingBelow) else found.certificate.interrupted

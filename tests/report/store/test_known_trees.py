@@ -103,6 +103,11 @@ def test_an_interrupted_search_is_made_again(found: FusedAnswer | NothingBelow) 
     known = KnownTrees().with_outcome(asked(100, 5), found)
     assert known.outcome(asked(100, 5)) is None
     assert known.bound == 50
+    later = known.with_outcome(asked(80, 5), NothingBelow(80)).outcome(asked(100, 600))
+    if isinstance(found, FusedAnswer):  # it is proven by now, and nobody ends a network for what was ended before
+        assert isinstance(later, FusedAnswer)
+        assert later.certificate.proven
+        assert not later.certificate.interrupted
 
 
 def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
