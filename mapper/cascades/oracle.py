@@ -18,7 +18,7 @@ from ..constraints import Constraints
 from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
-from ..exact.visits import size_of_visits
+from ..exact.visits import short_visits, size_of_visits
 from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
@@ -44,6 +44,9 @@ LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 
 COUNTED_SHARE, COUNTED_SECONDS = 0.1, 30.0
 """The same for uneven visits of a branch, of which bounds are known."""
+
+LONGER_SHARE, LONGER_SECONDS = 0.5, 120.0
+"""The same once all trees have been searched, and such a bound is what leaves a gap."""
 
 
 @dataclass
@@ -78,6 +81,7 @@ class ExactBranches:
         self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
+        self._counting = COUNTED_SHARE, COUNTED_SECONDS
         self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
 
     @property
@@ -124,13 +128,22 @@ class ExactBranches:
         if self.tiling != "perfect" or has_lines(self.arch) or has_zeros or question.operation in self._slow:
             return None
         try:
-            with self.within(self.means.share(COUNTED_SHARE).at_most(COUNTED_SECONDS)):
+            share, seconds = self._counting
+            with self.within(self.means.share(share).at_most(seconds)):
                 return self.least(question, weights, cutoff)
         except OutOfMeans:
             self._slow.add(question.operation)
             self.unfinished = None
         self.means.check()
         return None
+
+    def count_longer(self) -> bool:
+        """Take longer from now on to count uneven visits; whether some have been left that took long, and are to take
+        longer."""
+        is_longer, self._counting = self._counting != (LONGER_SHARE, LONGER_SECONDS), (LONGER_SHARE, LONGER_SECONDS)
+        are_left = bool(self._slow) and is_longer
+        self._slow.clear()
+        return are_left
 
     def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
@@ -439,8 +452,10 @@ class ExactBranches:
             machine = _with_endless_ports(machine, but=question.waits_for)
             mac = mac.model_copy(update={"per_cycle": AT_ONCE})
         machine = machine.model_copy(update={"mac": mac})
-        visits, whole, made = question.visits, dict(question.over), dict(question.made)
-        whole |= {dim: size_of_visits(sizes, dict(question.sizes)[dim]) for dim, sizes in made.items()}
+        tile, visits, whole = dict(question.sizes), question.visits, dict(question.over)
+        told_apart = {dim: short_visits(sizes, tile[dim]) for dim, sizes in question.made}
+        made = {dim: lasting for dim, (lasting, _) in told_apart.items()}
+        whole |= {dim: size_of_visits(sizes, tile[dim]) for dim, sizes in made.items()}
         dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
         problem = Problem(operation.name, dims, self._tensors(question))
         around = Surroundings(
@@ -449,6 +464,8 @@ class ExactBranches:
             {memory: (visits * read, visits * written) for memory, read, written in question.busy},
             {dim: size for dim, size in question.sizes if dim in question.cut},
             made,
+            {dim: short for dim, (_, short) in told_apart.items() if short},
+            self._least_of_short(question) if objective == ENERGY else 0.0,
         )
         return ExactSearch(
             problem,
@@ -461,6 +478,17 @@ class ExactBranches:
             surroundings=around,
             ceiling=ceiling,
         )
+
+    def _least_of_short(self, question: BranchQuestion) -> float:
+        """pJ that visits take at least, together, which make so little that loops may come down to one trip: as if each
+        had a mapping of its own."""
+        found, tile = 0.0, dict(question.sizes)
+        for dim, sizes in question.made:
+            for positions, times in short_visits(sizes, tile[dim])[1]:
+                one = tuple((d, positions if d == dim else size) for d, size in question.sizes)
+                asked = self._mirrored.one_of_two(replace(question, sizes=one, made=()).idle())
+                found += times * self._least(asked, ENERGY_ALONE, math.inf, UNKNOWN).bound
+        return found
 
 
 def _scale(weights: Weights) -> float:

@@ -165,15 +165,25 @@ class WeightedSums(FirstTrees):
         whole = self.means
         self.use(whole.share(WINDOWS_SHARE))
         try:
-            self._solve(weights, self._least_known(weights, most))
+            bound = self._count_windows(weights, most)
         finally:
             self.use(whole)
-        known, (_, bound), unfinished = self._least_known(weights, most), self.bounds[-1], self.out_of_means
+        known, unfinished = self._least_known(weights, most), self.out_of_means
         if bound < known * (1 - RELATIVE_TOLERANCE):
             bound, found = self._least(weights, known, fuse="plain")
             self._evaluate_plain(weights, found)
             self.plain_bounds.append((weights, bound))
         self.out_of_means = unfinished
+
+    def _count_windows(self, weights: Weights, most: float) -> float:
+        """What no tree weighs less than, those with shared loops along windows included; where visits that take long to
+        count leave a gap, with more time for these."""
+        self._solve(weights, self._least_known(weights, most))
+        bound, known = self.bounds[-1][1], self._least_known(weights, most)
+        is_open = bound < known * (1 - RELATIVE_TOLERANCE) and not self.out_of_means
+        if is_open and isinstance(self.solver, ExactBranches) and self.solver.count_longer():
+            self._solve(weights, known)
+        return max(bound, self.bounds[-1][1])
 
     def look(self, weights: Weights, flat: bool = False) -> Corner | None:
         """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
 from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
-from ..exact.visits import size_of_visits
+from ..exact.visits import short_visits, size_of_visits
 from ..tilings import factors
 from .sharing import Passage, SharedDim, is_window
 
@@ -76,13 +76,14 @@ class Uneven:
     def keeps_loops(self) -> bool:
         """Whether no visit that makes anything makes so little that a loop of an even one comes down to one trip: that
         may let tensors stay that move in even visits."""
-        largest = max((n for n in factors(self.step, "perfect", True) if n < self.step), default=0)
-        return all(number > largest for number, _ in self.made if number)
+        return not short_visits(self.made, self.step)[1]
 
     @property
     def counts(self) -> bool:
-        """Whether a search of the even visit can count what all visits cost: no loop comes down to one trip."""
-        return self.keeps_loops and self.step < size_of_visits(self.made, self.step)
+        """Whether a search of the even visit can count what all visits cost: there are several in which no loop comes
+        down to one trip."""
+        lasting, _ = short_visits(self.made, self.step)
+        return self.step < size_of_visits(lasting, self.step)
 
     def tiles(self) -> tuple[tuple[float, int], ...]:
         """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each

@@ -60,7 +60,8 @@ class Finishing:
         every_port = len(self.context.costs.cost_columns.ports) == len(all_ports(arch))
         steady = arch.latency == "steady" and (self.context.zeros is None or self.context.zeros.rules.columns_tell)
         exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
-        return exact and every_port and steady and self.context.costs.lines is None
+        every_visit = not self.best.surroundings.short
+        return exact and every_port and steady and every_visit and self.context.costs.lines is None
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""

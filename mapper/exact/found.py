@@ -54,7 +54,12 @@ class BestFound:
 
     @property
     def cutoff(self) -> float:
-        """Bounds from here on cannot lead to a mapping that is kept."""
+        """Bounds from here on cannot lead to a mapping that is kept: bounds of all visits but short ones."""
+        return self.wanted_below - self.surroundings.short_least
+
+    @property
+    def wanted_below(self) -> float:
+        """Mappings from this value on are not kept."""
         if len(self._kept) < self.count:
             return self.ceiling
         return min(self.ceiling, self._kept[-1].value * (1 - RELATIVE_TOLERANCE))
@@ -75,7 +80,7 @@ class BestFound:
             # Its words fit, and the lines in which they lie do not; or what its zeros save is not known.
             return
         value = cost.objective(self.objective)
-        if not value < self.cutoff or self._is_known(value, cost):
+        if not value < self.wanted_below or self._is_known(value, cost):
             return
         insort(self._kept, FoundMapping(value, mapping, cost), key=_value)
         del self._kept[self.count :]
@@ -84,7 +89,7 @@ class BestFound:
         around = self.surroundings
         if around is ALONE:
             return evaluate_open(mapping, self.machine, self.objective)[0]
-        return visit_cost(mapping, self.machine, around.again, around.busy, around.start(mapping), around.made)
+        return visit_cost(mapping, self.machine, around.again, around.busy, around.start(mapping), around.every_visit)
 
     def _is_known(self, value: float, cost: Cost) -> bool:
         """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""

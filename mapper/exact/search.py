@@ -136,8 +136,8 @@ class ExactSearch:
         """
         try:
             self._start_from_full_lines()
-            if proof and self._is_settled:
-                return True
+            if not self._start_from_lasting_visits() or (proof and self._is_settled):
+                return bool(self.found)
             self._start_from_smaller_space()
             self._explore_from_scratch(proof)
             if proof and self._has_let_go:
@@ -166,7 +166,7 @@ class ExactSearch:
     def _prepared(self) -> Exploring:
         """Bounds, arrays and placements, in which nothing is decided."""
         known = self.found[0].cost if self.found else None
-        several = self.count > 1
+        several = self.count > 1 or bool(self.surroundings.short)  # columns do not say what those cost
         context = prepare(self.reduced, self.objective, known, several, self.means, self.effort, self.pruned)
         self._context = context
         finishing = Finishing(context, self.found, self.reduced.canonical, self.machine, self.constraints)
@@ -334,6 +334,24 @@ class ExactSearch:
         if first.interrupted:
             raise KeyboardInterrupt
 
+    def _start_from_lasting_visits(self) -> bool:
+        """The best mapping of all visits but short ones, where there are such: it is known much sooner, since of these
+        visits columns tell what they cost. False where none is below the ceiling."""
+        around = self.surroundings
+        if not around.short:
+            return True
+        ceiling = self.ceiling - around.short_least
+        first = replace(self, surroundings=replace(around, short={}, short_least=0.0), ceiling=ceiling)
+        if first.solve():
+            self.found.evaluate(first.found[0].mapping)
+            self.floor = min(first.open_bound, first.found[0].value) + around.short_least
+        self.pruned.update(first.pruned)
+        if first.interrupted:
+            raise KeyboardInterrupt
+        if not first.is_finished:
+            raise OutOfMeans
+        return bool(first.found)
+
     @property
     def _is_settled(self) -> bool:
         """Whether the best mapping so far is known to be the best one before any other was looked at."""
@@ -351,7 +369,7 @@ class ExactSearch:
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
         """Start with the mappings of another search, that may take some of the time."""
         means = self.means.share(self.effort.smaller_space_share)
-        first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.cutoff)
+        first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
         first.solve(proof)
         self.found.start_from(first.found)
         self.pruned.update(first.pruned)
@@ -367,7 +385,7 @@ class ExactSearch:
     def open_bound(self) -> float:
         """What nothing that has not been looked at is below."""
         # Interrupted before anything had a bound, nothing is known but the floor.
-        return max(self.floor, self.frontier.bound if self.frontier.begun else 0.0)
+        return max(self.floor, self.frontier.bound + self.surroundings.short_least if self.frontier.begun else 0.0)
 
     def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""

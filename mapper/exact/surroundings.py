@@ -23,6 +23,8 @@ class Surroundings:
     cut    by dimension that loops outside cut, the elements of the tile of one visit: tiles inside divide it. Where it
            does not divide the dimension, the last visit is shorter, and costs are those of all visits together
     made   by dimension along which visits are uneven, how many of them make so many positions; costs are those of all
+    short  the same of those that make so little that loops may come down to one trip (`visits.py`)
+    short_least  what these cost together at least, in the objective of the search
     """
 
     homes: dict[str, str] = field(default_factory=dict)
@@ -30,6 +32,13 @@ class Surroundings:
     busy: dict[str, tuple[float, float]] = field(default_factory=dict)
     cut: dict[str, int] = field(default_factory=dict)
     made: dict[str, VisitSizes] = field(default_factory=dict)
+    short: dict[str, VisitSizes] = field(default_factory=dict)
+    short_least: float = 0.0
+
+    @property
+    def every_visit(self) -> dict[str, VisitSizes]:
+        """By dimension along which visits are uneven, what all of them make."""
+        return {dim: (*sizes, *self.short.get(dim, ())) for dim, sizes in self.made.items()}
 
     def start(self, mapping: Mapping) -> int:
         """Where the branch begins in a mapping: below the nodes of all homes, and loops over visits of which the last

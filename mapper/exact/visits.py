@@ -8,6 +8,10 @@ charged at every visit anew.
 Visits may also be uneven by more than the last one: some make more, in several passes over the tile. The dimension then
 has the positions of all of them together, or what as many even ones would make if that is less, and tiles are counted
 pass by pass (`UnevenVisits`).
+
+In a visit that makes little, loops of the tile may come down to one trip: tensors may stay there then that move in the
+others. Such *short* visits are none of those that rows are counted by. What they cost at least is known before, and
+what they cost is counted of whole mappings (`found.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import numpy as np
 
 from ...cost_models.cascades import VisitSizes
 from ...ir import Problem, ceil_div
-from ..tilings import Tiling
+from ..tilings import Tiling, factors
 from .rows import Flags
 
 
@@ -30,6 +34,14 @@ def size_of_visits(made: VisitSizes, tile: int) -> int:
     return min(
         sum(positions * times for positions, times in made), tile * sum(times for number, times in made if number)
     )
+
+
+def short_visits(made: VisitSizes, tile: int) -> tuple[VisitSizes, VisitSizes]:
+    """Visits that make something, by how many positions: those in which no loop over a tile with perfect tiles inside
+    comes down to one trip, and those in which one may."""
+    largest = max((part for part in factors(tile, "perfect", True) if part < tile), default=0)
+    lasting = tuple((positions, times) for positions, times in made if positions > largest)
+    return lasting, tuple((positions, times) for positions, times in made if 0 < positions <= largest)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,9 @@ ENDED = 0.04
 """Of the time that a search has: one that takes less was ended by nothing but itself. Its steps have parts of the time
 each, a twentieth or more, so that of one which takes longer some may have been cut short."""
 
+BY_ITSELF = 0.5
+"""The same of one that ended before all its steps ran out of time."""
+
 CLOSER = 0.01
 """By what part a bound by single operations has to be closer to be worth the time that it takes."""
 
@@ -62,10 +65,18 @@ class Begun:
 
     def has_ended(self, outcome: GroupOutcome) -> bool:
         """Whether a search came to its end long before its time was up: then its gap is none that more time closes."""
+        return self._took_less(outcome, ENDED)
+
+    def has_ended_by_itself(self, outcome: GroupOutcome) -> bool:
+        """Whether a search was not over for lack of time alone: what has run out of it may find more in more."""
+        return self._took_less(outcome, BY_ITSELF)
+
+    def _took_less(self, outcome: GroupOutcome, part: float) -> bool:
+        """Whether a search took less than a part of its time, or nothing fits."""
         if isinstance(outcome, InfeasibleError | UndecidedError):
             return isinstance(outcome, InfeasibleError)
         taken = outcome.seconds if isinstance(outcome, NothingBelow) else outcome.certificate.seconds
-        return taken < ENDED * self.seconds
+        return taken < part * self.seconds
 
 
 @dataclass
@@ -212,7 +223,8 @@ class GroupCosts:
         if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         finding = replace(finding, seconds=begun.seconds)
-        is_all = begun.has_ended(outcome) or kind.finds_no_more(finding) or kind.repeats(finding)
+        finds_no_more = begun.has_ended_by_itself(outcome) and kind.finds_no_more(finding)
+        is_all = begun.has_ended(outcome) or finds_no_more or kind.repeats(finding)
         kind.findings.append(replace(finding, is_all=is_all))
         self.searched += 1
         self.steps.tell([kind])

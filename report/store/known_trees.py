@@ -41,10 +41,14 @@ class KnownTrees:
         """What a search would come to; None where it could find out more than is known."""
         asked = PastSearch(min(self.value, question.below), question.limits)
         is_proven = self.bound >= asked.below * (1 - RELATIVE_TOLERANCE)
-        if not is_proven and not any(one.covers(asked) for one in self.searches.tried):
+        past = next((one for one in self.searches.tried if one.covers(asked)), None)
+        if past is None and not is_proven:
             return None
-        is_of_interest = self.value < question.below
-        return self.answer if is_of_interest else NothingBelow(min(self.bound, question.below))
+        seconds = None if past is None else past.seconds
+        if self.answer is None or self.value >= question.below:
+            return NothingBelow(min(self.bound, question.below), math.inf if seconds is None else seconds)
+        proof = self.answer.certificate
+        return replace(self.answer, certificate=proof if seconds is None else replace(proof, seconds=seconds))
 
     def narrowed(self, question: CascadeQuestion) -> CascadeQuestion:
         """The question, only for what is better than what is known."""
@@ -53,14 +57,15 @@ class KnownTrees:
     def with_outcome(self, question: CascadeQuestion, found: FusedAnswer | NothingBelow) -> KnownTrees:
         """What is known with what a search of the question has found; one that was interrupted counts as not made."""
         if isinstance(found, NothingBelow):
-            bound, best = found.bound, self.answer
+            bound, best, seconds = found.bound, self.answer, found.seconds
         else:
+            seconds = found.certificate.seconds
             bound, best = found.certificate.lower_bound, found if found.certificate.value < self.value else self.answer
         bound = max(bound, self.bound)
         if best is not None:  # whoever recalls it has not been interrupted
             proof = best.certificate
             best = replace(best, certificate=replace(proof, lower_bound=min(bound, proof.value), interrupted=False))
-        made = PastSearch(question.below, question.limits)
+        made = PastSearch(question.below, question.limits, seconds if seconds < math.inf else None)
         others = tuple(one for one in self.searches.tried if not made.covers(one))
         return KnownTrees(Searches(bound, self.searches.tried if was_interrupted(found) else (*others, made)), best)
 

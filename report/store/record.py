@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
@@ -42,7 +42,8 @@ class Record:
     time_limit_s, memory_limit_bytes  under which it was found; None: none
     created_s      when it was stored, in seconds since 1970 (UTC)
     payload        compressed: the mapping.json document; the diagnosis as {layer, message, where, hint}; or what
-                   searches of a group of a network came to, {bound, tried: [[below, [time_s, memory_bytes]], ...]}
+                   searches of a group of a network came to, {bound, tried: [[below, [time_s, memory_bytes], seconds],
+                   ...]}
     checksum       of all the others
     """
 
@@ -110,7 +111,7 @@ class Record:
             return missing
         if not self.has_mapping:
             told = json.loads(self.text)
-            return Searches(told["bound"], tuple(PastSearch(below, Limits(*limits)) for below, limits in told["tried"]))
+            return Searches(told["bound"], tuple(map(_past_search, told["tried"])))
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
@@ -180,6 +181,12 @@ class _Found:
     proven: bool
     cost: Cost | FusedCost
     certificate: Certificate
+
+
+def _past_search(told: list[Any]) -> PastSearch:
+    """A search of a group, as it was stored; earlier ones did not note how long they took."""
+    below, limits, *seconds = told
+    return PastSearch(below, Limits(*limits), *seconds)
 
 
 def _record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...ir import Cascade, InfeasibleError, Problem
@@ -43,10 +43,12 @@ class PastSearch:
 
     below   that trees had to weigh less than
     limits  of its time and memory
+    seconds  that it took; None: that is not known
     """
 
     below: float
     limits: Limits
+    seconds: float | None = field(default=None, compare=False)
 
     def covers(self, other: PastSearch) -> bool:
         """Whether another one looks for nothing more, and has no more time and no more memory for it."""

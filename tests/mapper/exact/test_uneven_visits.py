@@ -15,10 +15,15 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import VisitSizes, visit_cost
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Operation, Problem, ceil_div
+from tilewright.mapper.cascades.branch import BranchQuestion
+from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.upper_memories import UpperMemories
+from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.cascades.windowed import _uneven
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.exact.surroundings import Surroundings
-from tilewright.mapper.exact.visits import UnevenVisits, size_of_visits
+from tilewright.mapper.exact.visits import UnevenVisits, short_visits, size_of_visits
+from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
 MACHINE = """
@@ -52,10 +57,11 @@ def machine_of(rng: random.Random, folder: Path) -> Architecture:
     return load_arch(str(path))
 
 
-def made_by(rng: random.Random, tile: int) -> VisitSizes:
-    """Visits of a tile: no loop of it comes down to one trip in any that makes something."""
-    fewest = max((n for n in range(1, tile) if tile % n == 0), default=0) + 1
+def made_by(rng: random.Random, tile: int, short: bool = False) -> VisitSizes:
+    """Visits of a tile: no loop of it comes down to one trip in any that makes something; short: or in some."""
+    fewest = 1 if short else max((n for n in range(1, tile) if tile % n == 0), default=0) + 1
     numbers = {tile, *(rng.randint(fewest, 2 * tile) for _ in range(rng.randint(1, 3)))}
+    numbers |= {1} if short else set()
     numbers |= {0} if rng.random() < 0.3 else set()
     return tuple((number, rng.randint(1, 3)) for number in sorted(numbers))
 
@@ -117,6 +123,34 @@ def test_the_search_finds_what_brute_force_finds(seeds: range, tmp_path: Path) -
     assert fewer
 
 
+@pytest.mark.parametrize("seeds", blocks(24, 12))
+def test_short_visits_are_counted_too(seeds: range, tmp_path: Path) -> None:
+    """Some make so little that loops come down to one trip in them."""
+    compared = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        arch, tile, statement = machine_of(rng, tmp_path), rng.choice((2, 2, 3, 4)), rng.choice(OPERATIONS)
+        sizes = {"k": rng.randint(1, 2), "c": rng.randint(1, 2), "r": 2, "y": tile}
+        (operation,) = operations = cascade([statement], {n: size for n, size in sizes.items() if n in statement})
+        made = made_by(rng, tile, short=True)
+        lasting, short = short_visits(made, tile)
+        if not short or size_of_visits(lasting, tile) <= tile:
+            continue
+        if count(operation.problem, arch, ragged=False, limit=MOST) == MOST:
+            continue
+        branches = ExactBranches(operations, arch, "even", "perfect", Means())
+        homes = tuple(sorted((tensor.name, "DRAM") for tensor in operation.problem.tensors))
+        room, cut = UpperMemories(arch).room, frozenset(operation.problem.dim_names)
+        asked = BranchQuestion(operation.name, operation.problem.dims, homes, room, cut=cut, made=(("Y", made),))
+        answer = branches.counted(asked, ENERGY_ALONE)
+        assert answer is not None
+        least = best_by_force(operation, arch, made, tile)
+        assert answer.bound * asked.visits == pytest.approx(least, rel=1e-9), (seed, statement, made, tile)
+        assert branches.counted(asked, ENERGY_ALONE, answer.bound).mapping is None
+        compared += 1
+    assert compared > 3
+
+
 def test_a_loop_of_one_trip_lets_sums_stay(tmp_path: Path) -> None:
     """A visit of one position, where even ones make two, takes less than the last one of a loop that is cut short."""
     arch = machine_of(random.Random(0), tmp_path)
@@ -132,7 +166,9 @@ def test_a_loop_of_one_trip_lets_sums_stay(tmp_path: Path) -> None:
     assert taken < visit_cost(cut_short, arch, 1, {}, len(nodes) + 1).energy_pj
     asked = _uneven("Y", 2, [1, 2, 2], 1)
     assert asked.whole is None
-    assert not asked.counts
+    assert not asked.keeps_loops
+    assert asked.counts
+    assert not _uneven("Y", 2, [1, 2], 1).counts  # of one even visit there is nothing to count
 
 
 def test_passes_of_visits() -> None:

@@ -110,6 +110,23 @@ def test_an_interrupted_search_is_made_again(found: FusedAnswer | NothingBelow) 
         assert not later.certificate.interrupted
 
 
+def test_an_answer_from_the_store_tells_how_long_the_last_search_took(tmp_path: Path) -> None:
+    """Whether more time may find more is seen by that: of a tree that is known from before, the search that found it
+    may have been a short one."""
+    found = tree(80.0, 50.0)
+    quick = replace(found, certificate=replace(found.certificate, seconds=0.1))
+    known = KnownTrees().with_outcome(asked(100, 1), quick).with_outcome(asked(80, 40), NothingBelow(60, seconds=39.0))
+    with Store(tmp_path / "store.sqlite3") as store:
+        store.keep_trees(asked(80, 40), known, 40.0)
+        recalled = store.recall_trees(asked(100, 30))
+    assert isinstance(recalled, KnownTrees)
+    answer, nothing = recalled.outcome(asked(100, 30)), recalled.outcome(asked(70, 30))
+    assert isinstance(answer, FusedAnswer)
+    assert (answer.certificate.seconds, answer.certificate.lower_bound) == (39.0, 60)
+    assert isinstance(nothing, NothingBelow)
+    assert nothing.seconds == 39.0
+
+
 def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first search is too short; the next one, elsewhere and longer, looks only for what is better; a third one
     finds all in the store."""
