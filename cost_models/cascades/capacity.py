@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...arch import Architecture, Memory
-from ...ir import FusedMapping, Loop, MappingError, Node, OperationPath, Place, Role, Tree
+from ...ir import FusedMapping, Loop, MappingError, Node, Operation, OperationPath, Place, Role, Tree
 from ..closed_form import Nest, arriving_sums
 from ..cost import Part, capacity_parts, held_width_bits, tile_words
 from .asks import exchanged_words, widest
@@ -206,7 +206,8 @@ def _width(
     operation: str,
     exchanged: bool,
 ) -> int:
-    """Bits of a word: of an intermediate those of partial sums only while its producer adds to them there."""
+    """Bits of a word: of an intermediate those of partial sums only while its producer adds to them there, and while
+    other operations work in the meantime."""
     tensor = _node(fused, place).tensor
     users = [path for path in fused.paths.values() if place in path.places]
     producer = fused.cascade.producers.get(tensor)
@@ -215,8 +216,24 @@ def _width(
     output = producer.output
     if not exchanged:
         return held_width_bits(arch, memory, output)
-    wide = operation == producer.name and _is_unfinished(ways[operation], arch, place)
+    adds = operation == producer.name or _go_on(fused, producer, operation)
+    wide = adds and _is_unfinished(ways[producer.name], arch, place)
     return arch.partial_width_bits(output) if wide else arch.width_bits(output)
+
+
+def _go_on(fused: FusedMapping, producer: Operation, operation: str) -> bool:
+    """Whether a loop above both operations goes over what one of them sums: its sums are unfinished from visit to
+    visit, while the other one works."""
+    if producer.iterates is not None:
+        return False
+    path, address = fused.paths[producer.name], fused.paths[operation].places[-1][0]
+    loops = (
+        (at, item) for at, item in zip(path.places, path.mapping.nest.items, strict=True) if isinstance(item, Loop)
+    )
+    return any(
+        loop.trips > 1 and not loop.is_spatial and loop.dim in producer.reduced_dims and address[: len(at)] == at
+        for (at, _), loop in loops
+    )
 
 
 def _is_unfinished(way: Way, arch: Architecture, place: Place) -> bool:

@@ -56,6 +56,7 @@ twins.py          operations that differ in names alone
 fewer_steps.py    shared loops that others with fewer steps rule out
 tables/           branches answered by tables, where these are exact
 sums.py           partial sums that are wider than words: where they have room
+held_sums.py      sums that are unfinished while other operations work
 weights.py        sums of energy and latency
 """
 

@@ -3,6 +3,7 @@ them, and the tree that both make with branches."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...ir import Cascade, Loop, Node, Renews, Tree
+from .branch import Room
 from .exchanges import Exchange, Exchanges, KnownExchanges
 from .generations import homes_of
 from .loop_orders import LoopOrders
@@ -72,7 +74,7 @@ class AboveSplits:
         measure  what has to be below it, instead of what the part weighs
         """
         weigh = loop_weights(self.bounds, part, measure or self.bounds.weights)  # each node has its own home
-        taken = self.windows.rooms(part, loops)
+        taken = self._taken_besides(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
@@ -88,6 +90,16 @@ class AboveSplits:
             return list(self._with_exchanges(part, loops, found, cutoff, weigh))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
+
+    def _taken_besides(self, part: VisitedPart, loops: Loops) -> tuple[Room, ...] | None:
+        """By operation, the bits that are taken besides by what nodes above a split take: of intermediates that pass
+        through windows, and of sums in nodes further out, where loops go on with them; None where constraints leave
+        them less."""
+        taken = self.windows.rooms(part, loops)
+        if taken is None or not part.sums:
+            return taken
+        held = [one.more for one in part.sums if self.nodes.sums_go_on(part, loops, one.tensor)]
+        return tuple(tuple(itertools.chain(*rooms)) for rooms in zip(taken, *held, strict=True))
 
     def _with_exchanges(
         self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, weigh: LoopWeights
@@ -176,6 +188,7 @@ class AboveSplits:
             brief=nodes.brief,
             further=frozenset(pair for pair in nodes.further if pair[0] not in stepped | passing),
             apart=part.apart | self.placing.apart(part, tuple(loop.dim for loop in loops)),
+            sums=nodes.sums + tuple(one for one in part.sums if not self.nodes.sums_go_on(part, loops, one.tensor)),
         )
 
     def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:

@@ -22,12 +22,14 @@ class Passed(NamedTuple):
 
     taken    by operation, the bits that it takes while it works
     further  readers in the branch that writes it, that find it at a node further in: this one has no zeros for them
+    more     by operation, the bits by which it is wider while partial sums have room
     """
 
     tensor: str
     memory: str
     taken: tuple[Room, ...]
     further: frozenset[str] = frozenset()
+    more: tuple[Room, ...] = ()
 
 
 Exchange = tuple[Passed, ...]
@@ -78,7 +80,7 @@ class Exchanges:
                 continue
             near = {user.name for user in self.placing.users(inside, tensor) if user.name in names} - {name}
             possible = [
-                Passed(tensor, memory.name, self._room_of(inside, place, operation, memory.name, further), further)
+                self._passed(inside, place, operation, memory.name, further)
                 for memory in self.memories.upper
                 if self._may_exchange(memory.name, operation, readers)
                 for further in self._further(operation, near, memory.name)
@@ -142,29 +144,35 @@ class Exchanges:
             return
         yield from self.placing.further_readers(operation, [self.cascade.operation(name) for name in sorted(near)])
 
-    def _room_of(
+    def _passed(
         self, inside: VisitedPart, place: int, operation: Operation, memory: str, further: frozenset[str]
-    ) -> tuple[Room, ...]:
-        """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
-        branch that writes it they may be those of partial sums.
+    ) -> Passed:
+        """What an operation writes, where a memory exchanges it. It may take the room of partial sums while it is
+        written, and while others work of which loops go on with the sums.
 
         further  readers that find it further in
         """
-        if memory == self.memories.outermost:
-            return ((),) * len(inside.names)
         tensor = operation.output.name
+        if memory == self.memories.outermost:
+            return Passed(tensor, memory, ((),) * len(inside.names), further)
         users = [user for user in self.placing.users(inside, tensor) if user.name not in further]
         readers = [user for user in users if user is not operation]
         tile, footprint = dict(inside.sizes[place]), self.memories.arch.footprint
         words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
-        users, found = self.placing.users(inside, tensor), []
+        users = self.placing.users(inside, tensor)
         iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
+        is_wide = (tensor, memory) in self.wide_sums
+        widths = {wide: self.memories.width(operation, tensor, wide) for wide in (False, True)}
+        found: list[Room] = []
+        more: list[Room] = []
         for name in inside.names:
-            is_partial = ((tensor, memory) in self.wide_sums or iterates) and name == operation.name
-            width = self.memories.width(operation, tensor, is_partial)
-            found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
-        return tuple(found)
+            part = self.memories.part_for(name, users, tensor, memory)
+            own = (is_wide or iterates) and name == operation.name
+            found.append(((memory, part, words * widths[own]),))
+            more.append(() if own else ((memory, part, words * (widths[True] - widths[False])),))
+        goes_on = is_wide and operation.iterates is None
+        return Passed(tensor, memory, tuple(found), further, tuple(more) if goes_on else ())
 
 
 def _most_bits(rooms: tuple[Room, ...]) -> int:

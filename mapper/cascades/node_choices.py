@@ -14,6 +14,7 @@ from ...cost_models.cascades import words_exchanged
 from ...ir import Operation, ceil_div
 from .branch import Room, Sizes
 from .generations import Generations
+from .held_sums import HeldSums
 from .loop_weights import LoopWeights
 from .part_bounds import PartBounds
 from .parts import Brief, Busy, VisitedPart, less_rooms
@@ -38,6 +39,7 @@ class NodeChoice:
     brief      nodes directly above the split that take room in some branches alone
     further    (tensor, reader) of intermediates that pass at nodes that are counted without zeros for a reader: to this
                one they pass further in
+    sums       that they hold
     """
 
     chains: tuple[tuple[str, Chain], ...]
@@ -49,6 +51,7 @@ class NodeChoice:
     bound: float = 0.0
     further: frozenset[tuple[str, str]] = frozenset()
     brief: tuple[Brief, ...] = ()
+    sums: tuple[HeldSums, ...] = ()
 
     def __add__(self, other: NodeChoice) -> NodeChoice:
         return self.beside(other, 0.0)
@@ -65,6 +68,7 @@ class NodeChoice:
             bound,
             further=self.further | other.further,
             brief=(*self.brief, *other.brief),
+            sums=(*self.sums, *other.sums),
         )
 
 
@@ -78,6 +82,7 @@ class _AtNodes(NamedTuple):
     cost: UpperCost
     taken: tuple[Room, ...]
     brief: tuple[Brief, ...]
+    sums: tuple[HeldSums, ...]
 
 
 class TensorNodes(NamedTuple):
@@ -111,12 +116,19 @@ class _HeldWords(NamedTuple):
 
     lasts     places of the operations during which it takes room
     wide      names of those during which that is the room of partial sums
+    writes    the operation of an intermediate that writes it; "": another tensor's
     """
 
     memory: str
     words: int
     lasts: range
     wide: frozenset[str]
+    writes: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has room for partial sums while they are written, and loops further in may go on with them."""
+        return self.wide == {self.writes}
 
 
 @dataclass
@@ -210,10 +222,12 @@ class NodeChoices:
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
         brief: tuple[Brief, ...] = ()
+        sums: tuple[HeldSums, ...] = ()
         busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
             own = self._at_nodes(part, loops, tensor, home, chain, further)
             energy, busy, taken, brief = own.cost.energy_pj, ((own.payer, own.cost.busy),), own.taken, own.brief
+            sums = own.sums
             cycles[part.names.index(own.payer)] = self.memories.port_cycles(own.cost.busy)
         home = chain[-1][0] if chain else home
         visits = part.visits(loops)
@@ -224,7 +238,7 @@ class NodeChoices:
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
         above = frozenset((tensor, reader) for reader in further)
-        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief)
+        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief, sums=sums)
 
     def _at_nodes(
         self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]
@@ -235,7 +249,7 @@ class NodeChoices:
         if any(loop.dim.uneven or self.generations.is_stepped(loop.dim) for loop in loops[len(matter) :]):
             matter, below = loops, 0
         of_part = part.names, part.sizes, part.again, part.steps, part.over, part.apart
-        key = *of_part, matter, below > 0, self._sums_go_on(part, loops, tensor), tensor, home, chain, further
+        key = *of_part, matter, below > 0, self.sums_go_on(part, loops, tensor), tensor, home, chain, further
         if key not in self.known.at_nodes:
             self.known.at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
         return self.known.at_nodes[key]
@@ -270,14 +284,17 @@ class NodeChoices:
                 n,
                 lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
                 self._wide(part, loops, payer, chain, i) if payer.output.name == tensor else frozenset(),
+                payer.name if is_exchanged and payer.iterates is None else "",
             )
             for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
         ]
-        return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held))
+        goes_on = self.sums_go_on(part, loops, tensor)
+        sums = () if goes_on else tuple(self._held_sums(part, payer, tensor, one) for one in held if one.is_open)
+        return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held), sums)
 
     def _wide(self, part: VisitedPart, loops: Loops, writer: Operation, chain: Chain, number: int) -> frozenset[str]:
         """The operations of a part during which a node holds partial sums of what one of them writes: of what goes
-        outside, all; of an intermediate, the one that writes it, if at all.
+        outside, all; of an intermediate, the one that writes it, if at all, and where loops go on with its sums, all.
 
         number  of the node in its chain, from 1
         """
@@ -285,18 +302,23 @@ class NodeChoices:
         if tensor not in self.bounds.cascade.intermediates:
             return frozenset(part.names)
         is_wide = self.generations.are_wide(part, loops, tensor, chain[number - 1][0], chain, number)
-        is_wide = is_wide or (number == len(chain) and self._sums_go_on(part, loops, tensor))
-        return frozenset([writer.name] if is_wide else [])
+        goes_on = self.sums_go_on(part, loops, tensor)
+        is_wide = is_wide or (number == len(chain) and goes_on)
+        return frozenset((part.names if goes_on else [writer.name]) if is_wide else [])
 
-    def _sums_go_on(self, part: VisitedPart, loops: Loops, tensor: str) -> bool:
+    def sums_go_on(self, part: VisitedPart, loops: Loops, tensor: str) -> bool:
         """Whether loops above the split of a part, or further out, go on with sums of an intermediate that one of its
         branches adds to. Nothing below the split keeps them from visit to visit, so they come more than once to the
         node above it."""
         writer = self.bounds.cascade.producers.get(tensor)
         if writer is None or writer.name not in part.names or writer.iterates is not None:
             return False
-        adding = any(loop.trips > 1 and loop.dim.of(writer.name) in writer.reduced_dims for loop in loops)
-        return adding or part.again[part.names.index(writer.name)] > 1
+        place = part.names.index(writer.name)
+        own = [
+            *(loop.dim.of(writer.name) for loop in loops if loop.trips > 1),
+            *(one.dim for one in part.over_of(place)),
+        ]
+        return part.again[place] > 1 or any(dim in writer.reduced_dims for dim in own)
 
     def _further(self, part: VisitedPart, tensor: str, chain: Chain) -> Iterator[frozenset[str]]:
         """All choices of readers of an intermediate, that the part writes, that find it further in than at some nodes;
@@ -353,6 +375,15 @@ class NodeChoices:
             if others:
                 brief.append(Brief(frozenset(part.names[place] for place in one.lasts), tuple(others)))
         return tuple(found), tuple(brief)
+
+    def _held_sums(self, part: VisitedPart, writer: Operation, tensor: str, node: _HeldWords) -> HeldSums:
+        """What a node that holds sums takes more in branches of several operations."""
+        users, more = self.placing.users(part, tensor), list[Room]()
+        for name in part.names:
+            bits = node.words * (self.memories.width(writer, tensor, True) - self.memories.width(writer, tensor, False))
+            role = self.memories.part_for(name, users, tensor, node.memory)
+            more.append(() if name in node.wide else ((node.memory, role, bits),))
+        return HeldSums(writer.name, tensor, tuple(more))
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""

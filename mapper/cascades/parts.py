@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ...ir import Operation, Tree
 from .branch import BranchQuestion, Homes, Room, Sizes
+from .held_sums import HeldSums, held_by
 from .ragged_loops import Overs, full_share, mean_visits
 from .sharing import LoopAbove
 from .windowed import Uneven
@@ -51,6 +52,7 @@ class VisitedPart:
              that which writes it passes it to this one at a node further in
     apart    (tensor, operation, operation) of two that loops further out let see different parts of a tensor, so that
              they have no node in common
+    sums     nodes outside that hold sums of its operations
     """
 
     names: tuple[str, ...]
@@ -68,6 +70,7 @@ class VisitedPart:
     apart: frozenset[tuple[str, str, str]] = frozenset()
     further: frozenset[tuple[str, str]] = frozenset()
     brief: tuple[Brief, ...] = ()
+    sums: tuple[HeldSums, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -211,6 +214,7 @@ def _some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         part.over[used],
         apart=frozenset(pair for pair in part.apart if names >= set(pair[1:])),
         further=frozenset(pair for pair in part.further if pair[1] in names),
+        sums=held_by(part.sums, part.names, start, end),
     )
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from ...arch import Architecture
 from ...ir import Cascade, Node, Operation, Tree
 from ..constraints import Constraints
+from .branch import Room
+from .held_sums import HeldSums
 from .parts import FoundPart
 from .upper_memories import SumNode, UpperMemories
 
@@ -67,6 +69,25 @@ def _exchanged(cascade: Cascade, tree: Tree) -> Iterator[SumNode]:
             written = {cascade.operation(name).output.name for name in below.leaves()} & set(cascade.intermediates)
             nodes = (item for item in below.items if isinstance(item, Node))
             yield from ((node.tensor, node.memory) for node in nodes if node.tensor in written)
+
+
+def sums_of_stays(
+    cascade: Cascade, memories: UpperMemories, wide: Iterable[SumNode], names: Sequence[str]
+) -> Iterator[HeldSums]:
+    """Those of tensors that lie in a memory as a whole, of which some take the room of partial sums while they are
+    written."""
+    for tensor, memory in wide:
+        writer = cascade.producers[tensor]
+        rooms = memories.bits_of_stays(cascade, [(tensor, memory)])
+        ((_, _, sums),) = memories.bits_of_stays(cascade, [(tensor, memory)], frozenset([(tensor, memory)]))[
+            writer.name
+        ]
+        more: list[Room] = []
+        for name in names:
+            ((_, part, bits),) = rooms[name]
+            more.append(((memory, part, sums - bits),) if name != writer.name else ())
+        if writer.iterates is None:
+            yield HeldSums(writer.name, tensor, tuple(more))
 
 
 def finishing(operation: Operation, arch: Architecture, home: str, sizes: dict[str, int]) -> Iterator[Constraints]:

@@ -56,7 +56,7 @@ from .ragged_loops import RaggedLoops
 from .room_bounds import RoomBounds
 from .shared_loops import Loops, OpenLoops, SharedLoops
 from .splits import Split, Splits
-from .sums import NARROW, Sums
+from .sums import NARROW, Sums, sums_of_stays
 from .tables.tables import TableBranches
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
@@ -265,6 +265,7 @@ class TreeSearch:
             found,
             ((),) * len(names),
             steps=False,
+            sums=tuple(sums_of_stays(self.cascade, self.memories, self.sums.wide.intersection(self.stays), names)),
         )
         return self.splits.finishing(whole)
 

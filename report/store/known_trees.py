@@ -44,11 +44,11 @@ class KnownTrees:
         past = next((one for one in self.searches.tried if one.covers(asked)), None)
         if past is None and not is_proven:
             return None
-        seconds = None if past is None else past.seconds
+        seconds = math.inf if past is None else past.took
         if self.answer is None or self.value >= question.below:
-            return NothingBelow(min(self.bound, question.below), math.inf if seconds is None else seconds)
+            return NothingBelow(min(self.bound, question.below), seconds)
         proof = self.answer.certificate
-        return replace(self.answer, certificate=proof if seconds is None else replace(proof, seconds=seconds))
+        return replace(self.answer, certificate=replace(proof, seconds=seconds) if seconds < math.inf else proof)
 
     def narrowed(self, question: CascadeQuestion) -> CascadeQuestion:
         """The question, only for what is better than what is known."""

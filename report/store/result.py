@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -49,6 +50,12 @@ class PastSearch:
     below: float
     limits: Limits
     seconds: float | None = field(default=None, compare=False)
+
+    @property
+    def took(self) -> float:
+        """Seconds that it took: all that it had, where that is not known."""
+        at_most = math.inf if self.limits.time_s is None else self.limits.time_s
+        return at_most if self.seconds is None else self.seconds
 
     def covers(self, other: PastSearch) -> bool:
         """Whether another one looks for nothing more, and has no more time and no more memory for it."""

@@ -130,6 +130,35 @@ def test_partial_sums_are_wide_only_where_they_are_added_up() -> None:
     assert widths == {"T": [32], "U": [8], "O": []}
 
 
+def test_sums_are_wide_while_a_loop_goes_over_them() -> None:
+    """O is unfinished from step to step of n, while T works too; where the loop is O's own, it is done at once."""
+    lines = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]", "R[m,p] = exp(O[m,p])"]
+    chain = cascade(lines, m=2, n=4, k=2, p=2)
+    text = """DRAM keeps A B C R
+GLB keeps O
+branch
+  for N in {shared}
+    GLB keeps T
+    branch T
+      for N in {own}
+        for M in 2
+          for K in 2
+    branch O
+      for N in {own}
+        for M in 2
+          for P in 2
+branch R
+  for M in 2
+    for P in 2
+"""
+    for shared, own, widths in ((4, 1, [32, 32, 8]), (1, 4, [32, 8])):
+        fused = FusedMapping.parse(chain, text.format(shared=shared, own=own))
+        arch = machine(partial_sum_bits=32)
+        held = occupancy(fused, arch, ways_of(fused, arch))
+        found = {name: t.bits // t.words for name, tiles in held.items() for t in tiles if t.tensor == "O"}
+        assert list(found.values()) == widths
+
+
 def test_latency_is_a_sum_and_overlap_a_maximum() -> None:
     text = "\n".join(["DRAM keeps A B C D O T U", *(leaf(name, "", 4) for name in "TUO")])
     fused = FusedMapping.parse(THREE, text)

@@ -129,6 +129,40 @@ def test_sums_that_go_on_in_shared_loops_are_proven(seeds: range) -> None:
         assert (proof.value, proof.lower_bound) == (expected, expected), f"{seed}\n{case}"
 
 
+def random_accumulator(seed: int) -> Case:
+    """Two products and an exponential. The second product's sums go on in a memory in which the first one's are made,
+    while a loop that both share goes over them: beside what is wide, there is room for little else."""
+    rng = random.Random(seed)
+    lines = ["T[n] += A[n,k] * B[k]", "U[p] += T[n] * C[n,p]", "V[p] = exp(U[p])"]
+    dram, glb, _ = machine(2).levels
+    keeps = Keeps(input=rng.choice(["may", "never"]), weight="never", output="must")
+    near = {"read_energy_pj": 1.0, "write_energy_pj": 1.0, "size_bits": 8 * rng.randint(5, 16)}
+    inputs = Keeps(input="may", weight="never", output=rng.choice(["may", "never"]))
+    far = {"read_energy_pj": rng.choice([2.0, 20.0]), "write_energy_pj": 3.0, "size_bits": 8 * rng.randint(1, 3)}
+    accumulator = glb.model_copy(update={**near, "name": "ACC", "keeps": keeps})
+    buffer = glb.model_copy(update={**far, "name": "UB", "keeps": inputs})
+    levels = (dram, *([buffer] if rng.random() < 0.7 else []), accumulator)
+    arch = machine(2).model_copy(update={"levels": levels, "partial_sum_bits": rng.choice([16, 24, 32])})
+    return Case("chain", cascade(lines, n=4, k=2, p=2), arch, "perfect", "even", "all")
+
+
+@pytest.mark.parametrize("seeds", blocks(seeds=24, size=6))
+def test_sums_have_room_while_other_operations_work(seeds: range) -> None:
+    """A tree is not taken in which unfinished sums of one operation have no room beside the tiles of another one, that
+    a loop over what is summed makes work in the meantime; and the best of all others is proven."""
+    for seed in seeds:
+        case = random_accumulator(seed)
+        best = case.trees.best()
+        try:
+            proof = search_cascade(CascadeQuestion(case.cascade, case.arch, ENERGY, "perfect", "even")).certificate
+        except InfeasibleError:
+            assert best is None, f"{seed}\n{case}"
+            continue
+        assert best is not None
+        expected = pytest.approx(best["energy"].value, rel=1e-9)
+        assert (proof.value, proof.lower_bound) == (expected, expected), f"{seed}\n{case}"
+
+
 def test_what_has_no_room_for_any_sum_is_infeasible() -> None:
     with pytest.raises(InfeasibleError):
         search_cascade(question(machine(4, register=1), "T in GLB", "no loops over M, N, K, P"))
