@@ -18,7 +18,7 @@ from ..constraints import Constraints
 from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
-from ..exact.visits import short_visits, size_of_visits
+from ..exact.visits import most_that_divide, short_visits, size_of_visits
 from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
@@ -140,10 +140,12 @@ class ExactBranches:
     def count_longer(self) -> bool:
         """Take longer from now on to count uneven visits; whether some have been left that took long, and are to take
         longer."""
-        is_longer, self._counting = self._counting != (LONGER_SHARE, LONGER_SECONDS), (LONGER_SHARE, LONGER_SECONDS)
-        are_left = bool(self._slow) and is_longer
+        longer = LONGER_SHARE, LONGER_SECONDS
+        if self._counting == longer or not self._slow:
+            return False
+        self._counting = longer
         self._slow.clear()
-        return are_left
+        return True
 
     def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
@@ -481,13 +483,16 @@ class ExactBranches:
 
     def _least_of_short(self, question: BranchQuestion) -> float:
         """pJ that visits take at least, together, which make so little that loops may come down to one trip: as if each
-        had a mapping of its own."""
-        found, tile = 0.0, dict(question.sizes)
-        for dim, sizes in question.made:
-            for positions, times in short_visits(sizes, tile[dim])[1]:
-                one = tuple((d, positions if d == dim else size) for d, size in question.sizes)
-                asked = self._mirrored.one_of_two(replace(question, sizes=one, made=()).idle())
-                found += times * self._least(asked, ENERGY_ALONE, math.inf, UNKNOWN).bound
+        had a mapping of its own, of as many positions as any mapping of the tile divides, when it is cut to these."""
+        if len(question.made) != 1:
+            return 0.0
+        ((dim, sizes),), found = question.made, 0.0
+        tile = dict(question.sizes)[dim]
+        for positions, times in short_visits(sizes, tile)[1]:
+            made = most_that_divide(positions, tile)
+            one = tuple((d, made if d == dim else size) for d, size in question.sizes)
+            asked = self._mirrored.one_of_two(replace(question, sizes=one, made=()).idle())
+            found += times * self._least(asked, ENERGY_ALONE, math.inf, UNKNOWN).bound
         return found
 
 

@@ -265,7 +265,9 @@ class TreeSearch:
             found,
             ((),) * len(names),
             steps=False,
-            sums=tuple(sums_of_stays(self.cascade, self.memories, self.sums.wide.intersection(self.stays), names)),
+            sums=tuple(
+                sums_of_stays(self.cascade, self.memories, sorted(self.sums.wide.intersection(self.stays)), names)
+            ),
         )
         return self.splits.finishing(whole)
 

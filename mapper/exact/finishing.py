@@ -64,7 +64,8 @@ class Finishing:
         return exact and every_port and steady and every_visit and self.context.costs.lines is None
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
-        """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
+        """The mapping of a complete row; all its loop orders, where every order counts: with an exact halo, and where
+        there are visits in which loops come down to one trip, after which others may move nothing."""
         mapping = build_mapping(
             batch.path,
             self.context.visit,
@@ -75,7 +76,8 @@ class Finishing:
             [self.context.limits.spans(f) for f in range(len(self.context.hierarchy.fanouts))],
         )
         start = len(mapping.problem.tensors) + self.context.visit.loops_outside
-        yield from _all_orders(mapping, start) if self._has_exact_halo(batch) else (mapping,)
+        every_order = self._has_exact_halo(batch) or bool(self.best.surroundings.short)
+        yield from _all_orders(mapping, start) if every_order else (mapping,)
 
     def _has_exact_halo(self, batch: Batch) -> bool:
         hierarchy = self.context.hierarchy

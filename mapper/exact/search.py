@@ -136,7 +136,7 @@ class ExactSearch:
         """
         try:
             self._start_from_full_lines()
-            if not self._start_from_lasting_visits() or (proof and self._is_settled):
+            if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
                 return bool(self.found)
             self._start_from_smaller_space()
             self._explore_from_scratch(proof)
@@ -334,7 +334,7 @@ class ExactSearch:
         if first.interrupted:
             raise KeyboardInterrupt
 
-    def _start_from_lasting_visits(self) -> bool:
+    def _start_from_lasting_visits(self, proof: bool) -> bool:
         """The best mapping of all visits but short ones, where there are such: it is known much sooner, since of these
         visits columns tell what they cost. False where none is below the ceiling."""
         around = self.surroundings
@@ -342,9 +342,10 @@ class ExactSearch:
             return True
         ceiling = self.ceiling - around.short_least
         first = replace(self, surroundings=replace(around, short={}, short_least=0.0), ceiling=ceiling)
-        if first.solve():
+        if first.solve(proof):
             self.found.evaluate(first.found[0].mapping)
-            self.floor = min(first.open_bound, first.found[0].value) + around.short_least
+            if proof:
+                self.floor = min(first.open_bound, first.found[0].value) + around.short_least
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt

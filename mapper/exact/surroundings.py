@@ -23,6 +23,7 @@ class Surroundings:
     cut    by dimension that loops outside cut, the elements of the tile of one visit: tiles inside divide it. Where it
            does not divide the dimension, the last visit is shorter, and costs are those of all visits together
     made   by dimension along which visits are uneven, how many of them make so many positions; costs are those of all
+           together, and of short ones
     short  the same of those that make so little that loops may come down to one trip (`visits.py`)
     short_least  what these cost together at least, in the objective of the search
     """

@@ -44,6 +44,13 @@ def short_visits(made: VisitSizes, tile: int) -> tuple[VisitSizes, VisitSizes]:
     return lasting, tuple((positions, times) for positions, times in made if 0 < positions <= largest)
 
 
+def most_that_divide(positions: int, tile: int) -> int:
+    """The most of some positions of a tile that its perfect tiles inside divide too, as far as these are smaller: cut
+    to so many, every mapping of the tile is one with perfect tiles."""
+    parts = factors(tile, "perfect", True)
+    return next(n for n in range(positions, 0, -1) if all(n % part == 0 for part in parts if part < n))
+
+
 @dataclass(frozen=True)
 class UnevenVisits:
     """Visits along a dimension that are not alike: no loop of the tile of one visit comes down to one trip in any of

@@ -44,8 +44,8 @@ ENDED = 0.04
 """Of the time that a search has: one that takes less was ended by nothing but itself. Its steps have parts of the time
 each, a twentieth or more, so that of one which takes longer some may have been cut short."""
 
-BY_ITSELF = 0.5
-"""The same of one that ended before all its steps ran out of time."""
+BY_ITSELF = 0.3
+"""The same of one that ended before a step that has much of its time ran out of it."""
 
 CLOSER = 0.01
 """By what part a bound by single operations has to be closer to be worth the time that it takes."""
