@@ -4,8 +4,8 @@ A node of an intermediate takes the room of partial sums while its producer work
 others do that a loop goes on with the sums of (`held_sums.py`), else that of finished words. Which of the two a branch
 makes is known only once it is mapped. So trees are first searched as if all words were finished (no tree takes less);
 where the cost model does not agree with what is found, of one node after the other, known by its tensor and its memory,
-all trees are searched in which it is *wide*, and all in which words come there *finished* (`weighted_sums.py`): together
-these are all trees.
+all trees are searched in which it is *wide*, and all in which words come there *finished* (`weighted_sums.py`): these
+together are all trees.
 """
 
 from __future__ import annotations
