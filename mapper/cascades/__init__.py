@@ -47,6 +47,7 @@ room_bounds.py    what operations take more in the room that nodes leave them
 loop_orders.py    in which orders loops above a split are looked at
 loop_choices.py   what choices for nodes take at least; what is known of them
 oracle.py         branches answered by the exact search of one operation
+branch_search.py  which search that is
 known_branches.py answers, and what follows from them
 mirrored.py       branches and trees that are mirror images of others
 merged_dims.py    dimensions that always move together

@@ -8,36 +8,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...arch import Architecture, Memory
-from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
+from ...arch import Architecture
+from ...cost_models import ENERGY, LATENCY, Objective
 from ...cost_models.cascades import taken_bits
-from ...cost_models.formula import number_text
 from ...cost_models.layouts import has_lines
-from ...ir import Cascade, Problem, Tensor
+from ...ir import Cascade, Problem
 from ..constraints import Constraints
 from ..exact.instances import array_vectors
 from ..exact.search import ExactSearch
-from ..exact.surroundings import Surroundings
-from ..exact.visits import most_that_divide, short_visits, size_of_visits
+from ..exact.visits import most_that_divide, short_visits
 from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
-from .branch import PORTS, BranchAnswer, BranchMapping, BranchQuestion, Port, Room, Sizes
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
+from .branch_search import BranchSearches, with_endless_ports
 from .shared_branches import KnownOperations, known_operations
 from .sums import finishing
 from .twins import Twins
-from .upper_memories import UpperMemories, with_room, without_leakage
-from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
+from .upper_memories import UpperMemories, without_leakage
+from .weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights, objective_of, scale_of
 
 MORE = 0.01
 """By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
 
 MORE_IN_VAIN = 0.02
 """The same for what has been asked once in vain; after each other time, twice as much and this again."""
-
-AT_ONCE = 2.0**60
-"""Points in a cycle of a unit for which nothing waits."""
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -78,6 +74,7 @@ class ExactBranches:
         shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
         self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
         self._twins = Twins(self.cascade, self.arch, self.tiling, shared)
+        self._branches = BranchSearches(self.arch, self.space, self.tiling)
         self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
@@ -220,7 +217,7 @@ class ExactBranches:
         if not self.proves:
             return self._least(question, weights, cutoff, UNKNOWN).bound
         means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
-        scale = _scale(weights) / question.visits
+        scale = scale_of(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
         if self._has_ended(search):
@@ -308,8 +305,9 @@ class ExactBranches:
             homes = {t.name: self.arch.memories[0].name for t in self._operations[operation].problem.tensors}
             room = UpperMemories(self.arch).endless_room
             question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), room)
-            means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
-            search = self._search(question, LATENCY, cutoff, means, _with_endless_ports(self.arch))
+            means, known = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), self._operations[operation]
+            unbounded = BranchSearches(with_endless_ports(self.arch), self.space, self.tiling)
+            search = unbounded.search(known, question, LATENCY, cutoff, means)
             self._solved(search)
             best = search.found[0].value if search.found else cutoff
             bound = best if self._has_ended(search) else min(best, search.open_bound)
@@ -371,7 +369,7 @@ class ExactBranches:
         known = self._known.mapping(question, weights)
         if known is not None and known.bound < cutoff:
             cutoff = known.bound
-        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights) * question.visits)
+        mapping = self._mapping(question, objective_of(weights), cutoff / scale_of(weights) * question.visits)
         if mapping is not None:
             return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
         return known if known is not None and known.bound <= cutoff else BranchAnswer(cutoff)
@@ -418,15 +416,6 @@ class ExactBranches:
         items = best.mapping.nest.items[search.surroundings.start(best.mapping) :]
         return BranchMapping(share * best.cost.energy_pj, share * best.cost.latency_cycles, used, items)
 
-    def _tensors(self, question: BranchQuestion) -> tuple[Tensor, ...]:
-        """Those of an operation, as wide as they are asked for: by parts of a bit, perhaps, where no memory holds them
-        but their homes."""
-        tensors, times = self._operations[question.operation].problem.tensors, dict(question.wider)
-        if not times:
-            return tensors
-        widths = {t.name: self.arch.width_bits(t) * times[t.name] for t in tensors if t.name in times}
-        return tuple(replace(t, bits=widths.get(t.name, t.bits)) for t in tensors)  # type: ignore[arg-type]
-
     def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
         self.searches += 1
@@ -441,45 +430,11 @@ class ExactBranches:
         objective: Objective,
         ceiling: float,
         means: Means,
-        arch: Architecture | None = None,
         constraints: Constraints | None = None,
     ) -> ExactSearch:
-        """The search that answers a question; arch: another machine than the one asked about."""
-        operation = self._operations[question.operation]
-        machine = with_room(arch or self.arch, question.room)
-        mac = self.arch.mac.of(operation.kind)
-        if question.slower != 1:
-            mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
-        if question.waits_for:
-            machine = _with_endless_ports(machine, but=question.waits_for)
-            mac = mac.model_copy(update={"per_cycle": AT_ONCE})
-        machine = machine.model_copy(update={"mac": mac})
-        tile, visits, whole = dict(question.sizes), question.visits, dict(question.over)
-        told_apart = {dim: short_visits(sizes, tile[dim]) for dim, sizes in question.made}
-        made = {dim: lasting for dim, (lasting, _) in told_apart.items()}
-        whole |= {dim: size_of_visits(sizes, tile[dim]) for dim, sizes in made.items()}
-        dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
-        problem = Problem(operation.name, dims, self._tensors(question))
-        around = Surroundings(
-            dict(question.homes),
-            question.again,
-            {memory: (visits * read, visits * written) for memory, read, written in question.busy},
-            {dim: size for dim, size in question.sizes if dim in question.cut},
-            made,
-            {dim: short for dim, (_, short) in told_apart.items() if short},
-            self._least_of_short(question) if objective == ENERGY else 0.0,
-        )
-        return ExactSearch(
-            problem,
-            machine,
-            objective,
-            self.tiling,
-            self.space,
-            constraints or Constraints(),
-            means,
-            surroundings=around,
-            ceiling=ceiling,
-        )
+        """The search that answers a question."""
+        operation, short_pj = self._operations[question.operation], self._least_of_short(question)
+        return self._branches.search(operation, question, objective, ceiling, means, constraints, short_pj)
 
     def _least_of_short(self, question: BranchQuestion) -> float:
         """pJ that visits take at least, together, which make so little that loops may come down to one trip: as if each
@@ -496,29 +451,5 @@ class ExactBranches:
         return found
 
 
-def _scale(weights: Weights) -> float:
-    """What a weighted sum is of what `objective_of` says."""
-    return weights.energy or weights.latency
-
-
 def _finite(limit: float) -> float | None:
     return limit if limit < math.inf else None
-
-
-def objective_of(weights: Weights) -> Objective:
-    """What a search of one operation minimizes."""
-    if weights.energy_only:
-        return ENERGY
-    if not weights.energy:
-        return parse_objective("latency")
-    return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
-
-
-def _with_endless_ports(arch: Architecture, but: Port | None = None) -> Architecture:
-    """The machine with ports that never make anything wait; but: except for one."""
-    levels = []
-    for level in arch.levels:
-        if isinstance(level, Memory):
-            level = level.model_copy(update={port: None for port in PORTS if (level.name, port) != but})
-        levels.append(level)
-    return arch.model_copy(update={"levels": tuple(levels)})

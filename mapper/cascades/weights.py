@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from ...cost_models import Objective
-from ...cost_models.formula import weights_in
+from ...cost_models import ENERGY, Objective, parse_objective
+from ...cost_models.formula import number_text, weights_in
 from ..certificate import RELATIVE_TOLERANCE
 from ..exact.rows import Floats
 
@@ -155,6 +155,20 @@ def _not_beaten(points: Iterable[tuple[float, float]]) -> Points:
         if not found or point[1] < found[-1][1]:
             found.append(point)
     return tuple(found)
+
+
+def objective_of(weights: Weights) -> Objective:
+    """What a search of one operation minimizes."""
+    if weights.energy_only:
+        return ENERGY
+    if not weights.energy:
+        return parse_objective("latency")
+    return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
+
+
+def scale_of(weights: Weights) -> float:
+    """What a weighted sum is of what `objective_of` says."""
+    return weights.energy or weights.latency
 
 
 def weights_of(objective: Objective) -> Weights | None:

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...cost_models import ENERGY, LATENCY, Capped, Objective
-from ..cascades.oracle import objective_of
 from ..cascades.proofs import limits_of
 from ..cascades.regions import Line, least_value
-from ..cascades.weights import Weights, weights_between, weights_of
+from ..cascades.weights import Weights, objective_of, weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .group_costs import Progress
