@@ -101,16 +101,18 @@ class GroupKind:
         """Whether a search has come to no more than one that had less time, though to more than is seen without."""
         if found.value == math.inf or found.bound <= max(self.least, self.floor or 0.0) * (1 + RELATIVE_TOLERANCE):
             return False
-        before = (one for one in self.findings if one.taken == found.taken and one.seconds < found.seconds)
-        more = 1 + RELATIVE_TOLERANCE
-        return any(found.bound <= more * one.bound and one.value <= more * found.value for one in before)
+        return any(one.seconds < found.seconds for one in self._as_good_as(found))
 
     def repeats(self, found: Finding) -> bool:
         """Whether a search had no more time than one before it, and came to no more. Searches have more from round to
         round until it is what is left of the whole: those that follow have less still."""
+        return any(one.seconds >= found.seconds for one in self._as_good_as(found))
+
+    def _as_good_as(self, found: Finding) -> Iterator[Finding]:
+        """What came to as much before, with the same room."""
         more = 1 + RELATIVE_TOLERANCE
-        before = (one for one in self.findings if one.taken == found.taken and one.seconds >= found.seconds)
-        return any(found.bound <= more * one.bound and one.value <= more * found.value for one in before)
+        before = (one for one in self.findings if one.taken == found.taken)
+        return (one for one in before if found.bound <= more * one.bound and one.value <= more * found.value)
 
     def reopen(self) -> int:
         """Let searches be made again, and longer, that have not come to their end; how many there are."""
