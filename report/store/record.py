@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields, replace
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
@@ -111,7 +111,8 @@ class Record:
             return missing
         if not self.has_mapping:
             told = json.loads(self.text)
-            return Searches(told["bound"], tuple(map(_past_search, told["tried"])))
+            tried = (PastSearch(below, Limits(*limits), seconds) for below, limits, seconds in told["tried"])
+            return Searches(told["bound"], tuple(tried))
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
@@ -181,12 +182,6 @@ class _Found:
     proven: bool
     cost: Cost | FusedCost
     certificate: Certificate
-
-
-def _past_search(told: list[Any]) -> PastSearch:
-    """A search of a group, as it was stored; earlier ones did not note how long they took."""
-    below, limits, *seconds = told
-    return PastSearch(below, Limits(*limits), *seconds)
 
 
 def _record(
