@@ -223,7 +223,7 @@ def _width(
 
 def _go_on(fused: FusedMapping, producer: Operation, operation: str) -> bool:
     """Whether a loop above both operations goes over what one of them sums: its sums are unfinished from visit to
-    visit, while the other one works. Generations are, each, from step to step."""
+    visit, while the other one works. Not what iterates: of its generations each is finished where the next begins."""
     if producer.iterates is not None:
         return False
     path, address = fused.paths[producer.name], fused.paths[operation].places[-1][0]

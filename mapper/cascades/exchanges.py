@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
 from .branch import Room
+from .held_sums import HeldSums
 from .parts import VisitedPart, less_room, less_rooms, stepped_dims
 from .placing import Placing
 from .tree_constraints import TreeConstraints
@@ -22,14 +23,14 @@ class Passed(NamedTuple):
 
     taken    by operation, the bits that it takes while it works
     further  readers in the branch that writes it, that find it at a node further in: this one has no zeros for them
-    more     by operation, the bits by which it is wider while partial sums have room
+    sums     that it holds, with room for them while it is written; None: it is taken to be finished
     """
 
     tensor: str
     memory: str
     taken: tuple[Room, ...]
     further: frozenset[str] = frozenset()
-    more: tuple[Room, ...] = ()
+    sums: HeldSums | None = None
 
 
 Exchange = tuple[Passed, ...]
@@ -162,17 +163,15 @@ class Exchanges:
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users = self.placing.users(inside, tensor)
         iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
-        is_wide = (tensor, memory) in self.wide_sums
-        widths = {wide: self.memories.width(operation, tensor, wide) for wide in (False, True)}
-        found: list[Room] = []
-        more: list[Room] = []
+        is_wide, found = (tensor, memory) in self.wide_sums, list[Room]()
         for name in inside.names:
-            part = self.memories.part_for(name, users, tensor, memory)
-            own = (is_wide or iterates) and name == operation.name
-            found.append(((memory, part, words * widths[own]),))
-            more.append(() if own else ((memory, part, words * (widths[True] - widths[False])),))
-        goes_on = is_wide and operation.iterates is None
-        return Passed(tensor, memory, tuple(found), further, tuple(more) if goes_on else ())
+            width = self.memories.width(operation, tensor, (is_wide or iterates) and name == operation.name)
+            found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
+        sums = None
+        if is_wide and operation.iterates is None:
+            more = self.memories.wider_by(operation, users, inside.names, memory, words)
+            sums = HeldSums(operation.name, tensor, more)
+        return Passed(tensor, memory, tuple(found), further, sums)
 
 
 def _most_bits(rooms: tuple[Room, ...]) -> int:

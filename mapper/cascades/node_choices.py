@@ -116,19 +116,12 @@ class _HeldWords(NamedTuple):
 
     lasts     places of the operations during which it takes room
     wide      names of those during which that is the room of partial sums
-    writes    the operation of an intermediate that writes it; "": another tensor's
     """
 
     memory: str
     words: int
     lasts: range
     wide: frozenset[str]
-    writes: str
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has room for partial sums while they are written, and loops further in may go on with them."""
-        return self.wide == {self.writes}
 
 
 @dataclass
@@ -284,12 +277,14 @@ class NodeChoices:
                 n,
                 lasts[i == len(chain)] if is_exchanged and depth == len(loops) and not carries else every,
                 self._wide(part, loops, payer, chain, i) if payer.output.name == tensor else frozenset(),
-                payer.name if is_exchanged and payer.iterates is None else "",
             )
             for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
         ]
-        goes_on = self.sums_go_on(part, loops, tensor)
-        sums = () if goes_on else tuple(self._held_sums(part, payer, tensor, one) for one in held if one.is_open)
+        # Loops further in may go on with sums that have room only while they are written.
+        may_go_on = is_exchanged and payer.iterates is None
+        wide = [one for one in held if may_go_on and one.wide == {payer.name}]
+        more = (self.memories.wider_by(payer, users, part.names, one.memory, one.words) for one in wide)
+        sums = tuple(HeldSums(payer.name, tensor, own) for own in more)
         return _AtNodes(payer.name, cost, *self._taken(part, payer, tensor, held), sums)
 
     def _wide(self, part: VisitedPart, loops: Loops, writer: Operation, chain: Chain, number: int) -> frozenset[str]:
@@ -375,15 +370,6 @@ class NodeChoices:
             if others:
                 brief.append(Brief(frozenset(part.names[place] for place in one.lasts), tuple(others)))
         return tuple(found), tuple(brief)
-
-    def _held_sums(self, part: VisitedPart, writer: Operation, tensor: str, node: _HeldWords) -> HeldSums:
-        """What a node that holds sums takes more in branches of several operations."""
-        users, more = self.placing.users(part, tensor), list[Room]()
-        for name in part.names:
-            bits = node.words * (self.memories.width(writer, tensor, True) - self.memories.width(writer, tensor, False))
-            role = self.memories.part_for(name, users, tensor, node.memory)
-            more.append(() if name in node.wide else ((node.memory, role, bits),))
-        return HeldSums(writer.name, tensor, tuple(more))
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ...ir import Cascade, Tree
@@ -12,7 +11,7 @@ from ..means import Means
 from .branch import Room
 from .exchanges import Exchange, Exchanges
 from .generations import Generations
-from .held_sums import HeldSums, held_by
+from .held_sums import held_by
 from .part_bounds import PartBounds
 from .parts import FoundPart, VisitedPart, less_rooms, some_of
 from .sums import Sums
@@ -121,14 +120,9 @@ class Splits:
             room=room,
             homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
             further=branch.further | {(one.tensor, r) for one in exchange for r in one.further if r in branch.names},
-            sums=branch.sums + held_by(self._held(exchange), inside.names, start, end),
+            sums=branch.sums + held_by((one.sums for one in exchange if one.sums), inside.names, start, end),
         )
         return self.finishing(found)
-
-    def _held(self, exchange: Exchange) -> Iterator[HeldSums]:
-        """The sums that are held by nodes directly above the split."""
-        producers = self.cascade.producers
-        return (HeldSums(producers[one.tensor].name, one.tensor, one.more) for one in exchange if one.more)
 
     @staticmethod
     def _in_use(inside: VisitedPart, start: int, end: int, place: int) -> Room:

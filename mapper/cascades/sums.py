@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from ...arch import Architecture
 from ...ir import Cascade, Node, Operation, Tree
 from ..constraints import Constraints
-from .branch import Room
 from .held_sums import HeldSums
 from .parts import FoundPart
 from .upper_memories import SumNode, UpperMemories
@@ -78,17 +77,10 @@ def sums_of_stays(
     """Those of tensors that lie in a memory as a whole, of which some take the room of partial sums while they are
     written."""
     for tensor, memory in wide:
-        writer = cascade.producers[tensor]
-        rooms = memories.bits_of_stays(cascade, [(tensor, memory)])
-        ((_, _, sums),) = memories.bits_of_stays(cascade, [(tensor, memory)], frozenset([(tensor, memory)]))[
-            writer.name
-        ]
-        more: list[Room] = []
-        for name in names:
-            ((_, part, bits),) = rooms[name]
-            more.append(((memory, part, sums - bits),) if name != writer.name else ())
+        writer, users = cascade.producers[tensor], [cascade.producers[tensor], *cascade.consumers[tensor]]
+        words = memories.words_of_stay(users, tensor)
         if writer.iterates is None:
-            yield HeldSums(writer.name, tensor, tuple(more))
+            yield HeldSums(writer.name, tensor, memories.wider_by(writer, users, names, memory, words))
 
 
 def finishing(operation: Operation, arch: Architecture, home: str, sizes: dict[str, int]) -> Iterator[Constraints]:

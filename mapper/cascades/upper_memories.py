@@ -92,6 +92,16 @@ class UpperMemories:
         role = roles.get(name) or self.roomiest(memory, roles.values())
         return self.part_of(self.of(memory), role)
 
+    def wider_by(
+        self, writer: Operation, users: Sequence[Operation], names: Iterable[str], memory: str, words: int
+    ) -> tuple[Room, ...]:
+        """By operation, the bits by which a node of what one of them writes is wider while it has room for partial sums
+        than for finished words; none for the writer."""
+        output = writer.output
+        bits = words * (self.arch.partial_width_bits(output) - self.arch.width_bits(output))
+        parts = {name: self.part_for(name, users, output.name, memory) for name in names}
+        return tuple(() if name == writer.name else ((memory, part, bits),) for name, part in parts.items())
+
     def may_hold(self, memory: str, roles: Iterable[Role]) -> bool:
         """Whether a memory may hold, in all its roles, a tensor that has no node further out."""
         roles, depth = set(roles), self.depth[memory]
@@ -117,14 +127,17 @@ class UpperMemories:
         held: dict[str, list[tuple[str, str, int]]] = {operation.name: [] for operation in cascade}
         for tensor, memory in stays:
             users = [op for op in cascade if any(t.name == tensor for t in op.problem.tensors)]
-            words = max(
-                tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users
-            )
+            words = self.words_of_stay(users, tensor)
             for operation in cascade:
                 is_wide = (tensor, memory) in wide_sums and operation.output.name == tensor
                 bits = words * self.width(users[0], tensor, is_wide)
                 held[operation.name].append((memory, self.part_for(operation.name, users, tensor, memory), bits))
         return {name: tuple(taken) for name, taken in held.items()}
+
+    def words_of_stay(self, users: Iterable[Operation], tensor: str) -> int:
+        """Words of a tensor that lies in a memory as a whole: all that any operation asks for."""
+        footprint = self.arch.footprint
+        return max(tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, footprint) for op in users)
 
     def copies(self, memory: str, moves: bool) -> int:
         """How many tiles of a node a memory holds, where the tile changes as loops step or lasts."""
