@@ -182,6 +182,7 @@ class WeightedSums(FirstTrees):
         bound, known = self.bounds[-1][1], self._least_known(weights, most)
         is_open = bound < known * (1 - RELATIVE_TOLERANCE) and not self.out_of_means
         if is_open and isinstance(self.solver, ExactBranches) and self.solver.count_longer():
+            self._looked.add(weights)  # a good tree is known, and would be counted with a part of the time alone
             self._solve(weights, known)
         return max(bound, self.bounds[-1][1])
 
