@@ -16,6 +16,7 @@ from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.bounds.loop_charges import LoopCharges
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.counting.charges import BoundaryCosts
@@ -27,6 +28,7 @@ from tilewright.mapper.exact.hierarchy import BLOCK_END, MAC, Block, Hierarchy, 
 from tilewright.mapper.exact.lattice import Lattice
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
+from tilewright.mapper.exact.search import FREE
 from tilewright.mapper.exact.visits import VisitTiles
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling, linear_growth
@@ -43,13 +45,15 @@ def context_of(
     objective: Objective = ENERGY,
     most_cells: int = 100_000,
     effort: Effort = EFFORT,
+    constraints: Constraints = FREE,
 ) -> SearchContext:
     """What a search of a problem has at hand."""
     hierarchy, cost_columns = Hierarchy(problem, arch, space), CostColumns.of(arch, rate)
     even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
     lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=effort.group_cells)
-    footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
-    bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns))
+    footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, constraints)
+    moves = LoopCharges(hierarchy, limits)
+    bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns), moves=moves)
     costs = BoundaryCosts(hierarchy, cost_columns, ragged=tiling == "ragged")
     return SearchContext(
         hierarchy,
@@ -178,7 +182,12 @@ def _past_fanouts(step: Step, hierarchy: Hierarchy) -> Step:
 
 
 def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
-    """With a temporal loop more; it charges the waiting boundaries that it moves, at the tile below it."""
+    """With a temporal loop more; it charges the waiting boundaries that it moves, at the tile below it. Where it is not
+    the turn of its dimension yet, groups of an ordered level are left behind."""
+    before = step.state
+    while not context.limits.in_order(before, d):
+        before = before.turn()
+    assert context.limits.may_loop(before, d)
     above = step.tile.copy()
     above[:, d] = np.minimum(above[:, d] * trips, context.sizes[d])
     moved = [c for c in step.state.waiting if d in context.bounds.moves.moving[c.tensor]]
@@ -187,7 +196,7 @@ def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
         slide = (d, above[:, d]) if d in context.hierarchy.sliding(boundary) else None
         fill_points.append((boundary, FillPoint(step.path.band, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
-    state = step.state._replace(waiting=still)
+    state = before._replace(waiting=still)
     return replace(step, state=state, tile=above, fill_points=tuple(fill_points), stage=above if moved else step.stage)
 
 

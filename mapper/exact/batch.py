@@ -48,7 +48,6 @@ class Batch:
     bound   (rows,) objective that no completion undercuts
     orders  (rows, bands done) the loop order of each band, as an index into `SearchContext.orders`
     told    how many parts of all room were told apart when the rows were bounded (`bounds/rooms.py`)
-    group   where constraints order the loops of a memory, the group that loops may now come from; None: the innermost
     """
 
     path: Path
@@ -61,7 +60,6 @@ class Batch:
     bound: Floats
     orders: Ints
     pending: list[Pending]
-    group: int | None = None
     told: int = 0
 
     def take(self, index: Index) -> Batch:
@@ -76,7 +74,6 @@ class Batch:
             taken(self.bound, index),
             taken(self.orders, index),
             [p.take(index) for p in self.pending],
-            self.group,
             self.told,
         )
 
@@ -130,7 +127,6 @@ def merged(pieces: Sequence[Batch]) -> Batch:
         np.concatenate([p.bound for p in pieces]),
         np.concatenate([p.orders for p in pieces]),
         [_merged_pending([p.pending[i] for p in pieces]) for i in range(len(first.pending))],
-        first.group,
         first.told,
     ).sorted()
 

@@ -98,6 +98,7 @@ class State(NamedTuple):
     blocks   loops directly inside fanouts that are still to come, the innermost first
     taken    memories of which some nodes stand, and others are still to come, with the bits that are taken there, as
              far as these are told apart (`bounds/rooms.py`): at least
+    turned   of the groups in which constraints order the loops of a memory, how many are behind, inside out: at least
     """
 
     passed: int
@@ -105,11 +106,22 @@ class State(NamedTuple):
     waiting: tuple[MemoryBoundary, ...]
     blocks: tuple[Block, ...] = ()
     taken: tuple[tuple[int, int], ...] = ()
+    turned: int = 0
+
+    @property
+    def loops_at(self) -> int:
+        """The memory that the temporal loops belong to which come next: the innermost one that is still to keep a
+        tensor."""
+        return min(ahead[0] for ahead in self.ahead if ahead)
 
     @property
     def block(self) -> Block | None:
         """The loops directly inside the fanout that comes next, if there are to be any."""
         return next((block for block in self.blocks if block.fanout == self.passed), None)
+
+    def turn(self) -> State:
+        """The state when loops come from the next group of an ordered level."""
+        return self._replace(turned=self.turned + 1)
 
     def charging(self, moved: Sequence[MemoryBoundary]) -> State:
         """The state when some of the boundaries that wait have been charged."""
@@ -248,7 +260,10 @@ class Hierarchy:
             return state._replace(waiting=still, blocks=tuple(b for b in state.blocks if b.fanout != state.passed))
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
-        return self.beside(State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks), state.taken)
+        above = State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
+        if state.turned and any(ahead) and above.loops_at == state.loops_at:  # where loops go on, so does their order
+            above = above._replace(turned=state.turned)
+        return self.beside(above, state.taken)
 
     def beside(self, state: State, taken: tuple[tuple[int, int], ...]) -> State:
         """A state beside what is taken in memories, as far as these are still to hold something."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir import Problem
 from ..constraints.constraints import ANY, Constraints, Range
-from .hierarchy import Hierarchy, Path, Placement
+from .hierarchy import Hierarchy, Path, Placement, State
 from .instances import AxisSpans, axis_spans
 from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 
@@ -17,7 +17,7 @@ from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 class SearchLimits:
     """What constraints allow on one problem and machine.
 
-    groups  per memory with an ordered level: groups of dimensions, outermost first
+    groups  per memory with an ordered level: groups of dimensions, from the inside out
     """
 
     def __init__(self, hierarchy: Hierarchy, constraints: Constraints) -> None:
@@ -27,7 +27,7 @@ class SearchLimits:
         self.names = [memory.name for memory in hierarchy.memories]
         index = {dim: d for d, dim in enumerate(self.dims)}
         self.groups: dict[int, tuple[frozenset[int], ...]] = {
-            self.names.index(name): tuple(frozenset(index[d] for d in group if d in index) for group in groups)
+            self.names.index(name): tuple(frozenset(index[d] for d in group if d in index) for group in groups[::-1])
             for name, groups in constraints.orders.items()
         }
         self._trips = {
@@ -80,6 +80,20 @@ class SearchLimits:
     def most_trips(self, memory: int, d: int) -> float:
         most = self.trips(memory, d)[1]
         return math.inf if most is None else most
+
+    def in_order(self, state: State, d: int) -> bool:
+        """Whether the order of the loops of a memory lets one over a dimension come next."""
+        if not self.groups:
+            return True
+        return all(d not in group or g == state.turned for g, group in enumerate(self.groups.get(state.loops_at, ())))
+
+    def turns(self, state: State) -> bool:
+        """Whether another group of loops of the same memory may follow, further out."""
+        return bool(self.groups) and state.turned < len(self.groups.get(state.loops_at, ())) - 1
+
+    def may_loop(self, state: State, d: int) -> bool:
+        """Whether a loop over a dimension may come next that has more than one trip."""
+        return self.in_order(state, d) and (not self._trips or self.most_trips(state.loops_at, d) > 1)
 
     def reach(self, memory: int) -> Floats:
         """(dims,) by how many times all loops in time at a memory and outside it can make a tile larger."""

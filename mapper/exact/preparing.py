@@ -49,7 +49,8 @@ def prepare(
     every = several or (question.zeros is not None and question.zeros.orders_count)
     even = _even(question, every, lines)
     room = effort.tables_share * means.memory_limit
-    charges = LoopCharges(hierarchy)
+    limits = SearchLimits(hierarchy, on_single_axes(question.constraints, question.machine))
+    charges = LoopCharges(hierarchy, limits)
     columns = TableColumns.of(cost_columns, _busy_ports(cost_columns.ports, known, question, effort))
     most_cells = cells_for(charges, columns.tables.count, room, effort)
     lattice = lattice_of(hierarchy, tiling, even, min(effort.first_cells, most_cells), effort)
@@ -60,7 +61,7 @@ def prepare(
         footprints,
         Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(means, room), moves=charges),
         BoundaryCosts(hierarchy, cost_columns, equally, ragged=tiling == "ragged"),
-        SearchLimits(hierarchy, on_single_axes(question.constraints, question.machine)),
+        limits,
         objective,
         question.visit,
         even,

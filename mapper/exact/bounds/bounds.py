@@ -7,7 +7,8 @@ Tables follow from each other, from the outermost state inwards:
 - At the next node group, tiles must fit (with those that the memory is still to hold), and the node group's own
   boundaries join those that wait.
 - A loop over a dimension charges the waiting boundaries that it moves, at the tile below it, and lets the tile grow. A
-  loop that moves none of them is free: the least over tiles around, along that dimension.
+  loop that moves none of them is free: the least over tiles around, along that dimension. Where constraints allow no
+  loop over a dimension at a memory, or none yet, there is none.
 - Passing a fanout lets the tile grow by the instances along each dimension.
 - Whatever still waits below the outermost memory is charged once, at the whole problem.
 
@@ -254,6 +255,9 @@ class Bounds:
             for boundary in move.fixed:
                 after = after + part.of(owner.boundaries.cost(boundary, state.passed))
             np.minimum(least, after, out=least)
+        if steps.turned is not None:
+            turned = self.hierarchy.beside(steps.turned, state.taken)
+            np.minimum(least, part.of(owner.table(turned)), out=least)
         return least
 
     def _after_slide(self, charged: State, move: LoopCharge, part: LatticePart) -> Floats:
@@ -474,7 +478,7 @@ def states_above(moves: LoopCharges, start: State, most: int) -> int:
     found, new = {start}, [start]
     while new and len(found) < most:
         steps = moves.steps(new.pop())
-        follow = [steps.passing, *(end.above for end in steps.ends), *(state for _, state in steps.moves)]
+        follow = [steps.passing, steps.turned, *(end.above for end in steps.ends), *(s for _, s in steps.moves)]
         fresh = {state for state in follow if state is not None} - found
         found |= fresh
         new += fresh

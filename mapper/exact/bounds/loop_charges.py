@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...constraints import Constraints
 from ..hierarchy import BLOCK_END, Hierarchy, MemoryBoundary, NodeGroup, State
+from ..limits import SearchLimits
 
 
 class LoopCharge(NamedTuple):
@@ -49,6 +51,7 @@ class NextSteps(NamedTuple):
     free       dimensions that move nothing that waits
     since      the innermost fanout whose arrays still matter: it is to come, or something waits since inside it; the
                number of fanouts, where none does
+    turned     the same state once loops of the next group of an ordered level follow; None: there is none
     """
 
     passing: State | None
@@ -56,13 +59,15 @@ class NextSteps(NamedTuple):
     moves: tuple[tuple[LoopCharge, State], ...]
     free: tuple[int, ...]
     since: int
+    turned: State | None = None
 
 
 class LoopCharges:
-    """Loops on one problem and machine."""
+    """Loops on one problem and machine, as far as constraints allow them."""
 
-    def __init__(self, hierarchy: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy, limits: SearchLimits | None = None) -> None:
         self.hierarchy = hierarchy
+        self.limits = SearchLimits(hierarchy, Constraints()) if limits is None else limits
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
@@ -94,9 +99,12 @@ class LoopCharges:
             )
             for node_group in hierarchy.next_node_groups(state)
         )
-        may_have = state.block.may_have if ends[0].node_group == BLOCK_END and state.block else lambda _: True
-        moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting) if any(map(may_have, move.dims)))
-        return NextSteps(None, ends, moves, tuple(filter(may_have, self.free(waiting))), since)
+        block = state.block if ends[0].node_group == BLOCK_END else None
+        dims = {d for d in self.every_dim if self.limits.may_loop(state, d) and (block is None or block.may_have(d))}
+        charges = (move._replace(dims=tuple(filter(dims.__contains__, move.dims))) for move in self.of(waiting))
+        moves = tuple((move, state.charging(move.moved)) for move in charges if move.dims)
+        free = tuple(filter(dims.__contains__, self.free(waiting)))
+        return NextSteps(None, ends, moves, free, since, state.turn() if self.limits.turns(state) else None)
 
     def free(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""

@@ -66,7 +66,6 @@ class Stage:
     costs    (columns, rows) everything charged so far
     charged  boundaries charged in this band whose costs are not settled, with where and at what
     order    dimensions of the band so far, innermost first
-    group    the group of dimensions that loops may now come from, where constraints order them; else 0
     """
 
     state: State
@@ -75,7 +74,6 @@ class Stage:
     costs: Floats
     charged: list[Pending]
     order: tuple[int, ...]
-    group: int
 
     def take(self, index: np.ndarray) -> Stage:
         charged = [p.take(index) for p in self.charged]
@@ -117,7 +115,7 @@ class LoopBand:
         self.whole = np.array(context.visit.sizes, dtype=np.int64)
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
-        self.memory = batch.path.memory_at(batch.path.band)
+        self.memory = batch.state.loops_at
         self._below_blocks: dict[State, BelowBlock] = {}
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
 

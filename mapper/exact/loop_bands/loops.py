@@ -60,7 +60,6 @@ class _Loops(LoopBand):
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
         super().__init__(context, batch, below)
-        self.groups = context.limits.groups.get(self.memory, ())
         self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
         self.in_pairs = False  # whether innermost tiles have been looked at with each row (`first_tiles.py`)
@@ -68,9 +67,7 @@ class _Loops(LoopBand):
     def batches(self) -> Iterator[Batch]:
         """The rows above the band, by node group and by the boundaries that go on waiting."""
         batch = self.batch
-        innermost = max(len(self.groups) - 1, 0)
-        group = innermost if batch.group is None else batch.group
-        first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
+        first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], ())
         for _ in self._continue(first):
             if sum(len(piece) for pieces in self.found.values() for piece in pieces) > self.context.rows_at_once:
                 yield from self._found_so_far()
@@ -119,15 +116,14 @@ class _Loops(LoopBand):
         yield
         if stage.state.waiting and len(stage):
             yield from self._charge_next(stage)
-        if stage.group:
-            outwards = replace(stage, group=stage.group - 1)
-            yield from self._continue(outwards)
+        if self.context.limits.turns(stage.state):
+            yield from self._continue(replace(stage, state=stage.state.turn()))
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
         """Whether constraints let a loop over a dimension come next."""
         if d in stage.order or (self.block is not None and not self.block.may_have(d)):
             return False
-        return all(d not in group or g == stage.group for g, group in enumerate(self.groups))
+        return self.context.limits.in_order(stage.state, d)
 
     def _newly_free(self, stage: Stage) -> tuple[int, ...]:
         """Dimensions that may grow without charging anything, and have not yet."""
@@ -137,9 +133,10 @@ class _Loops(LoopBand):
 
     def _charge_next(self, stage: Stage) -> Iterator[None]:
         """Every loop that may charge something next, each followed by its next stage."""
+        limits = self.context.limits
         here = _Charging(stage, self.batch.rows.take(stage.parents), FillPoint(self.path.band, stage.tiles))
         for move in self.bounds.moves.of(stage.state.waiting):
-            dims = tuple(d for d in move.dims if self._may_loop(stage, d))
+            dims = tuple(d for d in move.dims if self._may_loop(stage, d) and limits.may_loop(stage.state, d))
             for together in [(d,) for d in dims] if self.context.every_mapping else [dims] if dims else []:
                 yield from self._move(here, move._replace(dims=together))
 
@@ -240,9 +237,10 @@ class _Loops(LoopBand):
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
         number = np.full((len(stage), 1), self.context.order_number(order))
         before = self.batch.take(stage.parents)
+        above = self.hierarchy.place(stage.state, node_group, still)
         grown = Batch(
             self.path.placing(node_group),
-            self.hierarchy.place(self.batch.state, node_group, still),
+            above,
             self.bounds,
             before.member,
             placed,
@@ -251,10 +249,9 @@ class _Loops(LoopBand):
             bound,
             np.concatenate([before.orders, number], axis=1),
             pending if self.context.zeros is not None else [*before.pending, *charged],
-            stage.group if self._goes_on(node_group) else None,
         ).take(keep)
         if len(grown):
-            key = (node_group, still, grown.group, tuple((p.boundary, p.slides_along) for p in grown.pending))
+            key = (node_group, above, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
 
     def _closer_below_block(
@@ -263,7 +260,7 @@ class _Loops(LoopBand):
         """Bounds of rows, closer for those below the cutoff where the innermost node group is placed, and loops
         directly inside the first fanout come next. Of perfect tiles that have been looked at with each row so few are
         left that growing them takes less time."""
-        block = self.bounds.block_after(self.batch.state, node_group, still) if self.innermost else None
+        block = self.bounds.block_after(stage.state, node_group, still) if self.innermost else None
         if block is None or (self.in_pairs and self.context.tiling == "perfect"):
             return bound
         open_rows = np.flatnonzero(bound < self.below)
@@ -357,7 +354,7 @@ class _Loops(LoopBand):
         """(columns, rows) least cost of all that lies above the node group."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
-        state, fanouts = self.bounds.after(self.batch.state, node_group, still)
+        state, fanouts = self.bounds.after(stage.state, node_group, still)
         states, which = self.bounds.rooms.of_rows(state, self.path.placing(node_group), rows)
         if len(states) == 1:
             return self.ahead(self.bounds.table(states[0]), stage, stage.state, fanouts)

@@ -18,6 +18,8 @@ from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.arrays.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.arrays.fanouts import groups_of
 from tilewright.mapper.exact.bounds.array_groups import group_of
@@ -65,7 +67,8 @@ def bounds_at(
         return
     free = list(bounds.moves.free(step.state.waiting))
     rng.shuffle(free)
-    cut = rng.randint(0, len(free))
+    free.sort(key=lambda d: not context.limits.in_order(step.state, d))  # those whose turn has not come are later
+    cut = rng.randint(0, sum(context.limits.in_order(step.state, d) for d in free))
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
     passed = step.state.passed
     for ways, tile in zip(tables.tables, grown(step, context, tuple(free[:cut])), strict=True):
@@ -225,6 +228,51 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
             assert next(rest, None) is None
     assert compared > 100
     assert stacks > 10
+
+
+def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> Constraints:
+    """Some that a mapping satisfies: where it has no loops, and how they are ordered."""
+    dims, temporal, orders = list(mapping.problem.dim_names), {}, {}
+    for memory in (m.name for m in arch.memories):
+        for dim in rng.sample(dims, len(dims) - 1):
+            none = {(memory, dim): (1, 1)}
+            temporal |= {} if violations(mapping, arch, Constraints(temporal=none)) else none
+        for _ in range(3):
+            shuffled, cut = rng.sample(dims, len(dims)), rng.randint(1, len(dims) - 1)
+            order = {memory: (frozenset(shuffled[:cut]), frozenset(shuffled[cut : cut + 2]))}
+            orders |= {} if violations(mapping, arch, Constraints(orders=order)) else order
+    return Constraints(temporal=temporal, orders=orders)
+
+
+@pytest.mark.parametrize("seeds", blocks(60, 20))
+def test_constrained_mappings(seeds: range) -> None:
+    """Bounds know where constraints allow no loops, and which may not come yet."""
+    checked = turned = tighter = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 8), random_architecture(rng)
+        if len(problem.dims) < 2:
+            continue
+        ragged, space = rng.random() < 0.5, rng.choice(SPACES)
+        drawn: Iterator[Mapping] = (random_uneven(rng, problem, arch, ragged) for _ in range(4))
+        if space == "even":
+            drawn = itertools.islice(brute_force.all_mappings(problem, arch, ragged), rng.randint(0, 50), 4_000, 600)
+        for mapping, cost in mappings_that_fit(drawn, arch):
+            own = constraints_of(rng, mapping, arch)
+            context = context_of(problem, arch, TILINGS[ragged], space, constraints=own)
+            steps = check_path(mapping, cost, context, rng)
+            checked += 1
+            turned += any(step.state.turned for step in steps)
+            free = context_of(problem, arch, TILINGS[ragged], space)
+            for step in steps[:-1]:
+                first, state = np.zeros(1, dtype=np.int64), step.state._replace(turned=0)
+                least = free.bounds.at(free.bounds.table(state), step.tile, first)
+                constrained = context.bounds.at(context.bounds.table(step.state), step.tile, first)
+                assert (least <= constrained * SLACK).all()
+                tighter += bool((least * SLACK < constrained).any())
+    assert checked > 15
+    assert turned > 5
+    assert tighter > 15
 
 
 @pytest.mark.parametrize("seeds", blocks(24, 12))
