@@ -75,7 +75,7 @@ class Step:
 
     tile     (1, dims) the tile so far
     charges  all boundaries charged so far
-    stage    (1, dims) the tile at the last charge, node or fanout: since then, loops were free
+    stage    (1, dims) the tile at the last charge, node, fanout or turn to other loops: since then, loops were free
     """
 
     path: Path
@@ -186,7 +186,8 @@ def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
     the turn of its dimension yet, groups of an ordered level are left behind."""
     before = step.state
     while not context.limits.in_order(before, d):
-        before = before.turn()
+        assert context.limits.has_next_group(before), "loops out of order"
+        before = before.at_next_group()
     assert context.limits.may_loop(before, d)
     above = step.tile.copy()
     above[:, d] = np.minimum(above[:, d] * trips, context.sizes[d])
@@ -197,7 +198,8 @@ def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
         fill_points.append((boundary, FillPoint(step.path.band, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
     state = before._replace(waiting=still)
-    return replace(step, state=state, tile=above, fill_points=tuple(fill_points), stage=above if moved else step.stage)
+    stage = above if moved else step.stage if before == step.state else step.tile
+    return replace(step, state=state, tile=above, fill_points=tuple(fill_points), stage=stage)
 
 
 def _placed(step: Step, hierarchy: Hierarchy, node_group: NodeGroup) -> Step:

@@ -98,7 +98,7 @@ class State(NamedTuple):
     blocks   loops directly inside fanouts that are still to come, the innermost first
     taken    memories of which some nodes stand, and others are still to come, with the bits that are taken there, as
              far as these are told apart (`bounds/rooms.py`): at least
-    turned   of the groups in which constraints order the loops of a memory, how many are behind, inside out: at least
+    groups_behind  of the groups in which constraints order the loops that come next, how many are behind: at least
     """
 
     passed: int
@@ -106,7 +106,7 @@ class State(NamedTuple):
     waiting: tuple[MemoryBoundary, ...]
     blocks: tuple[Block, ...] = ()
     taken: tuple[tuple[int, int], ...] = ()
-    turned: int = 0
+    groups_behind: int = 0
 
     @property
     def loops_at(self) -> int:
@@ -119,9 +119,9 @@ class State(NamedTuple):
         """The loops directly inside the fanout that comes next, if there are to be any."""
         return next((block for block in self.blocks if block.fanout == self.passed), None)
 
-    def turn(self) -> State:
-        """The state when loops come from the next group of an ordered level."""
-        return self._replace(turned=self.turned + 1)
+    def at_next_group(self) -> State:
+        """The state when loops come from the next group, further out, of those that constraints order."""
+        return self._replace(groups_behind=self.groups_behind + 1)
 
     def charging(self, moved: Sequence[MemoryBoundary]) -> State:
         """The state when some of the boundaries that wait have been charged."""
@@ -261,8 +261,8 @@ class Hierarchy:
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
         above = State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
-        if state.turned and any(ahead) and above.loops_at == state.loops_at:  # where loops go on, so does their order
-            above = above._replace(turned=state.turned)
+        if state.groups_behind and any(ahead) and above.loops_at == state.loops_at:  # loops go on, and so does order
+            above = above._replace(groups_behind=state.groups_behind)
         return self.beside(above, state.taken)
 
     def beside(self, state: State, taken: tuple[tuple[int, int], ...]) -> State:

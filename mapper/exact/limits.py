@@ -83,17 +83,19 @@ class SearchLimits:
 
     def in_order(self, state: State, d: int) -> bool:
         """Whether the order of the loops of a memory lets one over a dimension come next."""
-        if not self.groups:
-            return True
-        return all(d not in group or g == state.turned for g, group in enumerate(self.groups.get(state.loops_at, ())))
+        return all(d not in group or g == state.groups_behind for g, group in enumerate(self._groups_of(state)))
 
-    def turns(self, state: State) -> bool:
+    def has_next_group(self, state: State) -> bool:
         """Whether another group of loops of the same memory may follow, further out."""
-        return bool(self.groups) and state.turned < len(self.groups.get(state.loops_at, ())) - 1
+        return state.groups_behind < len(self._groups_of(state)) - 1
 
     def may_loop(self, state: State, d: int) -> bool:
         """Whether a loop over a dimension may come next that has more than one trip."""
         return self.in_order(state, d) and (not self._trips or self.most_trips(state.loops_at, d) > 1)
+
+    def _groups_of(self, state: State) -> tuple[frozenset[int], ...]:
+        """Those of the loops that come next."""
+        return self.groups.get(state.loops_at, ()) if self.groups else ()
 
     def reach(self, memory: int) -> Floats:
         """(dims,) by how many times all loops in time at a memory and outside it can make a tile larger."""

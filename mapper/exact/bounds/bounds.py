@@ -255,9 +255,9 @@ class Bounds:
             for boundary in move.fixed:
                 after = after + part.of(owner.boundaries.cost(boundary, state.passed))
             np.minimum(least, after, out=least)
-        if steps.turned is not None:
-            turned = self.hierarchy.beside(steps.turned, state.taken)
-            np.minimum(least, part.of(owner.table(turned)), out=least)
+        if steps.next_group is not None:
+            further = self.hierarchy.beside(steps.next_group, state.taken)
+            np.minimum(least, part.of(owner.table(further)), out=least)
         return least
 
     def _after_slide(self, charged: State, move: LoopCharge, part: LatticePart) -> Floats:
@@ -478,7 +478,7 @@ def states_above(moves: LoopCharges, start: State, most: int) -> int:
     found, new = {start}, [start]
     while new and len(found) < most:
         steps = moves.steps(new.pop())
-        follow = [steps.passing, steps.turned, *(end.above for end in steps.ends), *(s for _, s in steps.moves)]
+        follow = [steps.passing, steps.next_group, *(end.above for end in steps.ends), *(s for _, s in steps.moves)]
         fresh = {state for state in follow if state is not None} - found
         found |= fresh
         new += fresh

@@ -47,11 +47,11 @@ class NextSteps(NamedTuple):
 
     passing    the state above the fanout that comes next; None: loops and node groups come next
     ends       those node groups
-    moves      what a loop can charge, and the state after that
-    free       dimensions that move nothing that waits
+    moves      what a loop that constraints allow can charge, and the state after that
+    free       dimensions that constraints allow a loop over, and that move nothing that waits
     since      the innermost fanout whose arrays still matter: it is to come, or something waits since inside it; the
                number of fanouts, where none does
-    turned     the same state once loops of the next group of an ordered level follow; None: there is none
+    next_group  the same state once the loops of the next group of an ordered memory follow; None: there is none
     """
 
     passing: State | None
@@ -59,11 +59,11 @@ class NextSteps(NamedTuple):
     moves: tuple[tuple[LoopCharge, State], ...]
     free: tuple[int, ...]
     since: int
-    turned: State | None = None
+    next_group: State | None = None
 
 
 class LoopCharges:
-    """Loops on one problem and machine, as far as constraints allow them."""
+    """Loops on one problem and machine: `free` and `of` whatever constraints say, `steps` as far as they allow."""
 
     def __init__(self, hierarchy: Hierarchy, limits: SearchLimits | None = None) -> None:
         self.hierarchy = hierarchy
@@ -104,7 +104,8 @@ class LoopCharges:
         charges = (move._replace(dims=tuple(filter(dims.__contains__, move.dims))) for move in self.of(waiting))
         moves = tuple((move, state.charging(move.moved)) for move in charges if move.dims)
         free = tuple(filter(dims.__contains__, self.free(waiting)))
-        return NextSteps(None, ends, moves, free, since, state.turn() if self.limits.turns(state) else None)
+        next_group = state.at_next_group() if self.limits.has_next_group(state) else None
+        return NextSteps(None, ends, moves, free, since, next_group)
 
     def free(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""

@@ -62,7 +62,7 @@ def is_settled(context: SearchContext, batch: Batch) -> bool:
         return False
     exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
     filling = context.hierarchy.arch.latency == "with_fill"
-    limited = not batch.complete and context.limits.bounded(batch.path.memory_at(batch.path.band))
+    limited = not batch.complete and context.limits.bounded(batch.state.loops_at)
     return not (exact or filling or limited)
 
 

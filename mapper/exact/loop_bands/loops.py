@@ -116,14 +116,18 @@ class _Loops(LoopBand):
         yield
         if stage.state.waiting and len(stage):
             yield from self._charge_next(stage)
-        if self.context.limits.turns(stage.state):
-            yield from self._continue(replace(stage, state=stage.state.turn()))
+        if self.context.limits.has_next_group(stage.state):
+            yield from self._continue(replace(stage, state=stage.state.at_next_group()))
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
-        """Whether constraints let a loop over a dimension come next."""
+        """Whether the order of loops lets one over a dimension come next, be it of one trip."""
         if d in stage.order or (self.block is not None and not self.block.may_have(d)):
             return False
         return self.context.limits.in_order(stage.state, d)
+
+    def _may_grow(self, d: int) -> bool:
+        """Whether constraints allow more than one trip along a dimension."""
+        return self.context.limits.most_trips(self.memory, d) > 1
 
     def _newly_free(self, stage: Stage) -> tuple[int, ...]:
         """Dimensions that may grow without charging anything, and have not yet."""
@@ -133,10 +137,9 @@ class _Loops(LoopBand):
 
     def _charge_next(self, stage: Stage) -> Iterator[None]:
         """Every loop that may charge something next, each followed by its next stage."""
-        limits = self.context.limits
         here = _Charging(stage, self.batch.rows.take(stage.parents), FillPoint(self.path.band, stage.tiles))
         for move in self.bounds.moves.of(stage.state.waiting):
-            dims = tuple(d for d in move.dims if self._may_loop(stage, d) and limits.may_loop(stage.state, d))
+            dims = tuple(d for d in move.dims if self._may_loop(stage, d) and self._may_grow(d))
             for together in [(d,) for d in dims] if self.context.every_mapping else [dims] if dims else []:
                 yield from self._move(here, move._replace(dims=together))
 

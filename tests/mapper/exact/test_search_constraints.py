@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,11 +13,13 @@ import brute_force
 from generators import memory, random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
-from tilewright.cost_models import EDP, Objective
+from tilewright.cost_models import EDP, ENERGY, Objective
 from tilewright.ir import ConstraintError, InfeasibleError, Mapping, Problem
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.files import list_dataflows, load_constraints
 from tilewright.mapper.constraints.violations import violations
+from tilewright.mapper.exact import preparing
+from tilewright.mapper.exact.bounds.loop_charges import LoopCharges
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import Tiling
@@ -115,6 +118,69 @@ def test_cases_cover_what_matters() -> None:
     least = {"perfect": 40, "ragged": 10, "even": 30, "uneven": 15, "keeps": 8, "temporal": 15, "orders": 15}
     least |= {"spatial": 6, "utilization": 6, "min_utilization": 15}
     assert {name: found[name] for name in least if found[name] < least[name]} == {}
+
+
+def dense_constraints(rng: random.Random, problem: Problem, arch: Architecture) -> Constraints:
+    """No loops over many dimensions at many memories, and orders of what is left."""
+    dims, temporal, orders = list(problem.dim_names), {}, {}
+    for name in (m.name for m in arch.memories):
+        temporal |= {(name, dim): (1, 1) for dim in dims if rng.random() < 0.25}
+        shuffled, cut = rng.sample(dims, len(dims)), rng.randint(1, len(dims) - 1)
+        groups = (frozenset(shuffled[:cut]), frozenset(shuffled[cut : cut + rng.randint(1, 2)]))
+        each = tuple(frozenset([dim]) for dim in shuffled)
+        orders |= {name: rng.choice([groups, each])} if rng.random() < 0.7 else {}
+    return Constraints(temporal=temporal, orders=orders)
+
+
+def searched_with_and_without(monkeypatch: pytest.MonkeyPatch, search: ExactSearch) -> list[ExactSearch]:
+    """A search with bounds that know its constraints, and with those of all mappings."""
+    found = []
+    for loop_charges in (LoopCharges, lambda hierarchy, _: LoopCharges(hierarchy)):
+        monkeypatch.setattr(preparing, "LoopCharges", loop_charges)
+        found.append(replace(search))
+        found[-1].solve()
+        assert found[-1].is_finished
+    return found
+
+
+@pytest.mark.parametrize("seeds", blocks(320, 80))
+def test_bounds_that_know_constraints_leave_nothing_out(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of larger problems than can be listed."""
+    compared = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        problem = random_problem(rng, rng.choice([4, 6, 8]))
+        arch = random_architecture(rng, memories=rng.choice([2, 3]), capacity=rng.choice([60, 200]))
+        if not 60 <= problem.macs <= 2500:
+            continue
+        tiling: Tiling = rng.choice(["perfect", "ragged"])
+        space, constraints = rng.choice(SPACES), dense_constraints(rng, problem, arch)
+        search = ExactSearch(problem, arch, rng.choice([ENERGY, EDP]), tiling, space, constraints)
+        own, others = searched_with_and_without(monkeypatch, search)
+        assert [each.value for each in own.found] == pytest.approx([each.value for each in others.found]), seed
+        compared += 1
+    assert compared > 10
+
+
+def test_bounds_that_know_constraints_leave_little_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, arch = load_layer("vgg16:conv4_2"), load_arch("three_level")
+    constraints = load_constraints("input-stationary", problem, arch)
+    search = ExactSearch(problem, arch, ENERGY, "perfect", constraints=constraints)
+    own, others = searched_with_and_without(monkeypatch, search)
+    assert 2 * own.pruned.total() < others.pruned.total()
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_loops_of_each_memory_have_an_order_of_their_own(space: Space) -> None:
+    """K outside N at one memory says nothing of the memory outside it, where K may stand outside M again."""
+    levels = (memory("DRAM"), memory("L1"))
+    arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    halves = {("L1", "K"): (2, 2), ("DRAM", "M"): (2, 2)}
+    orders = {"L1": (frozenset("K"), frozenset("N")), "DRAM": (frozenset("K"), frozenset("M"))}
+    constraints = Constraints(temporal=halves, orders=orders)
+    mapping, _, certificate = search_exact(gemm(4, 4, 4), arch, "energy", "perfect", space, constraints)
+    assert certificate.proven
+    assert not violations(mapping, arch, constraints)
 
 
 LAYERS = ("resnet50:layer3.0.conv2", "mobilenet_v2:b5.dw", "bert_base:qk")

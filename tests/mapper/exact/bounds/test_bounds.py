@@ -19,7 +19,7 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.constraints.violations import violations
+from tilewright.mapper.constraints.violations import loops_by_memory, violations
 from tilewright.mapper.exact.arrays.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.arrays.fanouts import groups_of
 from tilewright.mapper.exact.bounds.array_groups import group_of
@@ -65,10 +65,13 @@ def bounds_at(
     yield [bounds.at(bounds.table(step.state), step.tile, first)]
     if not last or context.hierarchy.at_fanout(step.state):
         return
-    free = list(bounds.moves.free(step.state.waiting))
+    limits, state = context.limits, step.state
+    groups = limits.groups.get(state.loops_at, ())
+    behind = frozenset[int]().union(*groups[: state.groups_behind])
+    free = [d for d in bounds.moves.free(state.waiting) if d not in behind]
     rng.shuffle(free)
-    free.sort(key=lambda d: not context.limits.in_order(step.state, d))  # those whose turn has not come are later
-    cut = rng.randint(0, sum(context.limits.in_order(step.state, d) for d in free))
+    free.sort(key=lambda d: not limits.in_order(state, d))  # those of the groups to come are later
+    cut = rng.randint(0, sum(limits.in_order(state, d) for d in free))
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
     passed = step.state.passed
     for ways, tile in zip(tables.tables, grown(step, context, tuple(free[:cut])), strict=True):
@@ -89,7 +92,7 @@ def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random
     groups = [
         root,
         context.groups.rough(),
-        Bounds(root.hierarchy, root.footprints, root.lattice, some_ports),
+        Bounds(root.hierarchy, root.footprints, root.lattice, some_ports, moves=root.moves),
     ]
     group: Bounds | None = context.groups.of(group_of(context.hierarchy, context.tiling, arrays))
     while group is not None:
@@ -241,13 +244,17 @@ def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> 
             shuffled, cut = rng.sample(dims, len(dims)), rng.randint(1, len(dims) - 1)
             order = {memory: (frozenset(shuffled[:cut]), frozenset(shuffled[cut : cut + 2]))}
             orders |= {} if violations(mapping, arch, Constraints(orders=order)) else order
+    if rng.random() < 0.5:  # each of its loops a group
+        for memory, loops in loops_by_memory(mapping, arch).items():
+            order = {memory: tuple(frozenset([dim]) for dim in dict.fromkeys(loop.dim for loop in loops))}
+            orders |= {} if violations(mapping, arch, Constraints(orders=order)) else order
     return Constraints(temporal=temporal, orders=orders)
 
 
 @pytest.mark.parametrize("seeds", blocks(60, 20))
 def test_constrained_mappings(seeds: range) -> None:
     """Bounds know where constraints allow no loops, and which may not come yet."""
-    checked = turned = tighter = 0
+    checked = ordered = tighter = 0
     for seed in seeds:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng)
@@ -262,16 +269,16 @@ def test_constrained_mappings(seeds: range) -> None:
             context = context_of(problem, arch, TILINGS[ragged], space, constraints=own)
             steps = check_path(mapping, cost, context, rng)
             checked += 1
-            turned += any(step.state.turned for step in steps)
+            ordered += any(step.state.groups_behind > 1 for step in steps)
             free = context_of(problem, arch, TILINGS[ragged], space)
             for step in steps[:-1]:
-                first, state = np.zeros(1, dtype=np.int64), step.state._replace(turned=0)
+                first, state = np.zeros(1, dtype=np.int64), step.state._replace(groups_behind=0)
                 least = free.bounds.at(free.bounds.table(state), step.tile, first)
                 constrained = context.bounds.at(context.bounds.table(step.state), step.tile, first)
                 assert (least <= constrained * SLACK).all()
                 tighter += bool((least * SLACK < constrained).any())
     assert checked > 15
-    assert turned > 5
+    assert ordered > 5
     assert tighter > 15
 
 
