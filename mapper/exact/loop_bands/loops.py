@@ -240,10 +240,9 @@ class _Loops(LoopBand):
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
         number = np.full((len(stage), 1), self.context.order_number(order))
         before = self.batch.take(stage.parents)
-        above = self.hierarchy.place(stage.state, node_group, still)
         grown = Batch(
             self.path.placing(node_group),
-            above,
+            self.hierarchy.place(stage.state, node_group, still),
             self.bounds,
             before.member,
             placed,
@@ -254,7 +253,7 @@ class _Loops(LoopBand):
             pending if self.context.zeros is not None else [*before.pending, *charged],
         ).take(keep)
         if len(grown):
-            key = (node_group, above, tuple((p.boundary, p.slides_along) for p in grown.pending))
+            key = (node_group, grown.state, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
 
     def _closer_below_block(
