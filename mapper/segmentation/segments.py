@@ -19,6 +19,10 @@ from .steps import GroupEdge, NetworkSteps
 PLAN_SECONDS = 5.0
 """For the addresses of one group's tiles, or of those of groups between which something stays, in one memory."""
 
+RUN_SHARE = 0.1
+"""The same for groups between which something stays: of the time that is left, where that is limited and comes to more.
+A way that is left out for want of addresses leaves a gap that nothing closes any more."""
+
 LOOK_SECONDS = 0.5
 """For the addresses of some of the groups, where all of them have none."""
 
@@ -113,7 +117,7 @@ class Segments:
         found: list[tuple[Arena, ...]] = []
         for run in _runs(self._placed(way)):
             try:
-                found += self._arenas(run, PLAN_SECONDS)
+                found += self._arenas(run, self._run_seconds)
             except (NoPlanError, UndecidedError):
                 while len(run) > 1 and not self._has_addresses(run[:-1]):
                     run = run[:-1]
@@ -121,6 +125,11 @@ class Segments:
                     run = run[1:]
                 return [], tuple(one.edge for one in run)
         return found, ()
+
+    @property
+    def _run_seconds(self) -> float:
+        """For the addresses of groups one after the other."""
+        return max(PLAN_SECONDS, RUN_SHARE * self._means.seconds_left) if self._means.limits_time else PLAN_SECONDS
 
     def _has_addresses(self, run: Sequence[_Placed]) -> bool:
         """Whether groups one after the other have addresses; also where that is not known soon."""

@@ -21,12 +21,13 @@ from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
-from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree
+from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
 from tilewright.mapper.cascades.equal import under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below, cascade_key
 from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
+from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of_run
 from tilewright.mapper.segmentation.residency import Residency
 from tilewright.mapper.segmentation.states import StateGraph, TooManyStates, state_graph
 from tilewright.mapper.segmentation.steps import NetworkSteps
@@ -314,6 +315,22 @@ def test_that_nothing_stays_for_want_of_time_is_told(
     assert "nothing stays on chip" in answer.certificate.constraints
     assert "or stays on chip" not in page_of(answer)
     assert "nothing stays on chip" not in segment(replace(asked, stays=False)).certificate.constraints
+
+
+def test_addresses_that_take_long_have_a_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They had five seconds whatever was left: a way without them was taken, with a gap and the time hardly begun."""
+
+    def slow(groups: Sequence[WorkingGroup], arch: Architecture, means: Means) -> list[tuple[Arena, ...]]:
+        if len(groups) > 1 and means.seconds_left < 10:
+            raise UndecidedError("no addresses were found")
+        return arenas_of_run(groups, arch, means)
+
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("90 B"), ENERGY, "perfect", most=1)
+    monkeypatch.setattr("tilewright.mapper.segmentation.segments.arenas_of_run", slow)
+    answer = segment(replace(asked, total_s=600))
+    assert answer.certificate.proven
+    assert answer.staying
+    assert not segment(replace(asked, total_s=60)).certificate.proven
 
 
 def test_what_stays_takes_the_zeros_that_others_see_around_it() -> None:
