@@ -82,7 +82,8 @@ class FirstTrees(TreeSearches):
             best, is_done = self._found_with(beside, solver, beam, cutoff)
             if best is not None or is_done:
                 return best
-        return self._found_with(beside, self._quick, self._beam, cutoff)[0]
+        beam = self._beam or (BEAM if beside.search.ragged else None)
+        return self._found_with(beside, self._quick, beam, cutoff)[0]
 
     def _found_with(
         self, beside: _Beside, solver: TableBranches | ExactBranches, beam: int | None, cutoff: float

@@ -131,8 +131,8 @@ class LoopBounds:
             found.append(self._by_order([[at_nodes(nodes) for nodes in own] for own in chains]))
         for tensor in self.exchanged:
             memories = [
-                single.of((tensor, memory.name), partial(bounds.exchanged, tensor, memory)).values
-                for memory in self.memories.upper
+                single.of((tensor, memory), partial(bounds.exchanged, tensor, self.memories.of(memory))).values
+                for memory in self.memories.exchanging(self.cascade, tensor)
             ]
             found.append(np.stack([values.take(self.steps, 1) for values in memories], 1))
         nothing = bounds.nothing

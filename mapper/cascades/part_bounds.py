@@ -352,15 +352,31 @@ class PartBounds:
         if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
             return 0.0
         name, known = part.names[place], dict(part.homes)
-        key = name, tuple(tensor.name for tensor in self.alone.tensors(name) if tensor.name not in known)
-        if key not in self._both:
-            operation, nearest = self.cascade.operation(name), self.memories.nearest
-            near = tuple((tensor.name, nearest) for tensor in self.alone.tensors(name))
-            more = self.alone.weight_from(name, near) - self.alone.of_nearest(name)
-            passing = [(t, m) for t in key[1] for m in self.memories.exchanging(self.cascade, t) if m != nearest]
-            further = (self.alone.far(operation, t, operation.problem.dims, memory)[0] for t, memory in passing)
-            self._both[key] = max(0.0, min(more / self.weights.energy, *further, math.inf))
-        return self._share(part, place) * self._both[key]
+        passing = tuple(tensor.name for tensor in self.alone.tensors(name) if tensor.name not in known)
+        if (name, passing) not in self._both:
+            self._both[name, passing] = self._new_both_pj(name, passing)
+        return self._share(part, place) * self._both[name, passing]
+
+    def _new_both_pj(self, name: str, passing: tuple[str, ...]) -> float:
+        """What `_both_pj` says of all visits; nothing where some tensor never comes from the nearest memory.
+
+        passing  tensors that pass inside the part
+        """
+        operation, nearest = self.cascade.operation(name), self.memories.upper[-1]
+        memories = {tensor: self.memories.exchanging(self.cascade, tensor) for tensor in passing}
+        never_kept = any(nearest.keeps[tensor.role] == "never" for tensor in operation.problem.tensors)
+        if never_kept or any(nearest.name not in options for options in memories.values()):
+            return 0.0
+        near = tuple((tensor.name, nearest.name) for tensor in self.alone.tensors(name))
+        more = self.alone.weight_from(name, near) - self.alone.of_nearest(name)
+        whole = operation.problem.dims
+        further = (
+            self.alone.far(operation, tensor, whole, memory)[0]
+            for tensor, options in memories.items()
+            for memory in options
+            if memory != nearest.name
+        )
+        return max(0.0, min(more / self.weights.energy, *further, math.inf))
 
     def _share(self, part: VisitedPart, place: int) -> float:
         """What the mean visit of an operation is, as a part of all of it."""

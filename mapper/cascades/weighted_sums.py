@@ -9,10 +9,12 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from .first_trees import FirstTrees
+from .nothing_shared import least_apart, shares_nothing
 from .oracle import ExactBranches
 from .parts import FoundPart
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
@@ -65,6 +67,7 @@ class WeightedSums(FirstTrees):
         super().__post_init__()
         self._looked: set[Weights] = set()
         self._taken, self._taken_ragged = 0.0, 0.0
+        self._apart_known: dict[Weights, float] = {}
 
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The least of one weighted sum; what weighs so much or more is not looked for."""
@@ -265,7 +268,7 @@ class WeightedSums(FirstTrees):
         search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
         looked = bool(self._looked) and not ragged  # what is known is good for other weights too
-        floor = self.question.floor if weights == ENERGY_ALONE else 0.0
+        floor = max(self.question.floor if weights == ENERGY_ALONE else 0.0, self._least_apart(weights, fuse))
         best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor, before_all=True)
         if best is None and self.means.limits_time and isinstance(self.solver, ExactBranches):
             self._fall_back(weights)
@@ -286,6 +289,23 @@ class WeightedSums(FirstTrees):
         self.branches += search.branches
         self.pruned.update(search.pruned)
         return max(min(cutoff, bound), min(floor, self.question.below)), search.incumbent or best
+
+    def _least_apart(self, weights: Weights, fuse: Fuse | None) -> float:
+        """What no tree weighs less than where operations have nothing in common on chip, and visits are even; else
+        nothing."""
+        cascade, are_uneven = self.question.cascade, self._has_windows and fuse != "plain"
+        takes_time = isinstance(self.solver, ExactBranches) and len(cascade.operations) > 1
+        if are_uneven or self.question.stays or not takes_time or not shares_nothing(cascade, self.memories):
+            return 0.0
+        if weights not in self._apart_known:
+            self._uneven.means = self.means
+            self._apart_known[weights] = least_apart(cascade, self.memories, self._uneven, weights)
+        return self._apart_known[weights]
+
+    @cached_property
+    def _uneven(self) -> ExactBranches:
+        question = self.question
+        return ExactBranches(question.cascade, question.arch, "uneven", question.tiling, self.means)
 
     def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
         """Whether a tree weighs no more than so much, by the cost model."""

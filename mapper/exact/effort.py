@@ -25,6 +25,9 @@ class Effort:
     """Part of the memory for innermost tiles that are asked for again (`loop_bands/first_tiles.py`)."""
     smaller_space_share: float = 0.3
     """Part of the time, where it is limited, for the search of a smaller space."""
+    steps_before_smaller_space: int = 32
+    """Steps of a search for what is below some value, before one of a smaller space: most of them find nothing, and
+    know that sooner."""
     full_lines_share: float = 0.6
     """The same for the search where lines are always full: it may be all that is needed."""
     least_seconds_to_count: float = 0.02

@@ -109,6 +109,8 @@ class ExactSearch:
     floor: float = field(default=0.0, init=False)
     _witnesses: list[Mapping] = field(default_factory=list, init=False)
     _by_arrays: bool = field(default=False, init=False)
+    _has_started: bool = field(default=False, init=False)
+    _steps: int = field(default=0, init=False)
     _context: SearchContext | None = field(default=None, init=False)
     _floor_part: OpenPart | None = field(default=None, init=False)
 
@@ -138,7 +140,8 @@ class ExactSearch:
             self._start_from_full_lines()
             if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
                 return bool(self.found)
-            self._start_from_smaller_space()
+            if not (proof and self.ceiling < math.inf):  # else it is likely that nothing is below that
+                self._start_from_smaller_space()
             self._explore_from_scratch(proof)
             if proof and self._has_let_go:
                 self._explore_again()
@@ -202,6 +205,9 @@ class ExactSearch:
     def _explore(self, exploring: Exploring) -> None:
         """Take the lowest bound until none is below the best mapping."""
         while self.frontier.is_open:
+            self._steps += 1
+            if self._steps > self.effort.steps_before_smaller_space and not self._has_started:
+                self._start_from_smaller_space()
             if self.found and (self.enough or self.means.expired):
                 self.out_of_time = not self.enough
                 return
@@ -306,6 +312,7 @@ class ExactSearch:
         The best uneven ones are often so much better than the best even ones that those need not be known for sure,
         unless time may run out: then what is handed over is to be no worse than they are.
         """
+        self._has_started = True
         if self.space == "uneven":
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
         elif not self.reduced.visit.perfect.all():

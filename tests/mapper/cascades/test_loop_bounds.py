@@ -8,12 +8,14 @@ import pytest
 
 from cascade_cases import random_case
 from longer import blocks
-from tilewright.cost_models import ENERGY
+from tilewright.arch import load_arch
+from tilewright.cost_models import EDP, ENERGY
 from tilewright.mapper.cascades.loop_choices import Choices, KnownChoices, Least
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
+from tilewright.workloads import cascade
 
 
 @pytest.mark.parametrize("seeds", blocks(12, 12))
@@ -33,6 +35,21 @@ def test_loops_weigh_no_more_than_any_nodes_with_them(seeds: range) -> None:
             tight += bound >= least * (1 - 1e-9)
     assert compared > 0
     assert tight > compared / 4
+
+
+def test_where_an_intermediate_cannot_pass_on_chip_bounds_know_it() -> None:
+    """On gemmini no memory keeps what is written and what is read. So T goes out and comes back, and no operation has
+    all its tensors near."""
+    chain = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=64, n=96, k=32, p=48)
+    asked = CascadeQuestion(chain, load_arch("gemmini"), EDP, "perfect")
+    search = WeightedSums(asked, Means()).tree_search(Weights(1.0, 300.0))
+    part = search._root(["T", "O"])
+    compared = 0
+    for bound, loops in search.loops.choices(part, math.inf):
+        least = min((nodes.bound for nodes in search.above.choices(part, loops, math.inf)), default=math.inf)
+        assert least == math.inf or 0.9 * least <= bound <= least * (1 + 1e-9)
+        compared += least < math.inf
+    assert compared > 10
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,10 +12,10 @@ import brute_force
 from generators import memory, random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import OBJECTIVES, Objective, evaluate
+from tilewright.cost_models import EDP, OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact.effort import EFFORT, Effort
-from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm, load_layer
@@ -114,6 +114,24 @@ def test_optimum_by_finer_and_finer_tables(most_tiles: int) -> None:
     found = [searched(problem, arch, "edp", "ragged", effort) for problem, arch in chosen]
     assert found == pytest.approx(expected, rel=1e-9)
     assert len(found) > 5
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low(space: Space) -> None:
+    """What is below some value is found, or ruled out, whether a search begins with a smaller space or never looks at
+    it."""
+    some = map(pair_of, range(40))
+    chosen = [(problem, arch) for problem, arch, ragged in some if ragged]
+    for problem, arch in chosen:
+        best = searched(problem, arch, "edp", "ragged")
+        for steps in (0, 1, 10**9):
+            asked = problem, arch, EDP, "ragged", space
+            effort = Effort(steps_before_smaller_space=steps)
+            above, below = (ExactSearch(*asked, ceiling=each * best, effort=effort) for each in (1.5, 0.999))
+            least = searched(problem, arch, "edp", "ragged", space=space) if space == "uneven" else best
+            assert above.solve() and above.found[0].value == pytest.approx(least, rel=1e-9)
+            assert below.solve() == (least < 0.999 * best) and below.is_finished
+    assert len(chosen) > 5
 
 
 def traits(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[str]:
