@@ -21,6 +21,7 @@ front_search.py   all that may be best where energy and latency are weighed in o
 part_bounds.py    what parts weigh at least
 operation_bounds.py  what single operations take at least, with endless room
 single_bounds.py  what a cascade weighs at least, by its operations one by one
+nothing_shared.py what all trees weigh at least where operations have nothing in common on chip
 single_branches.py what the branch of each of them weighs
 shared_steps.py   what they weigh together that make the steps of loops
 run_exchanges.py  into how many parts loops cut what they exchange

@@ -129,8 +129,10 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
             effort = Effort(steps_before_smaller_space=steps)
             above, below = (ExactSearch(*asked, ceiling=each * best, effort=effort) for each in (1.5, 0.999))
             least = searched(problem, arch, "edp", "ragged", space=space) if space == "uneven" else best
-            assert above.solve() and above.found[0].value == pytest.approx(least, rel=1e-9)
-            assert below.solve() == (least < 0.999 * best) and below.is_finished
+            assert above.solve()
+            assert above.found[0].value == pytest.approx(least, rel=1e-9)
+            assert below.solve() == (least < 0.999 * best)
+            assert below.is_finished
     assert len(chosen) > 5
 
 
