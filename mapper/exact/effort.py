@@ -28,6 +28,8 @@ class Effort:
     steps_before_smaller_space: int = 32
     """Steps of a search for what is below some value, before one of a smaller space: most of them find nothing, and
     know that sooner."""
+    tiles_before_smaller_space: int = 5_000
+    """Tiles of a problem, up to which these steps grow rows too: with more of them one step is as long as a search."""
     full_lines_share: float = 0.6
     """The same for the search where lines are always full: it may be all that is needed."""
     least_seconds_to_count: float = 0.02

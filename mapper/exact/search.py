@@ -56,7 +56,7 @@ from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling
+from ..tilings import TILINGS, Tiling, factors
 from .arrays.array_choices import ArrayPlans
 from .context import SearchContext
 from .counting.lines import never_fills_lines
@@ -66,7 +66,7 @@ from .finishing import Finishing
 from .found import BestFound, FoundMapping
 from .frontier import Frontier
 from .limits import missing_dims
-from .placements import Placements
+from .placements import OpenPlacement, Placements
 from .preparing import prepare
 from .reduced import ReducedQuestion
 from .simplest import simplest_mapping
@@ -109,8 +109,7 @@ class ExactSearch:
     floor: float = field(default=0.0, init=False)
     _witnesses: list[Mapping] = field(default_factory=list, init=False)
     _by_arrays: bool = field(default=False, init=False)
-    _has_started: bool = field(default=False, init=False)
-    _steps: int = field(default=0, init=False)
+    _begun: Exploring | None = field(default=None, init=False)
     _context: SearchContext | None = field(default=None, init=False)
     _floor_part: OpenPart | None = field(default=None, init=False)
 
@@ -140,8 +139,9 @@ class ExactSearch:
             self._start_from_full_lines()
             if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
                 return bool(self.found)
-            if not (proof and self.ceiling < math.inf):  # else it is likely that nothing is below that
-                self._start_from_smaller_space()
+            if proof and self._may_be_in_vain and self._is_soon_done():
+                return bool(self.found)
+            self._start_from_smaller_space()
             self._explore_from_scratch(proof)
             if proof and self._has_let_go:
                 self._explore_again()
@@ -181,11 +181,37 @@ class ExactSearch:
     def _explore_from_scratch(self, proof: bool) -> None:
         if not proof and len(self.found) >= self.count:  # the smaller space had enough
             return
-        exploring = self._prepared()
+        exploring, self._begun = self._begun or self._prepared(), None
         if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
             exploring.dive_first()
         if proof:
             self._explore(exploring)
+
+    @property
+    def _may_be_in_vain(self) -> bool:
+        """Whether nothing may be below the ceiling, and a smaller space would be searched before that is known."""
+        has_smaller = self.space == "uneven" or not self.reduced.visit.perfect.all()
+        return has_smaller and self.count == 1 and self.ceiling < math.inf
+
+    def _is_soon_done(self) -> bool:
+        """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: a smaller
+        space need not be searched then. Else the search goes on from there once it has been."""
+        exploring = self._begun = self._prepared()
+        grows = self._tiles <= self.effort.tiles_before_smaller_space
+        for _ in range(self.effort.steps_before_smaller_space):
+            if not self.frontier.is_open or not (grows or isinstance(self.frontier.lowest, OpenPlacement)):
+                break
+            self.means.check()
+            exploring.work_on(self.frontier.take())
+            self.frontier.done()
+        return not self.frontier.is_open and self.is_finished
+
+    @property
+    def _tiles(self) -> int:
+        """Tiles of the problem, about."""
+        reduced = self.reduced
+        sizes = (size for _, size in reduced.problem.dims)
+        return math.prod(len(factors(n, kind, True)) for n, kind in zip(sizes, reduced.visit.tilings, strict=True))
 
     @property
     def _has_let_go(self) -> bool:
@@ -205,9 +231,6 @@ class ExactSearch:
     def _explore(self, exploring: Exploring) -> None:
         """Take the lowest bound until none is below the best mapping."""
         while self.frontier.is_open:
-            self._steps += 1
-            if self._steps > self.effort.steps_before_smaller_space and not self._has_started:
-                self._start_from_smaller_space()
             if self.found and (self.enough or self.means.expired):
                 self.out_of_time = not self.enough
                 return
@@ -312,7 +335,6 @@ class ExactSearch:
         The best uneven ones are often so much better than the best even ones that those need not be known for sure,
         unless time may run out: then what is handed over is to be no worse than they are.
         """
-        self._has_started = True
         if self.space == "uneven":
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
         elif not self.reduced.visit.perfect.all():

@@ -124,9 +124,9 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
     chosen = [(problem, arch) for problem, arch, ragged in some if ragged]
     for problem, arch in chosen:
         best = searched(problem, arch, "edp", "ragged")
-        for steps in (0, 1, 10**9):
+        for steps, tiles in ((0, 10**9), (1, 10**9), (10**9, 10**9), (10**9, 0)):
             asked = problem, arch, EDP, "ragged", space
-            effort = Effort(steps_before_smaller_space=steps)
+            effort = Effort(steps_before_smaller_space=steps, tiles_before_smaller_space=tiles)
             above, below = (ExactSearch(*asked, ceiling=each * best, effort=effort) for each in (1.5, 0.999))
             least = searched(problem, arch, "edp", "ragged", space=space) if space == "uneven" else best
             assert above.solve()
