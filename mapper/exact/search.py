@@ -194,8 +194,8 @@ class ExactSearch:
         return has_smaller and self.count == 1 and self.ceiling < math.inf
 
     def _is_soon_done(self) -> bool:
-        """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: a smaller
-        space need not be searched then. Else the search goes on from there once it has been."""
+        """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: then a
+        smaller space need not be searched. Else the search goes on from there once it has been."""
         exploring = self._begun = self._prepared()
         grows = self._tiles <= self.effort.tiles_before_smaller_space
         for _ in range(self.effort.steps_before_smaller_space):
