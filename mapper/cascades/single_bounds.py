@@ -2,8 +2,9 @@
 needed for.
 
 What a tree does for one operation, with the nodes and loops on the way to its branch, is a mapping of that operation
-alone, in which every memory and tensor has its own boundary, as in the uneven space. So the operation costs there no
-less than at its best, with the whole machine to itself and with each tensor from the memory that it comes from:
+alone, in which every memory and tensor has its own boundary, as in the uneven space, and nodes that last take the room
+of one copy (`with_single_copies`). So the operation costs there no less than at its best, with the whole machine to
+itself and with each tensor from the memory that it comes from:
 
 - one from outside from the outermost memory, or from where it stays; but where an operation before it uses the same
   tensor, both may share a node that this one has filled, and then it comes from any memory that may keep it;
@@ -72,7 +73,7 @@ def is_bounded_by_singles(question: CascadeQuestion, memories: UpperMemories, we
 class SingleBounds:
     """Bounds of one cascade on one machine, by weights of energy alone on a machine that does not leak.
 
-    solver  of operations in the uneven space
+    solver  of operations in the uneven space, on the machine with single copies
     branches  what branches weigh at least
     near    what operations weigh at least with all tensors near
     fuse    of the trees that are bounded, as of `TreeSearch`

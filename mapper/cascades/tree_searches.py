@@ -28,7 +28,7 @@ from .sums import NARROW, Sums
 from .tables.tables import TableBranches, supports
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
-from .upper_memories import UpperMemories
+from .upper_memories import UpperMemories, with_single_copies
 from .weights import Weights, weights_of
 from .windowed import windowed_dims
 
@@ -77,18 +77,23 @@ class TreeSearches:
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
-        self.solver = self._solver(self.question.space)
+        self.solver = self._solver(self.question.space, self.question.arch)
         self._loop_choices = KnownChoices()
         self._mirrored = MirroredTrees(self.question.cascade, self.question.arch)
         self._above: dict[tuple[object, ...], KnownAbove] = {}
 
-    def _solver(self, space: Space) -> TableBranches | ExactBranches:
+    def _solver(self, space: Space, arch: Architecture) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
         question = self.question
-        if supports(question.cascade, question.arch, space, question.tiling) is None:
+        if supports(question.cascade, arch, space, question.tiling) is None:
             weights = weights_of(question.objective)
-            return TableBranches(question.cascade, question.arch, weights is None or not weights.energy_only)
-        return ExactBranches(question.cascade, question.arch, space, question.tiling, self.means)
+            return TableBranches(question.cascade, arch, weights is None or not weights.energy_only)
+        return ExactBranches(question.cascade, arch, space, question.tiling, self.means)
+
+    @cached_property
+    def _alone(self) -> TableBranches | ExactBranches:
+        """What answers for single operations in the uneven space: all that trees do for them is a mapping there."""
+        return self._solver("uneven", with_single_copies(self.question.arch))
 
     def use(self, means: Means) -> None:
         """Go on with other means."""

@@ -269,6 +269,18 @@ def without_leakage(arch: Architecture) -> Architecture:
     return arch.model_copy(update={"levels": tuple(levels), "mac": arch.mac.model_copy(update=none), **none})
 
 
+def with_single_copies(arch: Architecture) -> Architecture:
+    """The machine if memories outside all arrays held one copy of each tile.
+
+    A mapping of one operation has two in a double-buffered memory, wherever a node stands; a node of a tree above all
+    that moves its tile has one. So of what a tree does for an operation this machine has a mapping, and that one none.
+    """
+    upper = {memory.name for memory in UpperMemories(arch).upper}
+    one = {"double_buffered": False}
+    levels = (level.model_copy(update=one) if level.name in upper else level for level in arch.levels)
+    return arch.model_copy(update={"levels": tuple(levels)})
+
+
 def with_room(arch: Architecture, room: Room) -> Architecture:
     """The machine with as much room in some of its memories."""
     left = {(memory, role): bits for memory, role, bits in room}

@@ -9,7 +9,6 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
@@ -298,14 +297,10 @@ class WeightedSums(FirstTrees):
         if are_uneven or self.question.stays or not takes_time or not shares_nothing(cascade, self.memories):
             return 0.0
         if weights not in self._apart_known:
-            self._uneven.means = self.means
-            self._apart_known[weights] = least_apart(cascade, self.memories, self._uneven, weights)
+            if isinstance(self._alone, ExactBranches):
+                self._alone.means = self.means
+            self._apart_known[weights] = least_apart(cascade, self.memories, self._alone, weights)
         return self._apart_known[weights]
-
-    @cached_property
-    def _uneven(self) -> ExactBranches:
-        question = self.question
-        return ExactBranches(question.cascade, question.arch, "uneven", question.tiling, self.means)
 
     def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
         """Whether a tree weighs no more than so much, by the cost model."""
@@ -323,5 +318,4 @@ class WeightedSums(FirstTrees):
         search: TreeSearch = self.tree_search(weights)
         cascade, near, stays = question.cascade, search.bounds, dict(question.stays)
         branches = SingleBranches(cascade, self.memories, self.solver, near.alone, weights)
-        solver = self._solver("uneven")
-        return SingleBounds(cascade, self.memories, solver, branches, near, weights, search.fuse, stays, known)
+        return SingleBounds(cascade, self.memories, self._alone, branches, near, weights, search.fuse, stays, known)

@@ -21,7 +21,7 @@ from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.single_bounds import SingleBounds
 from tilewright.mapper.cascades.single_branches import SingleBranches
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
-from tilewright.mapper.cascades.upper_memories import UpperMemories
+from tilewright.mapper.cascades.upper_memories import UpperMemories, with_single_copies
 from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
 from tilewright.mapper.ski_slope import one_buffer
@@ -33,8 +33,9 @@ def bounds_of(
     whole: Cascade, arch: Architecture, fuse: Fuse, by_tables: bool = False, space: Space = "uneven"
 ) -> SingleBounds:
     memories = UpperMemories(arch)
-    solver = TableBranches(whole, arch) if by_tables else ExactBranches(whole, arch, "uneven", "perfect", Means())
-    inside = solver if space == "uneven" else ExactBranches(whole, arch, space, "perfect", Means())
+    single = with_single_copies(arch)
+    solver = TableBranches(whole, single) if by_tables else ExactBranches(whole, single, "uneven", "perfect", Means())
+    inside = TableBranches(whole, arch) if by_tables else ExactBranches(whole, arch, space, "perfect", Means())
     placing = Placing(whole, memories, "uneven")
     near = PartBounds(whole, memories, "uneven", ENERGY_ALONE, solver, placing, may_be_uneven=fuse == "all")
     branches = SingleBranches(whole, memories, inside, near.alone, ENERGY_ALONE)
@@ -128,6 +129,20 @@ def test_operations_are_not_alike_where_arrays_go_by_names() -> None:
     question = CascadeQuestion(pair, parse_arch(text, "m"), LATENCY, "perfect", fuse="none")
     certificate = search_cascade(question).certificate
     assert (certificate.value, certificate.lower_bound) == (5, 5)
+
+
+def test_what_lasts_in_a_double_buffered_memory_takes_the_room_of_one_copy() -> None:
+    """B lies in the scratchpad while loops step over rows, where a mapping of T alone would have to keep it twice."""
+    arch = load_arch("gemmini")
+    small = {"double_buffered": True, "size_bits": 4096}
+    levels = (one.model_copy(update=small) if one.name == "scratchpad" else one for one in arch.levels)
+    arch = arch.model_copy(update={"levels": tuple(levels)})
+    lines = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
+    asked = CascadeQuestion(cascade(lines, m=6, n=16, k=16, p=8), arch, ENERGY, "perfect")
+    answer = search_cascade(asked)
+    assert answer.certificate.gap == 0.0
+    assert answer.cost.energy_pj == pytest.approx(51904.32, rel=1e-9)
+    assert bound_by_singles(asked, {}) <= answer.cost.energy_pj
 
 
 @pytest.mark.parametrize("name", ["gemmini", "tpu_v1", "three_level"])
