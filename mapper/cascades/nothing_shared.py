@@ -1,9 +1,9 @@
 """Cascades whose operations have nothing in common on chip: what all their trees weigh at least.
 
-Where every intermediate passes through the outermost memory, since no other one may hold it both as what is written and
-as what is read, and no tensor is read twice, a tree is no more than its operations one after the other. What it does for
-one of them, with the loops and nodes on the way to its branch, is a mapping of that operation alone in which every memory
-and tensor has its own boundary, as in the uneven space, and nodes that last take the room of one copy
+Where every intermediate passes through the outermost memory, since no other one may hold it both as what is written
+and as what is read, and no tensor is read twice, a tree is no more than its operations one after the other. What it
+does for one of them, with the loops and nodes on the way to its branch, is a mapping of that operation alone in which
+every memory and tensor has its own boundary, as in the uneven space, and nodes that last take the room of one copy
 (`with_single_copies`). So it weighs no less than the best of these.
 """
 
