@@ -21,7 +21,8 @@ FEWEST, FEWEST_TIMED = 3, 4
 """Operations from which on first trees pay where tables answer for branches; and where cycles count."""
 
 MANY_OPERATIONS, BEAM = 6, 4
-"""With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
+"""With more operations than these, and where shared loops may be ragged, first trees are looked for among so many
+choices of nodes and loops of a part."""
 
 PROVEN_BEAM = 2
 """The same where branches are proven, but not in no time."""

@@ -92,7 +92,8 @@ class TreeSearches:
 
     @cached_property
     def _alone(self) -> TableBranches | ExactBranches:
-        """What answers for single operations in the uneven space: all that trees do for them is a mapping there."""
+        """What answers for single operations in the uneven space, on the machine with single copies: all that trees do
+        for them is a mapping there."""
         return self._solver("uneven", with_single_copies(self.question.arch))
 
     def use(self, means: Means) -> None:

@@ -16,6 +16,7 @@ from tilewright.cost_models import EDP, OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.search import ExactSearch, search_exact
+from tilewright.mapper.means import Means
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm, load_layer
@@ -134,6 +135,23 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
             assert below.solve() == (least < 0.999 * best)
             assert below.is_finished
     assert len(chosen) > 5
+
+
+@pytest.mark.parametrize("steps", [5, 10**6])
+def test_nothing_is_said_to_be_proven_that_there_was_no_memory_for(steps: int) -> None:
+    """Whether rows were let go of in the first steps of a search for what is below some value, or after them: it is
+    finished only with the best mapping, and bounds nothing above that."""
+    finished = []
+    for problem, arch in [pair_of(seed)[:2] for seed in range(40)]:
+        best = searched(problem, arch, "edp", "ragged")
+        if best < float("inf"):
+            means, effort = Means.from_now(None, 8000), Effort(steps_before_smaller_space=steps)
+            search = ExactSearch(problem, arch, EDP, "ragged", means=means, ceiling=2 * best, effort=effort)
+            is_best = search.solve() and search.found[0].value == pytest.approx(best, rel=1e-9)
+            assert is_best or not search.is_finished
+            assert search.open_bound <= best * (1 + 1e-9) or is_best
+            finished.append(search.is_finished)
+    assert {True, False} == set(finished)
 
 
 def traits(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[str]:
