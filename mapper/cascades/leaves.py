@@ -72,8 +72,10 @@ class Leaves:
         is known that it is not ruled out by the even ones."""
         share, question = even
         uneven = part.uneven[0][0] if part.uneven and part.uneven[0] else None
-        if uneven is None or question.finished:
+        if uneven is None:
             return self.least_of_way(part, [even], cutoff)
+        if question.finished:
+            return self._least_of_finished(part, even, cutoff)
         every = factors(uneven.step, "perfect", True)
         soonest = min(map(uneven.computing, every)) / uneven.part if self.bounds.timed else 1.0
         at_least = self.least_of_way(part, [(share, replace(question, slower=soonest))], cutoff)
@@ -85,6 +87,14 @@ class Leaves:
         found = self._least_of_steps(part, even, uneven, cutoff)
         counted = None if found.found is None else self._counted(part, uneven, cutoff)
         return found if counted is None else counted
+
+    def _least_of_finished(self, part: VisitedPart, even: tuple[float, BranchQuestion], cutoff: float) -> Outcome:
+        """What a branch weighs at least, by its even visit, whose sums come finished: such mappings are among those
+        whose sums may be unfinished, and of these all visits may be counted."""
+        share, question = even
+        any_sums = replace(part, finished=False), (share, replace(question, finished=False))
+        at_least = self._least_of_even(*any_sums, cutoff)
+        return at_least if at_least.found is None else _heavier(self.least_of_way(part, [even], cutoff), at_least)
 
     def _counted(self, part: VisitedPart, uneven: Uneven, cutoff: float) -> Outcome | None:
         """The best mapping of all visits of a branch, or, if it does not weigh less than the cutoff, that; None where

