@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arch import Architecture, Memory
-from ..ir import Mapping, Tensor, TilewrightError
+from ..ir import Mapping, Tensor
 from .boundaries import boundaries_of
 from .closed_form import Nest
 from .cost import Cost, capacity_parts, evaluate, held_width_bits
@@ -37,12 +37,6 @@ def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike
         return evaluate_zeros(mapping, arch, objective)
     if not has_open_layouts(arch, mapping.problem):
         return evaluate(mapping, arch), arch
-    if arch.latency == "with_fill":
-        raise TilewrightError(
-            "open layouts are not known to 'latency: with_fill'",
-            where=arch.name,
-            hint="state them, such as O=NHWC, or ask for 'latency: steady'",
-        )
     best: tuple[float, Cost, Architecture] | None = None
     for chosen in _worth_trying(mapping, arch):
         closed = with_layouts(arch, mapping.problem, chosen)

@@ -22,8 +22,17 @@ def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
     unbounded, no array is used, and every tiling and placement rule allows it. To ask for a diagnosis then is a
     defect of the caller, and an AssertionError.
     """
+    error = shortage_error(problem, arch)
+    assert error, f"{arch.name} has room for one word of everything, so {problem.name} has a mapping that fits"
+    return error
+
+
+def shortage_error(problem: Problem, arch: Architecture) -> InfeasibleError | None:
+    """The error that says which memory is too small for one word, or line, of each tensor that it must keep; None where
+    none is."""
     shortages = list(_shortages(problem, arch))
-    assert shortages, f"{arch.name} has room for one word of everything, so {problem.name} has a mapping that fits"
+    if not shortages:
+        return None
     worst = max(shortages, key=lambda shortage: shortage.missing_bits)
     others = [f"{s.part.memory.name}: {s.describe()}" for s in shortages if s is not worst]
     message = "\nand ".join([worst.describe(), *others])

@@ -35,10 +35,16 @@ def possible_layouts(
     arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, word_bits: int
 ) -> dict[LaidOut, str]:
     """How a tensor may lie in a memory with lines, and the first layout that makes it so, without blocks if there is
-    one."""
+    one.
+
+    Raises TilewrightError where it is open and first tiles take time.
+    """
     if not is_open(memory, tensor):
         layout = parse_layout(tensor, _stated(memory, tensor))
         return {laid_out(arch, memory, problem, tensor, layout, word_bits): layout.text(tensor)}
+    if arch.latency == "with_fill":
+        message, hint = "open layouts are not known to 'latency: with_fill'", "state them, such as O=NHWC"
+        raise TilewrightError(message, where=arch.name, hint=f"{hint}, or ask for 'latency: steady'")
     wide = tensor.is_output and memory is arch.memories[0]
     sums_bits = arch.partial_width_bits(tensor) if wide else word_bits
     room, sums_room = room_of(memory, tensor, word_bits), room_of(memory, tensor, sums_bits)

@@ -51,7 +51,7 @@ from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.violations import violations
-from ..diagnosis import diagnose
+from ..diagnosis import diagnose, shortage_error
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
@@ -125,6 +125,9 @@ class ExactSearch:
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
+        too_small = None if self.original.has_zeros else shortage_error(self.original, self.machine)
+        if too_small is not None:
+            raise too_small
         if not self.solve():
             raise self._nothing_found()
         best = self.found[0]
