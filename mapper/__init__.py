@@ -12,6 +12,7 @@ strategies.py    all of them under one roof
 question.py      what a search is about, and what it comes to
 several.py       the best few, one objective after another, the Pareto front
 means.py         the time and the memory that a search may take
+garbage.py       how often garbage is looked for while one runs
 certificate.py   what a search proves, and what it did
 space/           which mappings there are, even and uneven, and how many
 tilings.py       trip counts worth trying: perfect and ragged

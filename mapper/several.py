@@ -12,6 +12,7 @@ from ..cost_models.cascades import FusedCost
 from ..ir import InfeasibleError
 from .certificate import Certificate
 from .exact.search import ExactSearch
+from .garbage import collecting_rarely
 from .means import Means
 from .question import Answer, Limits, Question
 
@@ -45,6 +46,7 @@ Asked = TypeVar("Asked", bound=_WithLimits)
 Answered = TypeVar("Answered", bound=_Answered)
 
 
+@collecting_rarely
 def search_best(question: Question, count: int) -> list[Answer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from ...cost_models import LATENCY, Objective
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..garbage import collecting_rarely
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
 from .operation_bounds import Nearest
@@ -36,6 +37,7 @@ SEEN_SHARE, PLAIN_SHARE = 0.2, 0.5
 """Of the time that is left: for what forms cost at least, and for a form without iterations."""
 
 
+@collecting_rarely
 def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
     """The proven best fused mapping, of any form of the cascade; where time or memory run out, the best found and its
     gap.
@@ -46,6 +48,7 @@ def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
     return FormsSearch(question).run() if question.cascade.others else search_alone(question)
 
 
+@collecting_rarely
 def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
     """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
 
@@ -68,6 +71,7 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))
 
 
+@collecting_rarely
 def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""

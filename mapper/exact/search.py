@@ -52,6 +52,7 @@ from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error
+from ..garbage import collecting_rarely
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
@@ -460,6 +461,7 @@ class ExactSearch:
             return None
 
 
+@collecting_rarely
 def search_exact(
     problem: Problem,
     arch: Architecture,
