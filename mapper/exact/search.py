@@ -193,9 +193,9 @@ class ExactSearch:
 
     @property
     def _may_be_in_vain(self) -> bool:
-        """Whether nothing may be below the ceiling, and a smaller space would be searched before that is known."""
-        has_smaller = self.space == "uneven" or not self.reduced.visit.perfect.all()
-        return has_smaller and self.count == 1 and self.ceiling < math.inf
+        """Whether nothing may be below the ceiling, and perfect tiles, a smaller space that takes its time, would be
+        searched before that is known."""
+        return not self.reduced.visit.perfect.all() and self.count == 1 and self.ceiling < math.inf
 
     def _is_soon_done(self) -> bool:
         """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: then a
