@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ..arch import Architecture, Memory
 from ..arch.spec import SparseFormat
-from ..cost_models.cost import Part, capacity_parts
+from ..cost_models.cost import Part, capacity_parts, held_width_bits
+from ..cost_models.layouts.lines import room_of
 from ..cost_models.sparse.cost import smallest_bits
 from ..ir import InfeasibleError, Problem, Tensor
 
@@ -124,8 +125,13 @@ def _shortages(problem: Problem, arch: Architecture) -> Iterator[_Shortage]:
 
 
 def _smallest_bits(problem: Problem, arch: Architecture, memory: Memory, tensor: Tensor) -> int:
-    """What a tile of one word takes: a line of its own, where the memory has lines."""
-    one = _smallest(problem, arch, memory, tensor)[1] if memory.line_bits is None else memory.line_bits
+    """What a tile of one word takes: a line of its own, where the memory has lines. Raises TilewrightError where a word
+    has no room in one."""
+    if memory.line_bits is None:
+        one = _smallest(problem, arch, memory, tensor)[1]
+    else:
+        room_of(memory, tensor, held_width_bits(arch, memory, tensor))
+        one = memory.line_bits
     return one * (2 if memory.double_buffered else 1)
 
 

@@ -8,6 +8,7 @@ is next to nothing to find.
 from __future__ import annotations
 
 import gc
+import os
 from contextlib import ContextDecorator
 from threading import Lock
 from typing import Final
@@ -21,9 +22,16 @@ class _Rarely(ContextDecorator):
     that has it looked for more rarely still, or not at all, has its way."""
 
     def __init__(self) -> None:
+        self._before = 0
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """No search runs: nor does one in a process that is forked off, where none of the threads goes on that may run
+        one, or hold the lock."""
         self._lock = Lock()
         self._running = 0
-        self._before = 0
 
     def __enter__(self) -> None:
         with self._lock:
@@ -35,7 +43,7 @@ class _Rarely(ContextDecorator):
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._running -= 1
+            self._running = max(self._running - 1, 0)
             now, *older = gc.get_threshold()
             if not self._running and now == OBJECTS:
                 gc.set_threshold(self._before, *older)

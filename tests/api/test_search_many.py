@@ -136,7 +136,7 @@ def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path) -> None:
         )
 
     first, *others = search()
-    assert isinstance(first, SearchCancelledError)  # and it did not go on to its end, more than a minute later
+    assert isinstance(first, SearchCancelledError)
     assert "long on eyeriss" in str(first)
     assert [timeless(r) for r in others] == [timeless(tw.search(p, "eyeriss", tiling="ragged")) for p in SMALL[:2]]
     seen.clear()

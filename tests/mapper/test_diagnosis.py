@@ -11,7 +11,7 @@ from tilewright import search
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import evaluate
 from tilewright.cost_models.sparse import with_densities
-from tilewright.ir import InfeasibleError, Loop, LoopNest, Mapping, MappingError, Node, Problem
+from tilewright.ir import InfeasibleError, Loop, LoopNest, Mapping, MappingError, Node, Problem, TilewrightError
 from tilewright.mapper.diagnosis import diagnose
 from tilewright.workloads import gemm
 
@@ -161,3 +161,13 @@ def test_there_is_a_diagnosis_exactly_when_the_smallest_mapping_does_not_fit(see
     else:
         named = [line.removeprefix("and ").split(":")[0] for line in str(diagnose(problem, arch)).splitlines()]
         assert too_small in named
+
+
+def test_a_line_without_room_for_a_word_is_no_shortage_of_room() -> None:
+    """A memory that is too small as well was said to need more room, or still shorter lines."""
+    arch = load_arch(
+        "three_level", {"partial_sum": "24 bit", "GLB.size": "1 B", "GLB.line": "16 bit", "GLB.keep": "must"}
+    )
+    with pytest.raises(TilewrightError, match="a word of O has 24 bit, a line 16") as error:
+        search(GEMM, arch)
+    assert not isinstance(error.value, InfeasibleError)

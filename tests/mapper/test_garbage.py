@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from threading import Event, Thread
 
@@ -57,6 +60,18 @@ def test_the_last_of_several_threads_ends_it() -> None:
     leave.set()
     thread.join()
     assert gc.get_threshold()[0] == 700
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process can be forked off")
+def test_a_process_that_is_forked_off_waits_for_no_thread_of_the_other_one() -> None:
+    """One of them may just begin a search at that moment: the first search of the new process waited for it."""
+    code = (
+        "import os; from tilewright.mapper.garbage import collecting_rarely as rarely\n"
+        "rarely._lock.acquire(); child = os.fork()\n"
+        "if not child:\n    with rarely: os._exit(0)\n"
+        "raise SystemExit(os.waitpid(child, 0)[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
 
 
 @pytest.mark.parametrize("fits", [True, False])
