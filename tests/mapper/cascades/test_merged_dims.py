@@ -51,7 +51,7 @@ def _with_named_axes(arch: Architecture, operation: Operation, rng: random.Rando
     return arch.model_copy(update={"levels": tuple(levels)})
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 30))
+@pytest.mark.parametrize("seeds", blocks(90, 30))
 def test_mappings_are_as_good_and_the_operations_own(seeds: range) -> None:
     merged_some = on_axes = 0
     for seed in seeds:

@@ -53,7 +53,7 @@ def _value(asked: CascadeQuestion) -> float | None:
     return proof.value
 
 
-@pytest.mark.parametrize("seeds", blocks(12, 6))
+@pytest.mark.parametrize("seeds", blocks(24, 6))
 def test_searches_that_share_find_the_same(seeds: range) -> None:
     for seed in seeds:
         rng, case = random.Random(seed), random_case(seed)

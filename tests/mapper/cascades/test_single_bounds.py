@@ -188,7 +188,7 @@ RUNS = (
 """Cascades in which tensors have several readers, sums or none, and are cut along several dimensions or one."""
 
 
-@pytest.mark.parametrize("seeds", blocks(4, 2))
+@pytest.mark.parametrize("seeds", blocks(8, 2))
 def test_no_tree_that_a_search_finds_lies_below(seeds: range) -> None:
     """On machines with room for little, on which sums may be wider than words, and memories not keep all roles."""
     for seed in seeds:

@@ -20,7 +20,7 @@ from tilewright.mapper.cpsat.solver import Solver
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d, gemm
 
-SEEDS = 32
+SEEDS = 64
 LONG_SEARCHES = {10, 12, 14, 16, 17, 25, 33, 35, 37, 41, 58}
 """Seeds for which a search takes longer than for all the others together."""
 BLOCK = 8

@@ -42,7 +42,7 @@ def test_a_complete_proof_leaves_nothing_open() -> None:
     assert found.certificate.open_part is None
 
 
-@pytest.mark.parametrize("looks", [40, 150, 400])
+@pytest.mark.parametrize("looks", [40, 150, 400, 1000])
 def test_what_is_open_is_told(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = ended_after(looks, monkeypatch, tiling="ragged").certificate
     assert not certificate.proven
@@ -98,7 +98,7 @@ def test_latency_where_nothing_costs_energy(monkeypatch: pytest.MonkeyPatch) -> 
     mac = arch.mac.model_copy(update={"energy_pj": 0.0})
     arch = arch.model_copy(update={"levels": tuple(levels), "mac": mac, "leakage_pj_per_cycle": 0.0})
     problem = tw.conv2d(K=64, C=64, P=28, Q=28, R=3, S=3)
-    for looks in (150, 400):
+    for looks in (150, 400, 1000):
         monkeypatch.setattr(means, "time", Ticking())
         found = tw.search(problem, arch, "latency", "ragged", time_limit=looks)
         assert found.cost.energy_pj == 0

@@ -112,7 +112,7 @@ def best_by_force(operation: Operation, arch: Architecture, made: VisitSizes, ti
     return least
 
 
-@pytest.mark.parametrize("seeds", blocks(30, 30))
+@pytest.mark.parametrize("seeds", blocks(60, 30))
 def test_the_search_finds_what_brute_force_finds(seeds: range, tmp_path: Path) -> None:
     compared = longer = fewer = 0
     for seed in seeds:
@@ -140,7 +140,7 @@ def test_the_search_finds_what_brute_force_finds(seeds: range, tmp_path: Path) -
     assert fewer
 
 
-@pytest.mark.parametrize("seeds", blocks(12, 6))
+@pytest.mark.parametrize("seeds", blocks(24, 12))
 def test_short_visits_are_counted_too(seeds: range, tmp_path: Path) -> None:
     """Some make so little that loops come down to one trip in them, and then every order of the others counts; of six
     positions some make three, of which two are made at once in the best mapping, perhaps."""

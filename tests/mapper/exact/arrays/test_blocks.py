@@ -54,7 +54,7 @@ def test_the_constraint_model_has_them_too() -> None:
     assert cost.edp == bound == 4488
 
 
-SEEDS = 60
+SEEDS = 100
 MOST_MAPPINGS = 500
 
 

@@ -168,7 +168,7 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
 MOST_MAPPINGS = 160
 
 
-@pytest.mark.parametrize("seeds", blocks(40, 20))
+@pytest.mark.parametrize("seeds", blocks(60, 20))
 def test_every_mapping_of_small_spaces(seeds: range) -> None:
     """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
@@ -251,7 +251,7 @@ def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> 
     return Constraints(temporal=temporal, orders=orders)
 
 
-@pytest.mark.parametrize("seeds", blocks(20, 20))
+@pytest.mark.parametrize("seeds", blocks(60, 20))
 def test_constrained_mappings(seeds: range) -> None:
     """Bounds know where constraints allow no loops, and which may not come yet."""
     checked = ordered = tighter = 0
@@ -282,7 +282,7 @@ def test_constrained_mappings(seeds: range) -> None:
     assert tighter > 15
 
 
-@pytest.mark.parametrize("seeds", blocks(12, 12))
+@pytest.mark.parametrize("seeds", blocks(24, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""

@@ -114,7 +114,7 @@ def check(mapping: Mapping, cost: Cost, context: SearchContext, found: Counter[s
                 assert under.hopeful(choice, growing, far, most, dims[decided:]).all(), (str(mapping), choice.loops)
 
 
-@pytest.mark.parametrize("seeds", blocks(200, 100))
+@pytest.mark.parametrize("seeds", blocks(400, 100))
 def test_bounds_below_loops_inside_arrays(seeds: range) -> None:
     found: Counter[str] = Counter()
     for seed in seeds:

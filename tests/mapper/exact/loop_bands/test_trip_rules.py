@@ -54,7 +54,7 @@ def case_of(seed: int) -> tuple[Problem, Architecture]:
     return problem, arch
 
 
-@pytest.mark.parametrize("seeds", blocks(16, 8))
+@pytest.mark.parametrize("seeds", blocks(24, 8))
 def test_optimum_of_brute_force(seeds: range) -> None:
     for seed in seeds:
         problem, arch = case_of(seed)
