@@ -16,6 +16,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.ir import InfeasibleError, SearchCancelledError, StoreError
+from tilewright.report.batch import processes
 from tilewright.report.batch.run import Progress
 
 SMALL = [tw.gemm(M=8, N=4, K=4), tw.gemm(M=6, N=4, K=9), tw.conv2d(K=2, C=2, P=4, Q=1, R=3, S=1)]
@@ -113,7 +114,17 @@ def test_callbacks_see_every_layer(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path) -> None:
+def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    kill = processes._Worker.kill
+
+    def killed(worker: processes._Worker) -> None:
+        process = worker._process
+        assert process is not None
+        assert process.poll() is None
+        kill(worker)
+        ended.append(process.wait(timeout=60))  # by itself the long search would go on for longer
+
     stop = threading.Event()
     seen: list[int] = []
 
@@ -135,7 +146,11 @@ def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path) -> None:
             )
         )
 
-    first, *others = search()
+    with monkeypatch.context() as patch:
+        patch.setattr(processes._Worker, "kill", killed)
+        first, *others = search()
+    assert ended
+    assert all(ended)
     assert isinstance(first, SearchCancelledError)
     assert "long on eyeriss" in str(first)
     assert [timeless(r) for r in others] == [timeless(tw.search(p, "eyeriss", tiling="ragged")) for p in SMALL[:2]]
