@@ -22,7 +22,7 @@ from pathlib import Path
 
 from cascades import golden_question, measured_here
 
-from accelforge_trees import cases as golden_cascades
+from accelforge_trees import fused_cases
 from peers import accelforge_cases, compare, geometric_mean
 
 ITSELF = Path(__file__).with_name("accelforge_itself.py")
@@ -53,11 +53,10 @@ def single_operations() -> list[Beside]:
 
 def fused_cascades() -> list[Beside]:
     found = []
-    for case in golden_cascades():
-        if case["mode"] == "fused":
-            name, objective = f"{case['machine']} {case['case']} {case['glb_words']}", case["objective"]
-            value = case["optimum"]["edp" if objective == "front" else objective]
-            found.append(Beside(len(found), name, objective, value, fused=True))
+    for number, case in enumerate(fused_cases()):
+        name, objective = f"{case['machine']} {case['case']} {case['glb_words']}", case["objective"]
+        value = case["optimum"]["edp" if objective == "front" else objective]
+        found.append(Beside(number, name, objective, value, fused=True))
     return found
 
 
@@ -77,8 +76,7 @@ def search(number: int, searches: int) -> tuple[float, float]:
 
 
 def search_fused(number: int, searches: int) -> tuple[float, float]:
-    case = [case for case in golden_cascades() if case["mode"] == "fused"][number]
-    found = measured_here(*golden_question(case), times=searches)
+    found = measured_here(*golden_question(fused_cases()[number]), times=searches)
     assert not found.gap
     return found.cpu_s, found.value
 

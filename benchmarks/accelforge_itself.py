@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import statistics
@@ -23,7 +24,14 @@ from pathlib import Path
 from typing import Any
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
-COLUMNS = {"energy": "energy", "latency": "latency", "edp": "energy_delay_product"}
+COLUMNS = {
+    "energy": ["energy"],
+    "latency": ["latency"],
+    "edp": ["energy_delay_product"],
+    "front": ["energy", "latency"],
+}
+"""What AccelForge's result states of an objective: the product of these."""
+
 INTERMEDIATES = "keep: ~Intermediates, may_keep: All"
 """What the outermost memory keeps: all but intermediates, and these if that is best."""
 
@@ -172,6 +180,15 @@ def cpu_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
+def asked(options: argparse.Namespace) -> tuple[str, str, str]:
+    """The objective, the machine and the workload of a case."""
+    if options.fused:
+        case = fused_case(options.number)
+        return case["objective"], fused_machine(case), fused_workload(case)
+    case = json.loads((GOLDEN / "accelforge.json").read_text())["cases"][options.number]
+    return case["objective"], machine(case["arch"], options.weights_first), workload(case)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("number", type=int, help="which case, from 0 on")
@@ -187,18 +204,13 @@ def main() -> None:
     from accelforge.mapper import Metrics
     from accelforge.mapper.FFM.main import join_pmappings, make_pmappings
 
-    if options.fused:
-        case = fused_case(options.number)
-        texts = fused_machine(case), fused_workload(case)
-    else:
-        case = json.loads((GOLDEN / "accelforge.json").read_text())["cases"][options.number]
-        texts = machine(case["arch"], options.weights_first), workload(case)
+    objective, *texts = asked(options)
     metric = {
         "energy": Metrics.ENERGY,
         "latency": Metrics.LATENCY,
         "edp": Metrics.ENERGY_DELAY_PRODUCT,
         "front": Metrics.ENERGY | Metrics.LATENCY,
-    }[case["objective"]]
+    }[objective]
     accelforge.set_n_parallel_jobs(1)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("machine.yaml", "workload.yaml")]
@@ -214,14 +226,8 @@ def main() -> None:
         parts = make_pmappings(spec, print_progress=False)
         found = join_pmappings(parts, metrics=metric, require_all_einsums=False, print_progress=False)
         seconds.append(cpu_seconds() - started)
-    totals = {column: found.data[f"Total<SEP>{column}"] for column in found_columns(case["objective"])}
-    value = (totals["energy"] * totals["latency"]).min() if len(totals) > 1 else next(iter(totals.values())).iloc[0]
+    value = math.prod(found.data[f"Total<SEP>{column}"] for column in COLUMNS[objective]).min()
     print(json.dumps({"cpu_s": statistics.median(seconds), "value": float(value)}))
-
-
-def found_columns(objective: str) -> list[str]:
-    """What AccelForge's result states of an objective."""
-    return ["energy", "latency"] if objective == "front" else [COLUMNS[objective]]
 
 
 if __name__ == "__main__":

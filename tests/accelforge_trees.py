@@ -22,6 +22,11 @@ def cases() -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(line) for line in lines)
 
 
+def fused_cases() -> list[dict[str, Any]]:
+    """Those of which AccelForge searched its whole space."""
+    return [case for case in cases() if case["mode"] == "fused"]
+
+
 def machine_of(case: dict[str, Any]) -> Architecture:
     """F2 or F3 with the GLB of the case, under AccelForge's rule of reuse."""
     text = (FOLDER / f"{case['machine']}.yaml").read_text(encoding="utf-8")
