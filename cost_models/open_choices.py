@@ -31,7 +31,8 @@ Chosen = dict[str, str]
 def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> tuple[Cost, Architecture]:
     """The least cost of a mapping over all layouts and formats that are open, and the machine with those that have it.
 
-    Raises MappingError when the mapping does not fit, whatever they are.
+    Raises MappingError when the mapping does not fit, whatever they are, and TilewrightError where open layouts are not
+    known (`possible_layouts`).
     """
     if mapping.problem.has_zeros:
         return evaluate_zeros(mapping, arch, objective)

@@ -130,8 +130,8 @@ def _smallest_bits(problem: Problem, arch: Architecture, memory: Memory, tensor:
     if memory.line_bits is None:
         one = _smallest(problem, arch, memory, tensor)[1]
     else:
-        room_of(memory, tensor, held_width_bits(arch, memory, tensor))
         one = memory.line_bits
+        room_of(memory, tensor, held_width_bits(arch, memory, tensor))  # raises: longer lines help, more room does not
     return one * (2 if memory.double_buffered else 1)
 
 

@@ -126,6 +126,7 @@ class ExactSearch:
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
+        # What a tile of operands with zeros takes is a mean: that one word takes least is known of others alone.
         too_small = None if self.original.has_zeros else shortage_error(self.original, self.machine)
         if too_small is not None:
             raise too_small
