@@ -9,7 +9,7 @@ from cascade_cases import CHEAP, Case, random_case
 from longer import blocks
 from tilewright.arch import Keeps, Memory, load_arch
 from tilewright.cost_models import EDP
-from tilewright.mapper.cascades import CascadeQuestion
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.nothing_shared import least_apart, shares_nothing
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.upper_memories import UpperMemories, with_single_copies
@@ -79,3 +79,4 @@ def test_no_tree_is_searched_where_nothing_can_be_fused(tiling: str, monkeypatch
     (quick, few), (slow, many) = found
     assert quick == pytest.approx(slow, rel=1e-9)
     assert few < many
+    assert search_cascade(asked).certificate.gap == 0.0
