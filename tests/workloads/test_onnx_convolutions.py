@@ -6,9 +6,12 @@ import itertools
 from collections import Counter
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
+import cases
+import longer
 from onnx_models import computed_by_onnx, integers, model_of, saved
 from point_by_point import computed, shape_of
 from tilewright.ir import ProblemError
@@ -219,8 +222,40 @@ def spatial(problem):
     return [size for name, size in problem.dims if name in "ZPQ"] + [s for name, s in problem.dims if name in "TRS"]
 
 
-@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+@pytest.mark.parametrize("seeds", longer.blocks(24, 24))
+def test_conv_transpose_that_pads_itself(tmp_path, seeds):
+    """With auto_pad SAME_*, and beside it output_padding, phases and shape are those of the reference."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        axes = int(rng.integers(1, 3))
+        image, window = [1, 2, *rng.integers(2, 6, axes).tolist()], [2, 2, *rng.integers(1, 5, axes).tolist()]
+        strides, dilations = rng.integers(1, 4, axes).tolist(), rng.integers(1, 3, axes).tolist()
+        grown = [int(rng.integers(0, s)) for s in strides]
+        mode = AUTO[2 + seed % 2]
+        given = {"strides": strides, "dilations": dilations, "auto_pad": mode}
+        given |= {"output_padding": grown} if any(grown) else {}
+        model = model_of([helper.make_node("ConvTranspose", ["x", "w"], ["y"], **given)], {"x": image, "w": window})
+        x, w = integers(image, seed), integers(window, seed + 1)
+        cut = [
+            s * (n - 1) + g + d * (k - 1) + 1 - s * n
+            for s, n, g, d, k in zip(strides, image[2:], grown, dilations, window[2:], strict=True)
+        ]
+        begins = [each // 2 if mode == "SAME_UPPER" else each - each // 2 for each in cut]
+        every = scattered(x, w, 1, strides, dilations, [0] * 2 * axes, [0] * axes)
+        wide = np.pad(every, [(0, 0)] * 2 + [(9, 9)] * axes)
+        taken = (slice(9 + b, 9 + b + s * n) for b, s, n in zip(begins, strides, image[2:], strict=True))
+        expected = wide[(slice(None), slice(None), *taken)]
+        if min(cut) >= 0:  # the reference stops where filters are shorter than strides
+            np.testing.assert_array_equal(computed_by_onnx(model, {"x": x, "w": w}), expected)
+        network = load_network(saved(tmp_path, model))
+        made = next(edge["shape"] for *_, edge in network.graph.edges(data=True) if edge["tensor"] == "y")
+        assert made == expected.shape
+        found, _ = gathered(network.layers, x, w, 1, strides, dilations, begins, expected.shape)
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("extra", [{}, {"output_padding": [1]}, {"output_shape": [11]}])
+@pytest.mark.parametrize("mode", ["VALID", "NOTSET"])
 def test_conv_transpose_covers_the_output_that_onnx_infers(tmp_path, mode, extra):
     attributes = {"strides": [2], "auto_pad": mode, **extra}
     nodes = [
@@ -231,6 +266,25 @@ def test_conv_transpose_covers_the_output_that_onnx_infers(tmp_path, mode, extra
     network = load_network(saved(tmp_path, model))
     inferred = next(edge["shape"] for *_, edge in network.graph.edges(data=True) if edge["tensor"] == "y")
     assert sum(layer.repeat * layer.problem.sizes["Q"] for layer in network.layers) == inferred[-1]
+
+
+def test_output_padding_beside_auto_pad_grows_nothing():
+    assert load_network(cases.CASES / "onnx" / "ct_same_outpad.onnx").macs == 162
+    chain = load_network(cases.CASES / "onnx" / "ct_chain_outpad.onnx")
+    assert chain.macs == 162 + 4 * 6 * 6 * 9
+
+
+def test_a_declared_shape_is_the_one_that_follows(tmp_path):
+    """What follows from the operators is asked first; a file that declares another one is refused."""
+    model = onnx.load(cases.CASES / "onnx" / "ct_chain_outpad.onnx")
+    model.graph.value_info.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, [1, 1, 7, 7]))
+    message = r"ConvTranspose ct: the file declares t as \[1, 1, 7, 7\], and the operator makes \[1, 1, 6, 6\]"
+    with pytest.raises(ProblemError, match=message):
+        load_network(saved(tmp_path, model))
+    foreign = [helper.make_node("Own", ["x"], ["t"], domain="d"), helper.make_node("MatMul", ["t", "w"], ["y"])]
+    model = model_of(foreign, {"x": [4, 8]}, stored={"w": [8, 2]}, domains=["d"])
+    model.graph.value_info.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, [3, 8]))
+    assert load_network(saved(tmp_path, model)).macs == 3 * 8 * 2
 
 
 def test_a_transposed_convolution_of_stride_2_is_four_small_ones(tmp_path):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SMALL = 4096
 """Elements up to which a stored parameter is kept: shapes and indices are far below, weights far above."""
 
-_STANDARD = ("", "ai.onnx")
+STANDARD = ("", "ai.onnx")
 
 
 def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = False) -> onnx.ModelProto:
@@ -93,9 +93,9 @@ def _texts(model: onnx.ModelProto) -> Iterator[object]:
 def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
     from onnx.defs import onnx_opset_version
 
-    versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
+    versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD]
     newest = onnx_opset_version()
-    if not versions and all(node.domain not in _STANDARD for node in model.graph.node):
+    if not versions and all(node.domain not in STANDARD for node in model.graph.node):
         return
     if not versions:
         raise ProblemError("no version of the standard operators is stated", where=where)

@@ -22,6 +22,7 @@ from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
 from .rewrites import rewritten
+from .shapes import check_declared
 from .transposed import conv_transpose
 from .unknown import unknown_shape
 from .values import StoredModel
@@ -116,6 +117,10 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         found += _named(node.name, parts)
         beside = [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
         passed += beside if parts or beside else [PassedThrough(node.op, 1, 0, 0, _EMPTY)]
+    try:
+        check_declared(model, {value.name: value.shape for node in nodes for value in node.outputs})
+    except ProblemError as error:
+        raise error.located(str(path)) from None
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
     single = {name: part.problem for name, part in found if part.times == 1 and "#" not in name}

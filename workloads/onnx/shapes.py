@@ -2,20 +2,23 @@
 
 ONNX's own shape inference does the work. It does not follow all arithmetic on shapes, as exporters write it (Shape,
 Gather, Concat, Reshape, ...), so nodes whose operands are all known and small are computed by ONNX's reference
-implementation, and inference runs again, until nothing new is found.
+implementation, and inference runs again, until nothing new is found. Shapes that a file declares stand where nothing
+follows from the operators; `check_declared` compares the others.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...ir import ProblemError
 from .einsums import einsum_shape
-from .files import SMALL
+from .files import SMALL, STANDARD
 from .nodes import element_bits
+from .transposed import same_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,16 +35,101 @@ FEW = 16
 RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"))
 
 
+_OWN = "tilewright"
+"""The domain of nodes that ONNX's inference shall not see, since it contradicts ONNX's text there."""
+
+_STATED_ONE_BY_ONE = 8
+"""Rounds in which declared shapes are taken where nothing follows, before all that are left are."""
+
+
 def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
     """Element type and shape of every tensor, by name; the shape is None where it is not known.
 
     Raises ProblemError for a model that onnx finds malformed.
     """
-    while True:
-        model = _inferred(model)
-        known = dict(_stated(model))
-        if not _fold(model, known) | _shape_others(model, known):
-            return known
+    return folded(model)[0]
+
+
+def folded(model: onnx.ModelProto) -> tuple[dict[str, TypeAndShape], dict[str, onnx.TensorProto]]:
+    """The same, and what small nodes make that depend on shapes and parameters alone, by name."""
+    given = {tensor.name for tensor in model.graph.initializer}
+    seen, declared = _without_declared(model)
+    for number in itertools.count():
+        seen = _inferred(seen)
+        known = dict(_stated(seen))
+        if not _fold(seen, known) | _shape_others(seen, known):
+            whole = number >= _STATED_ONE_BY_ONE
+            if not _state_declared(seen, known, declared, whole=whole):
+                break
+    return known, {tensor.name: tensor for tensor in seen.graph.initializer if tensor.name not in given}
+
+
+def _without_declared(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, onnx.ValueInfoProto]]:
+    """A copy without the shapes that its file declares of what standard operators make, and all of these."""
+    copy = type(model)()
+    copy.CopyFrom(model)
+    foreign = set[str]()
+    for node in copy.graph.node:
+        if node.domain not in STANDARD:
+            foreign.update(node.output)
+        elif node.op_type == "ConvTranspose":
+            auto_pad = next((one.s for one in node.attribute if one.name == "auto_pad"), b"")
+            sizes = any(one.name == "output_shape" for one in node.attribute)
+            node.domain = _OWN if auto_pad.startswith(b"SAME") and not sizes else node.domain
+    copy.opset_import.add(domain=_OWN, version=1)
+    made = {name for node in copy.graph.node for name in node.output} - foreign
+    declared = {}
+    for value in (*copy.graph.value_info, *copy.graph.output):
+        tensor = value.type.tensor_type
+        if value.name in made and tensor.HasField("shape"):
+            if all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in tensor.shape.dim):
+                declared[value.name] = type(value).FromString(value.SerializeToString())
+            tensor.ClearField("shape")
+    return copy, declared
+
+
+def _state_declared(
+    model: onnx.ModelProto,
+    known: Mapping[str, TypeAndShape],
+    declared: Mapping[str, onnx.ValueInfoProto],
+    *,
+    whole: bool,
+) -> bool:
+    """Take the declared shapes of what nodes make whose operands are known, or of all (`whole`); whether there are
+    any."""
+
+    def is_open(name: str) -> bool:
+        return bool(name) and known.get(name, (0, None))[1] is None
+
+    taken = [
+        declared[name]
+        for node in model.graph.node
+        if whole or not any(map(is_open, node.input))
+        for name in node.output
+        if name in declared and is_open(name)
+    ]
+    if not taken and not whole:
+        taken = [value for name, value in declared.items() if is_open(name)]
+    for value in taken:
+        _state(model, value)
+    return bool(taken)
+
+
+def check_declared(model: onnx.ModelProto, known: Mapping[str, tuple[int, ...] | None]) -> None:
+    """ProblemError for a declared shape that contradicts what follows from the operator.
+
+    known  shapes that follow
+    """
+    declared = _without_declared(model)[1]
+    for node in model.graph.node:
+        for name in node.output:
+            follows = known.get(name)
+            if name in declared and follows is not None:
+                stated = [dim.dim_value for dim in declared[name].type.tensor_type.shape.dim]
+                if list(follows) != stated:
+                    message = f"the file declares {name} as {stated}, and the operator makes {list(follows)}"
+                    hint = "correct the declared shape, or leave it out: it follows from what the node reads"
+                    raise ProblemError(message, where=f"{node.op_type} {node.name or name}", hint=hint)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -102,7 +190,7 @@ def _shape_others(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> boo
 
     found = False
     for node in model.graph.node:
-        if node.domain or not node.output or known.get(node.output[0], (0, None))[1] is not None:
+        if node.domain not in ("", _OWN) or not node.output or known.get(node.output[0], (0, None))[1] is not None:
             continue
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
@@ -118,10 +206,18 @@ def _shape_others(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> boo
 def _shape_of(node: onnx.NodeProto, shapes: Sequence[tuple[int, ...]]) -> Sequence[int] | None:
     if node.op_type == "GroupNormalization":
         return shapes[0]
+    if node.domain == _OWN:
+        return same_shape(_attributes(node), shapes)
     if node.op_type != "Einsum":
         return None
     equations = (one.s.decode(errors="replace") for one in node.attribute if one.name == "equation")
     return einsum_shape(next(equations, ""), shapes, node.name)
+
+
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    from onnx.helper import get_attribute_value
+
+    return {one.name: get_attribute_value(one) for one in node.attribute}
 
 
 def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:

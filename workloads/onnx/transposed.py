@@ -12,6 +12,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...ir import ProblemError
 from ..layers import convolution
@@ -29,8 +31,6 @@ def conv_transpose(node: OnnxNode) -> Dense:
     if channels != read:
         raise ProblemError(f"{channels} channels, and a filter that reads {read}", where=node.where)
     extents = [_extent(node, axis, size, window) for axis, size in enumerate(sizes)]
-    if node.output.shape is None or len(node.output.shape) != len(sizes) + 2:
-        raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
     by_axis = [phases(*extent, window, axis) for axis, extent in enumerate(extents)]
     spread = [d // math.gcd(s, d) for s, d in zip(window.stride, window.dilation, strict=True)]
     bits, stored = widths(node.input(0), node.input(1), node.output), node.input(1).parameter
@@ -57,22 +57,30 @@ def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
 
 
 def _extent(node: OnnxNode, axis: int, size: int, window: Window) -> tuple[int, int]:
-    """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose).
-
-    With auto_pad and output padding together, or filters shorter than the stride, the specification's text and ONNX's
-    shape inference part; the output is as long as inference says, so that it fits what reads it.
-    """
+    """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose); below zero,
+    there are as many positions before the first word."""
     stride, mode = window.stride[axis], auto_pad_of(node)
     grown = node.integers("output_padding", len(window.size), 0)[axis]
     full = stride * (size - 1) + grown + window.reach[axis]
-    if mode.startswith("SAME") or node.attributes.get("output_shape"):
-        if node.output.shape is None or len(node.output.shape) != len(window.size) + 2:
-            raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
-        outputs = node.output.shape[2:][axis]
-        cut = max(0, full - outputs)
+    stated = node.attributes.get("output_shape")
+    if stated or mode.startswith("SAME"):
+        sizes = node.integers("output_shape", len(window.size), 0) if stated else ()
+        outputs = sizes[axis] if stated else size * stride
+        cut = full - outputs
         return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
     begin, end = pads_of(node, len(window.size))[axis] if mode == "NOTSET" else (0, 0)
     if full - begin - end < 1 <= size:
         message = f"pads of {begin} and {end} leave nothing of the {full} outputs of spatial axis {axis + 1}"
         raise ProblemError(message, where=node.where)
     return max(0, full - begin - end), begin
+
+
+def same_shape(attributes: Mapping[str, Any], shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The shape that ConvTranspose makes with auto_pad SAME_*, as its text says: each axis as often as its stride.
+
+    ONNX's inference adds `output_padding` there, and the reference implementation does not.
+    """
+    image, filters = shapes[:2]
+    strides = attributes.get("strides") or [1] * (len(image) - 2)
+    sizes = (size * stride for size, stride in zip(image[2:], strides, strict=False))
+    return (image[0], filters[1] * attributes.get("group", 1), *sizes)
