@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
     from .layout_plans import plan_layouts
     from .memory import plan_memory
-    from .report.cascade_documents import load_fused_mapping
-    from .report.documents import load_mapping
     from .results import SearchResult, evaluate
+    from .run.documents.cascades import load_fused_mapping
+    from .run.documents.mappings import load_mapping
     from .searches import search, search_pareto, search_top
     from .workloads import (
         batched_gemm,
@@ -108,9 +108,9 @@ _HOME = {
     "list_archs": "arch",
     "list_networks": "workloads",
     "load_arch": "arch",
-    "load_fused_mapping": "report.cascade_documents",
+    "load_fused_mapping": "run.documents.cascades",
     "load_layer": "workloads",
-    "load_mapping": "report.documents",
+    "load_mapping": "run.documents.mappings",
     "load_network": "workloads",
     "load_network_plan": "compiled",
     "plan_layouts": "layout_plans",

@@ -109,7 +109,7 @@ def tilings_of(problem: Problem, known: Sequence[Tiling] = TILINGS) -> Sequence[
 
 def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:
     """The question about trees that satisfy a line, such as "T in GLB", or several of them; None: about all trees."""
-    from .mapper.cascades.tree_constraints import read_tree_constraints
+    from .mapper.cascades.terms.tree_constraints import read_tree_constraints
 
     given = () if constraints is None else constraints
     lines = [given] if isinstance(given, str) else checks.items(given, "constraints", "a list")

@@ -17,14 +17,14 @@ from .ir import ProblemError, TilewrightError
 from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
-from .report.batch.calls import run_calls
-from .report.batch.display import moving_display
-from .report.batch.job import Failure
-from .report.batch.plan import Machine, Settings, Workload
-from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
-from .report.store import Store
-from .report.store.opening import opened_for_many
+from .report.parts.progress import moving_display
+from .run.batch.calls import run_calls
+from .run.batch.job import Failure
+from .run.batch.plan import Machine, Settings, Workload
+from .run.batch.processes import Processes
+from .run.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
+from .run.store import Store
+from .run.store.opening import opened_for_many
 from .searches import warn
 from .workloads import Network, load_network
 from .workloads.network import Widths
@@ -97,7 +97,7 @@ class Running:
             checks.whole(self.workers, "the number of workers")
         if self.scheduler is None:
             return partial(Processes, self.workers)
-        from .report.batch.cluster import Cluster
+        from .run.batch.cluster import Cluster
 
         return partial(Cluster, checks.text(self.scheduler, "the scheduler", "an address such as tcp://host:8786"))
 

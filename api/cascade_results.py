@@ -13,10 +13,10 @@ from .forms import Format, emit_fused
 from .inputs import checks
 from .ir import Cascade, FusedMapping, MappingError
 from .ir.display import Shown
+from .ir.units import count, energy, percent
 from .mapper.cascades import TriedForm
 from .mapper.certificate import Certificate
 from .mapper.fusing import FusedAnswer, Unfused
-from .report.units import count, energy, percent
 from .results import save_files
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class CascadeResult(Shown):
     def to_frame(self) -> pandas.DataFrame:
         """Words read and written and energy by operation, memory and tensor, as a pandas frame with units in the names
         of its columns. Raises TilewrightError when pandas is not installed."""
-        from .report.costs import fused_cost_table
+        from .report.comparisons.costs import fused_cost_table
 
         return fused_cost_table(self.cost).to_frame()
 

@@ -35,13 +35,13 @@ from .mapper.question import Answer, Question
 from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
-from .report.batch.job import Failure, Outcome
-from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
-from .report.batch.run import BatchResult, Watch, unwatched
-from .report.comparison import Comparison, comparison_of
-from .report.documents import written_by
+from .report.comparisons.comparison import Comparison, comparison_of
 from .report.fused import FusedComparison
 from .results import SearchResult
+from .run.batch.job import Failure, Outcome
+from .run.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
+from .run.batch.run import BatchResult, Watch, unwatched
+from .run.documents.mappings import written_by
 from .workloads import Network, load_network
 from .workloads.network import Widths
 from .workloads.networks import is_onnx

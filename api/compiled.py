@@ -27,6 +27,7 @@ from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import MappingError, ProblemError
 from .ir.display import Shown, ShownCost
+from .ir.units import count, energy, percent
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_below
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -43,7 +44,6 @@ from .mapper.segmentation import (
 )
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
-from .report.units import count, energy, percent
 from .results import prepare_folder, write_file
 from .workloads import Network, load_network
 from .workloads.network import Widths
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .mapper.cascades import Fuse
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkElement, NetworkProgram
-    from .report.network_plan_document import NetworkPlanDocument
+    from .run.documents.network_plans import NetworkPlanDocument
     from .stored import Note
 
 GROUP_SECONDS = 10.0
@@ -120,7 +120,7 @@ class CompiledNetwork(Shown):
     @property
     def plan(self) -> NetworkPlanDocument:
         """Groups, figures, trees and addresses, by the keys of plan.json."""
-        from .report.network_plan_document import network_plan_of
+        from .run.documents.network_plans import network_plan_of
 
         return network_plan_of(self.answer)
 
@@ -200,7 +200,7 @@ class CompiledNetwork(Shown):
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
         from .mapper.emit.network import WEIGHTS_FILE
-        from .report.files import write_bytes
+        from .report.parts.files import write_bytes
 
         text, weights = self.emit(form, element), self.weights(form=form)
         name = NETWORK_FILES[form]
@@ -213,7 +213,7 @@ class CompiledNetwork(Shown):
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
-        from .report.network_plan import network_plan_html, network_plan_json
+        from .report.networks.network_plan import network_plan_html, network_plan_json
 
         place = prepare_folder(folder, _FILES)
         texts = network_plan_json(self.answer), network_plan_html(self.answer)
@@ -235,7 +235,7 @@ class CompiledNetwork(Shown):
     def to_frame(self) -> pandas.DataFrame:
         """A row for each group: operations, energy, cycles, words at the outermost memory, and what is proven, as a
         pandas frame with units in the names of its columns. Raises TilewrightError when pandas is not installed."""
-        from .report.network_plan import segment_table
+        from .report.networks.network_plan import segment_table
 
         return segment_table(self.answer).to_frame()
 
@@ -319,8 +319,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 @contextmanager
 def _shown(watch: Watch | None) -> Iterator[Watch]:
     """What to call with the progress, so that a bar shows it as well."""
-    from .report.batch.display import moving_display
-    from .report.batch.run import Progress
+    from .report.parts.progress import moving_display
+    from .run.batch.run import Progress
 
     with moving_display() as show:
 
@@ -339,7 +339,7 @@ def load_network_plan(path: str | os.PathLike[str]) -> NetworkPlanDocument:
     Raises MappingError for a file that is no such document, with the first key that is wrong, and MemoryPlanError for
     one that was changed: figures of the whole that are not those of its groups, tiles that overlap or do not fit.
     """
-    from .report.network_plan_document import read_network_plan
+    from .run.documents.network_plans import read_network_plan
 
     return read_network_plan(Path(checks.path(path, "a plan", "the path of a plan.json")))
 
@@ -406,7 +406,7 @@ def compiled(
     cached   whether a store is asked at all
     workers  groups that are searched at once; None: one for each core
     """
-    from .report.batch.group_workers import GroupWorkers
+    from .run.batch.group_workers import GroupWorkers
     from .stored import group_solver
 
     count = None if workers is None else checks.whole(workers, "the number of workers")

@@ -29,13 +29,13 @@ from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
-from .report.batch.plan import Machine
-from .report.batch.run import Watch, unwatched
-from .report.comparison import Comparison
-from .report.exploration import Exploration, exploration_of
-from .report.exploration_points import Beyond
+from .report.comparisons.comparison import Comparison
+from .report.explorations.exploration import Exploration, exploration_of
+from .report.explorations.measures import Budget, front_measures, on_chip_bytes, parse_limit
+from .report.explorations.points import Beyond
 from .report.fused import FusedComparison
-from .report.measures import Budget, front_measures, on_chip_bytes, parse_limit
+from .run.batch.plan import Machine
+from .run.batch.run import Watch, unwatched
 from .workloads.network import Widths
 
 Place: TypeAlias = tuple[dict[str, str], Architecture]

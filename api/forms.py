@@ -80,14 +80,14 @@ def _numpy(of: Emittable, fast: bool | None = None) -> str:
 
 
 def _nest(of: Emittable) -> str:
-    from .report.nest import nest_document
+    from .report.parts.nest import nest_document
 
     return nest_document(of.mapping, of.arch)
 
 
 def _json(of: Emittable) -> str:
     # The document's models take longer to build than a small search takes to run.
-    from .report.documents import dump_mapping
+    from .run.documents.mappings import dump_mapping
 
     return dump_mapping(of.mapping, of.arch, of.cost, of.certificate)
 
@@ -135,13 +135,13 @@ def _tree_c(of: EmittableTree) -> str:
 
 
 def _tree_nest(of: EmittableTree) -> str:
-    from .report.tree import tree_document
+    from .report.parts.tree import tree_document
 
     return tree_document(of.mapping, of.arch, of.cost.occupancy)
 
 
 def _tree_json(of: EmittableTree) -> str:
-    from .report.cascade_documents import dump_fused
+    from .run.documents.cascades import dump_fused
 
     return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused, of.forms)
 

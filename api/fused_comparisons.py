@@ -15,10 +15,10 @@ from .inputs import checks
 from .ir import InfeasibleError, TilewrightError, UndecidedError
 from .mapper.question import Limits
 from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
-from .report.batch.plan import Machine, Settings, Workload, check_distinct
-from .report.documents import written_by
 from .report.fused import FusedComparison, fused_comparison_of
-from .report.store import NoMapping
+from .run.batch.plan import Machine, Settings, Workload, check_distinct
+from .run.documents.mappings import written_by
+from .run.store import NoMapping
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .cost_models import Cost
 from .ir import Mapping, MappingError, Problem, TilewrightError
 from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
-from .report.documents import Recorded, load_mapping
+from .run.documents.mappings import Recorded, load_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
 
 

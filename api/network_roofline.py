@@ -11,7 +11,7 @@ from .ir import Problem
 from .mapper.question import Limits
 from .mapper.strategies import Exact
 from .mapper.tilings import Tiling
-from .report.roofline import RooflineChart, roofline_chart
+from .report.pages.roofline import RooflineChart, roofline_chart
 from .results import SearchResult
 
 Layer = tuple[str, int, Problem]

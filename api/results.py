@@ -22,9 +22,9 @@ from .inputs import checks
 from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
 from .ir.display import Shown
 from .ir.limits import check_countable
+from .ir.units import count, energy
 from .mapper.certificate import Certificate
 from .mapper.question import Answer, Question
-from .report.units import count, energy
 
 if TYPE_CHECKING:
     import pandas
@@ -106,14 +106,14 @@ class SearchResult(Shown):
     def to_frame(self) -> pandas.DataFrame:
         """Words read and written and energy by memory and tensor, as a pandas frame with units in the names of its
         columns. Raises TilewrightError when pandas is not installed."""
-        from .report.costs import cost_table
+        from .report.comparisons.costs import cost_table
 
         return cost_table(self.cost).to_frame()
 
     def figure(self) -> Figure:
         """The mapping under the roofs of its machine, as a matplotlib figure. Raises TilewrightError without it."""
-        from .report.figures import figure_style
-        from .report.roofline import draw_roofline, roofline_chart
+        from .report.pages.roofline import draw_roofline, roofline_chart
+        from .report.parts.figures import figure_style
 
         with figure_style():
             return draw_roofline(
@@ -245,7 +245,7 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
 def write_file(path: Path, text: str) -> Path:
     """Write a text and return its path, folders made if need be; TilewrightError when it cannot be written."""
-    from .report.files import write_bytes
+    from .report.parts.files import write_bytes
 
     return write_bytes(path, text.encode())
 

@@ -18,10 +18,10 @@ from .mapper.fusing import FusedAnswer, answer_below, answer_cascade
 from .mapper.question import Answer, Question
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
-from .report.batch.job import run_job
-from .report.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of, was_interrupted
-from .report.store.opening import not_kept, opened
 from .results import SearchResult
+from .run.batch.job import run_job
+from .run.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of, was_interrupted
+from .run.store.opening import not_kept, opened
 
 Note = Callable[[str], None]
 """Called with what is worth knowing, such as that nothing can be kept."""

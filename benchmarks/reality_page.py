@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.report.figures import BLUE, GREY, VERMILION, figure_style
+from tilewright.report.parts.figures import BLUE, GREY, VERMILION, figure_style
 
 FLAGS = "-O3 -march=native -mprefer-vector-width=512 -fopenmp-simd"
 TABLE = "mappings.csv"

@@ -22,10 +22,10 @@ from pathlib import Path
 import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.mapper.question import Question
-from tilewright.report.batch.cluster import Cluster
-from tilewright.report.batch.job import run_job
-from tilewright.report.batch.processes import Processes
-from tilewright.report.store import Store
+from tilewright.run.batch.cluster import Cluster
+from tilewright.run.batch.job import run_job
+from tilewright.run.batch.processes import Processes
+from tilewright.run.store import Store
 
 
 def scheduler_seconds(workers: Cluster | Processes) -> float:

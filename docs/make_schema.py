@@ -1,5 +1,5 @@
-"""Writes report/schema/mapping-1.json (layers), mapping-3.json (cascades) and network-plan-1.json from the models that
-read mapping.json and plan.json of networks.
+"""Writes the schemas (run/documents/schema/: mapping-1.json of layers, mapping-3.json of cascades,
+network-plan-2.json) from the models that read mapping.json and plan.json of networks.
 
     python docs/make_schema.py
 
@@ -24,12 +24,15 @@ from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.cascades import TriedForm
 from tilewright.mapper.certificate import Certificate, OpenPart
 from tilewright.mapper.fusing import Unfused
-from tilewright.report import cascade_documents, document_parts, documents, network_plan_document
-from tilewright.report.cascade_documents import FusedMappingDocument
-from tilewright.report.document_files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
-from tilewright.report.documents import MappingDocument
-from tilewright.report.mapping_schema import network_plan_schema_path, schema_path
-from tilewright.report.network_plan_document import NETWORK_PLAN_VERSION, NetworkPlanDocument
+from tilewright.run.documents import cascades as cascade_documents
+from tilewright.run.documents import mappings as documents
+from tilewright.run.documents import network_plans as network_plan_document
+from tilewright.run.documents import parts as document_parts
+from tilewright.run.documents.cascades import FusedMappingDocument
+from tilewright.run.documents.files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
+from tilewright.run.documents.mappings import MappingDocument
+from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, NetworkPlanDocument
+from tilewright.run.documents.schemas import network_plan_schema_path, schema_path
 
 DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCADE_SCHEMA_VERSION: FusedMappingDocument}
 """The model of each version: of layers, and of cascades."""

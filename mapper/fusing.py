@@ -31,8 +31,8 @@ from .cascades import (
     search_cascade_below,
     search_cascade_front,
 )
-from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
-from .cascades.upper_memories import UpperMemories
+from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
+from .cascades.terms.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .model_version import MODEL_VERSION

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
 from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
-from .cascades.tree_constraints import read_tree_constraints
+from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import RELATIVE_TOLERANCE
 from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
 from .several import with_time_left

@@ -17,7 +17,7 @@ from ..cost_models.cascades.tensor_layouts import machine_for
 from ..cost_models.cost import tensor_tile_words
 from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
 from .cascades import CascadeQuestion
-from .cascades.weights import weights_of
+from .cascades.terms.weights import weights_of
 from .exact.counting.lines import least_gaps
 from .question import Question
 from .several import best_of

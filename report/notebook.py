@@ -13,12 +13,12 @@ from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
 from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
 from ..workloads import Network
-from .comparison import Comparison
+from .comparisons.comparison import Comparison
 from .explain.explanation import Explanation
 from .explain.trees import TreeExplanation
-from .exploration import Exploration
+from .explorations.exploration import Exploration
 from .fused import FusedComparison
-from .html.parts import picture, to_html
+from .parts.html import picture, to_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,17 +39,17 @@ def html_of(value: Any) -> str:
 
 
 def _compiled(answer: NetworkAnswer) -> str:
-    from .network_plan import network_plan_page
+    from .networks.network_plan import network_plan_page
 
     return to_html(network_plan_page(answer))
 
 
 def _result(result: Any) -> str:
     if isinstance(result.mapping, FusedMapping):
-        from .fused_page import fused_result_page
+        from .pages.fused_page import fused_result_page
 
         return to_html(fused_result_page(result.answer, result.arch))
-    from .text import result_page
+    from .parts.text import result_page
 
     return to_html(result_page(result.mapping, result.arch, result.cost, result.certificate))
 
@@ -58,20 +58,20 @@ def _cost(cost: Cost) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from .text import table_parts
+    from .parts.text import table_parts
 
     return to_html(Group(Text(str(cost)), *table_parts(cost)))
 
 
 def _fused_cost(cost: FusedCost) -> str:
-    from .fused_page import fused_cost_page
+    from .pages.fused_page import fused_cost_page
 
     return to_html(fused_cost_page(cost))
 
 
 def _memory_plan(plan: MemoryPlan) -> str:
-    from .memory_picture import memory_svg
-    from .memory_plan import plan_page
+    from .networks.memory_picture import memory_svg
+    from .networks.memory_plan import plan_page
 
     return picture(memory_svg(plan), "Addresses against time") + to_html(plan_page(plan, "the plan"))
 
@@ -80,7 +80,7 @@ def _mapping(mapping: Mapping) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from .text import layer_rows, pairs, section
+    from .parts.text import layer_rows, pairs, section
 
     nest = Text(str(mapping.nest), no_wrap=True)
     return to_html(Group(pairs(layer_rows(mapping.problem)), section("Loop nest", nest)))
@@ -90,8 +90,8 @@ def _fused(fused: FusedMapping) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from .cascade_page import cascade_rows
-    from .text import pairs, section
+    from .pages.cascade_page import cascade_rows
+    from .parts.text import pairs, section
 
     tree = Text(str(fused), no_wrap=True)
     return to_html(Group(pairs(cascade_rows(fused.cascade)), section("Tree", tree)))
@@ -110,22 +110,22 @@ def _nest(nest: LoopNest) -> str:
 
 
 def _described(found: Architecture | Network | Problem | Cascade) -> str:
-    from .describe import page_of
+    from .pages.describe import page_of
 
     return to_html(page_of(found))
 
 
 def _architecture(arch: Architecture) -> str:
-    from .arch_picture import architecture_svg
+    from .pages.arch_picture import architecture_svg
 
     return picture(architecture_svg(arch), f"The architecture {arch.name}") + _described(arch)
 
 
 def _comparison(comparison: Comparison) -> str:
-    from .comparison_page import comparison_page
-    from .comparison_pictures import finding_picture
-    from .findings import findings
-    from .html.parts import to_list
+    from .comparisons.findings import findings
+    from .comparisons.page import comparison_page
+    from .comparisons.pictures import finding_picture
+    from .parts.html import to_list
 
     seen = _drawn(lambda: finding_picture(comparison), "What the comparison found")
     return to_list(findings(comparison)) + seen + to_html(comparison_page(comparison))
@@ -138,7 +138,7 @@ def _fused_comparison(comparison: FusedComparison) -> str:
 
 
 def _exploration(exploration: Exploration) -> str:
-    from .exploration_page import exploration_page
+    from .explorations.page import exploration_page
 
     seen = _drawn(lambda: exploration.figure(), "Points and front of the exploration")
     return seen + to_html(exploration_page(exploration))
@@ -154,7 +154,7 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
     """A picture, where matplotlib is there to draw it."""
     if find_spec("matplotlib") is None:
         return ""
-    from .figures import svg_of
+    from .parts.figures import svg_of
 
     return picture(svg_of(draw()), what)
 

@@ -138,7 +138,7 @@ class _Curve:
 def _curve_of_problem(problem: Problem) -> _Curve:
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import ski_slope
-    from ..report.bound import bound_data, bound_document, bound_page, draw
+    from ..report.pages.bound import bound_data, bound_document, bound_page, draw
 
     check_countable(problem)
     return _Curve(
@@ -153,7 +153,7 @@ def _curve_of_problem(problem: Problem) -> _Curve:
 
 def _curve_of_cascade(cascade: Cascade) -> _Curve:
     from ..mapper.fused_slope import fused_slope
-    from ..report.fused_bound import draw_fused, fused_bound_data, fused_bound_document, fused_bound_page
+    from ..report.pages.fused_bound import draw_fused, fused_bound_data, fused_bound_document, fused_bound_page
 
     return _Curve(
         cascade.name,

@@ -100,7 +100,7 @@ def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[Casc
         from ..mapper.fusing import answer_cascade
 
         return [CascadeResult.of(question.cascade, question.arch, answer_cascade(question))], ""
-    from ..report.stored import recalled_text
+    from ..report.pages.stored import recalled_text
     from ..stored import cascade_stored
 
     found = cascade_stored(question, options.store, say)
@@ -109,7 +109,7 @@ def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[Casc
 
 def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
     from ..forms import emit_fused
-    from ..report.fused_page import fused_result_page
+    from ..report.pages.fused_page import fused_result_page
 
     files = _saved(result, options.out)
     if options.form is not None:
@@ -128,7 +128,7 @@ def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOpti
 
 def _show_several(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
     """One line for each result, or one document for each as a JSON list; files go to folders 1, 2, ... of `out`."""
-    from ..report.fused_page import best_few_page, front_page
+    from ..report.pages.fused_page import best_few_page, front_page
 
     for number, result in enumerate(results, 1):
         _saved(result, options.out and options.out / str(number))

@@ -102,8 +102,8 @@ def fused_named(
 def _loaded(source: MappingSource, arch: str | None, set_fields: list[str] | None) -> FusedToShow:
     """The tree of a mapping.json, on its own machine or on another one."""
     from ..mapping_sources import changed_architecture
-    from ..report.cascade_documents import parse_fused
     from ..results import evaluate
+    from ..run.documents.cascades import parse_fused
 
     loaded = parse_fused(source.text or "", source.place)
     machine = loaded.arch
@@ -136,7 +136,7 @@ def evaluate_cascade(
 ) -> None:
     """Print what a tree costs."""
     from ..forms import emit_fused
-    from ..report.fused_page import fused_page
+    from ..report.pages.fused_page import fused_page
 
     found = fused_named(source, op, tree, arch, set_fields)
     if layout:

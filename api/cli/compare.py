@@ -41,9 +41,9 @@ from .terminal import complain, say, show_document, show_page
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..report.batch.run import Progress
-    from ..report.comparison import Comparison
+    from ..report.comparisons.comparison import Comparison
     from ..report.fused import FusedComparison
+    from ..run.batch.run import Progress
 
 FAILED = 1
 
@@ -105,7 +105,7 @@ def compare(
     """
     from ..comparisons import compare as comparison_of
     from ..report.fused import FusedComparison
-    from ..report.tables import check_formats
+    from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
     refuse_ignored_of_batch(context, no_cache, scheduler, out)
@@ -141,9 +141,9 @@ def compare(
 
 
 def _show_layers(comparison: Comparison, out: Path | None, formats: Sequence[str], json: bool) -> None:
-    from ..report.comparison_files import write_comparison
-    from ..report.comparison_page import comparison_page
-    from ..report.comparison_tables import comparison_data
+    from ..report.comparisons.files import write_comparison
+    from ..report.comparisons.page import comparison_page
+    from ..report.comparisons.tables import comparison_data
 
     files = write_comparison(comparison, out, formats) if out is not None else ()
     if json:
@@ -166,7 +166,7 @@ def _show_fused(comparison: FusedComparison, out: Path | None, formats: Sequence
 
 def finish(comparison: Comparison | FusedComparison, progress: Progress) -> None:
     """Say what the batch did, and exit with 1 if a search could not be run to its end."""
-    from ..report.comparison_page import batch_summary
+    from ..report.comparisons.page import batch_summary
     from ..report.fused import FusedComparison
     from ..report.fused.page import calls_summary
 

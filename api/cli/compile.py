@@ -140,7 +140,7 @@ def compile_network(
     from ..arguments import check_choice, limits_of
     from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
-    from ..report.network_plan import network_plan_document, network_plan_page
+    from ..report.networks.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
 
     if emit is None:

@@ -157,7 +157,7 @@ def explain(
     from ..arguments import limits_of
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
-    from ..report.figures import check_pictures
+    from ..report.parts.figures import check_pictures
 
     check_pictures(svg, None)
 

@@ -119,9 +119,9 @@ def explore(
     tilewright explore --network bert_base --arch three_level --sweep GLB.size=64KiB:1MiB:x2 --fuse --objective energy
     """
     from ..explorations import explore as exploration_of
-    from ..report.exploration_page import exploration_data, exploration_page, write_exploration
-    from ..report.figures import figure_style
-    from ..report.tables import check_formats
+    from ..report.explorations.page import exploration_data, exploration_page, write_exploration
+    from ..report.parts.figures import figure_style
+    from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
     refuse_ignored_of_batch(context, no_cache, scheduler, out)

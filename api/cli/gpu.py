@@ -78,9 +78,9 @@ def sweep_command(
     tilewright gpu sweep --n 1024:4096:32 --tile 256x128 --stream-k
     """
     from ..cost_models.gpu import Gemm, load_gpu, sweep
-    from ..report.figures import check_pictures, save_figure
-    from ..report.files import write_bytes
-    from ..report.gpu import draw_sweep, sweep_csv, sweep_page
+    from ..report.pages.gpu import draw_sweep, sweep_csv, sweep_page
+    from ..report.parts.figures import check_pictures, save_figure
+    from ..report.parts.files import write_bytes
 
     machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
     layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
@@ -122,7 +122,7 @@ def advise_command(
     tilewright gpu advise --gemm M=4095,N=4095,K=4095 --gpu h100 --a column
     """
     from ..cost_models.gpu import advise, load_gpu
-    from ..report.gpu import advice_page
+    from ..report.pages.gpu import advice_page
 
     machine, product = load_gpu(gpu), _product(gemm, dtype, a, b)
     advice = advise(machine, product, _choice(tile, split_k, stream_k))
@@ -153,8 +153,8 @@ def compare_command(
     tilewright gpu compare measured.csv --gpu a100
     """
     from ..cost_models.gpu import compare, load_gpu, read_measurements
-    from ..report.figures import check_pictures, save_figure
-    from ..report.gpu import comparison_page, draw_comparison
+    from ..report.pages.gpu import comparison_page, draw_comparison
+    from ..report.parts.figures import check_pictures, save_figure
 
     machine = load_gpu(gpu)
     pictures = check_pictures(svg, png)

@@ -76,7 +76,7 @@ def import_timeloop(
     mapping, arch = read_timeloop(files)
     cost = evaluate(mapping, arch)
     if json:
-        from ..report.documents import dump_mapping
+        from ..run.documents.mappings import dump_mapping
 
         show_document(dump_mapping(mapping, arch, cost))
     else:

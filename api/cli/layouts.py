@@ -71,7 +71,7 @@ def layouts(
     tilewright layouts resnet50 --arch three_level --set "DRAM.line=64 B" --layout NHWC --layout NCHW32c
     """
     from ..layout_plans import plan_layouts
-    from ..report.layout_plan import layout_plan_document, layout_plan_page
+    from ..report.networks.layout_plan import layout_plan_document, layout_plan_page
     from ..workloads import load_network
 
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))

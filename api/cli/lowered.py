@@ -17,8 +17,8 @@ def search_both_forms(question: Question, out: Path | None, json: bool) -> None:
     from ..forms import emit_mapping
     from ..im2col import ConvolutionForms
     from ..mapper.lowering import search_forms
-    from ..report.lowering import form_rows
-    from ..report.text import pairs, section
+    from ..report.pages.lowering import form_rows
+    from ..report.parts.text import pairs, section
 
     with noting_interrupts() as interrupts, status(f"searching both forms of {question.problem.name}"):
         forms = search_forms(question)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..mapper.emit import Verification
     from ..mapper.legality import Claim
     from ..mapping_sources import AnyMapping
-    from ..report.documents import LoadedMapping
+    from ..run.documents.mappings import LoadedMapping
 
 DISAGREES = 1
 
@@ -105,7 +105,7 @@ def evaluate(
     loaded = with_best_choices(loaded, mapping)
     cost = cost_of(mapping, loaded)
     if json:
-        from ..report.documents import dump_mapping
+        from ..run.documents.mappings import dump_mapping
 
         show_document(dump_mapping(loaded.mapping, loaded.arch, cost))
     else:
@@ -177,9 +177,9 @@ def prove_mapping(source: MappingSource, json: bool = False) -> None:
     from ..cost_models.integer_sets import Schedule
     from ..mapper.legality import prove, prove_schedule, tile_sets
     from ..mapping_sources import load_any
-    from ..report.document_files import read_text
-    from ..report.documents import parse_nest
-    from ..report.legality import legality_data, legality_page
+    from ..report.pages.legality import legality_data, legality_page
+    from ..run.documents.files import read_text
+    from ..run.documents.mappings import parse_nest
 
     where = source.place
     text = source.text if source.text is not None else read_text(Path(source.given), where)
@@ -221,7 +221,7 @@ def show_result(
     files   that it was written to
     origin  where it is from, if it was not found just now
     """
-    from ..report.text import result_page
+    from ..report.parts.text import result_page
 
     show_page(result_page(mapping, arch, cost, certificate, files, origin))
 
@@ -235,8 +235,8 @@ def verify_mapping(
     json: bool = False,
 ) -> None:
     """Run the program and say what came of it, on stderr if `quiet`; exits with 1 if it disagrees."""
+    from ..ir.units import count
     from ..mapper.emit import program_steps, verify_numpy
-    from ..report.units import count
 
     steps = program_steps(mapping, arch, fast)
     expected = steps * _SECONDS_PER_STEP
@@ -254,7 +254,7 @@ def verify_mapping(
 
 def say_verified(verification: Verification, quiet: bool = False, json: bool = False) -> None:
     """Say what came of a program, on stderr if `quiet`, or print it as a document; exits with 1 if it disagrees."""
-    from ..report.units import seconds
+    from ..ir.units import seconds
 
     verdict = "verified" if verification else "disagrees"
     text = f"{verdict}: {verification.message} ({seconds(verification.seconds)})"

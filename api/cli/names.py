@@ -96,7 +96,7 @@ def show(
     tilewright show mapping-schema
     """
     from ..mapper.constraints.files import dataflow_text, list_dataflows
-    from ..report.mapping_schema import SCHEMA_NAME, schema_text
+    from ..run.documents.schemas import SCHEMA_NAME, schema_text
     from ..workloads import ONNX
 
     if name in list_dataflows():
@@ -115,7 +115,7 @@ def show(
             raise TilewrightError("expected one of --svg and --json, found both", where="--svg")
         typer.echo(_draw(found, svg))
         return
-    from ..report.describe import data_of, page_of
+    from ..report.pages.describe import data_of, page_of
 
     if json:
         show_document(data_of(found))
@@ -133,7 +133,7 @@ def _plain(text: str) -> object:
 
 def _draw(found: Architecture | Network | Problem | Cascade, file: Path) -> Path:
     from ..arch import Architecture
-    from ..report.arch_picture import architecture_svg
+    from ..report.pages.arch_picture import architecture_svg
     from ..results import write_file
 
     if not isinstance(found, Architecture):

@@ -32,7 +32,7 @@ def network(
     """
     if word < 1:
         raise TilewrightError(f"the width is {word}, expected 1 bit or more", where="--word")
-    from ..report.network import network_document, network_page
+    from ..report.networks.network import network_document, network_page
     from ..workloads import load_network
 
     found = load_network(name, sizes_of_symbols(dim), widths_named(widths))

@@ -48,9 +48,9 @@ def plan(
     tilewright plan buffers.csv --capacity 1MiB --svg plan.svg --out plan.json
     """
     from ..memory import plan_memory
-    from ..report.files import write_bytes
-    from ..report.memory_picture import memory_svg
-    from ..report.memory_plan import plan_document, plan_json, plan_page
+    from ..report.networks.memory_picture import memory_svg
+    from ..report.networks.memory_plan import plan_document, plan_json, plan_page
+    from ..report.parts.files import write_bytes
 
     with status("planning"):
         found = plan_memory(buffers, capacity, least=least, time_limit=time_limit, memory_limit=memory_limit)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .terminal import is_lively, say
 
 if TYPE_CHECKING:
-    from ..report.batch.run import Progress, Watch
+    from ..run.batch.run import Progress, Watch
 
 _PAUSE = 30.0  # seconds between two lines where nothing can move
 
@@ -22,7 +22,7 @@ def showing_progress() -> Iterator[Watch]:
     if not is_lively():
         yield _Lines()
         return
-    from ..report.batch.display import moving_display
+    from ..report.parts.progress import moving_display
 
     with moving_display() as show:
         yield show
@@ -32,7 +32,7 @@ class Remembered:
     """The progress that was shown last; `watch` is what to call with it."""
 
     def __init__(self, show: Watch) -> None:
-        from ..report.batch.run import Progress
+        from ..run.batch.run import Progress
 
         self.last = Progress(0)
         self._show = show
@@ -78,6 +78,6 @@ class _Lines:
     def __call__(self, progress: Progress) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _PAUSE
-            from ..report.batch.display import progress_text, running_text
+            from ..report.parts.progress import progress_text, running_text
 
             say(f"{progress_text(progress)}; {running_text(progress)}")

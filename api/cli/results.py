@@ -16,7 +16,7 @@ from .options import JsonOption, QuietOption, StoreOption
 from .terminal import near_word, show_document, show_line, show_page
 
 if TYPE_CHECKING:
-    from ..report.store import Record, Store
+    from ..run.store import Record, Store
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -70,7 +70,7 @@ def list_results(
     tilewright results list
     tilewright results list --layer "resnet50:*" --arch eyeriss --limit 20
     """
-    from ..report.stored import list_page, records_table
+    from ..report.pages.stored import list_page, records_table
 
     with _opened(store) as opened:
         records = list(_chosen(opened, layer, arch, dataflow, objective, status))
@@ -92,7 +92,7 @@ def show_result(
     \b
     tilewright results show 4624e1e0ef4a
     """
-    from ..report.stored import record_page
+    from ..report.pages.stored import record_page
 
     with _opened(store) as opened:
         record = _record(opened, key)
@@ -122,9 +122,9 @@ def export_results(
     tilewright results export results.csv --arch eyeriss
     tilewright results export results.json --mappings mappings
     """
-    from ..report.files import write_bytes
-    from ..report.stored import records_table
-    from ..report.units import plural
+    from ..ir.units import plural
+    from ..report.pages.stored import records_table
+    from ..report.parts.files import write_bytes
 
     with _opened(store) as opened:
         records = list(_chosen(opened, layer, arch, dataflow, objective, status))
@@ -155,7 +155,7 @@ def collect_garbage(
     tilewright results gc --dry-run
     tilewright results gc --older-than 30d --unproven
     """
-    from ..report.units import plural
+    from ..ir.units import plural
 
     oldest = time.time() - _span(older_than) if older_than is not None else 0.0
     with _opened(store) as opened:
@@ -177,7 +177,7 @@ def collect_garbage(
 
 def _opened(path: Path | None) -> Store:
     """The store, which must be there: looking into it is no reason to make one."""
-    from ..report.store import Store, store_path
+    from ..run.store import Store, store_path
 
     place = store_path(path)
     if not place.exists():
@@ -190,7 +190,7 @@ def _chosen(
     store: Store, layer: str | None, arch: str | None, dataflow: str | None, objective: str | None, status: str | None
 ) -> Iterator[Record]:
     from ..cost_models import parse_objective
-    from ..report.store.record import STATUSES
+    from ..run.store.record import STATUSES
 
     if status is not None and status not in STATUSES:
         hint = near_word(status, STATUSES)

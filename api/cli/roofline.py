@@ -94,8 +94,8 @@ def roofline(
     machine = architecture_named(arch, set_fields)
     from ..arguments import limits_of
     from ..network_roofline import RooflineSearches, searched_roofline
-    from ..report.figures import check_pictures, save_figure
-    from ..report.roofline import draw_roofline, roofline_page
+    from ..report.pages.roofline import draw_roofline, roofline_page
+    from ..report.parts.figures import check_pictures, save_figure
 
     kind, _ = tiling_and_space(tiling)
     pictures = check_pictures(svg, png)

@@ -292,7 +292,7 @@ def _origin(found: Stored) -> str:
     """Where a result is from, if it was not found just now."""
     if found.record is None:
         return ""
-    from ..report.stored import recalled_text
+    from ..report.pages.stored import recalled_text
 
     return recalled_text(found.record)
 

@@ -22,7 +22,7 @@ def show_several(results: Sequence[SearchResult], out: Path | None, json: bool) 
         show_document(f"[\n{documents}\n]")
         return
     from ..mapper.question import Answer
-    from ..report.several import several_page
+    from ..report.pages.several import several_page
 
     answers = [Answer(r.mapping, r.cost, r.certificate) for r in results]
     show_page(several_page(answers, results[0].arch, out))

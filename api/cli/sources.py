@@ -32,7 +32,7 @@ def read_source(given: str) -> MappingSource:
         return MappingSource(given, "<stdin>", text, _is_fused(text))
     path = Path(given)
     if path.suffix not in (".yaml", ".yml") and os.path.isfile(given):  # `Path.is_file` raises for names too long
-        from ..report.document_files import read_text
+        from ..run.documents.files import read_text
 
         try:
             text = read_text(path, given)
@@ -53,6 +53,6 @@ def standard_input() -> str:
 def _is_fused(text: str) -> bool:
     if '"schema_version"' not in text:
         return False
-    from ..report.document_files import is_fused_text
+    from ..run.documents.files import is_fused_text
 
     return is_fused_text(text)

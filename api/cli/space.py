@@ -78,7 +78,7 @@ def space_size(
     from ..mapper.means import OutOfMeans
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
-    from ..report.space import space_data, space_page
+    from ..report.pages.space import space_data, space_page
 
     try:
         size = size_of(problem, machine, kind, place)
@@ -94,7 +94,7 @@ def space_size(
 
 
 def _space_of_cascade(cascade: Cascade, machine: Architecture, place: Space, kind: Tiling, json: bool) -> None:
-    from ..report.fused_space import fused_space_data, fused_space_page
+    from ..report.pages.fused_space import fused_space_data, fused_space_page
 
     what = (cascade, machine, f"{place}, {kind} tilings in branches")
     if json:

@@ -42,7 +42,7 @@ def is_lively() -> bool:
 def show_page(page: RenderableType) -> None:
     """Print a page for people."""
     if not _quiet:
-        from ..report.text import write
+        from ..report.parts.text import write
 
         write(page)
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..means import Means
-from .filled import FilledSearch
-from .operation_bounds import Nearest
-from .overlapped import OverlappedSearch
+from .objectives.search import CascadeSearch
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
-from .search import CascadeSearch
+from .recounts.filled import FilledSearch
+from .recounts.overlapped import OverlappedSearch
+from .relaxations.operation_bounds import Nearest
 from .single_bounds import SingleLeast
+from .terms.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 from .tree_searches import Corner
-from .weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 
 
 def search_alone(question: CascadeQuestion) -> CascadeAnswer:

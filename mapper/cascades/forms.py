@@ -24,10 +24,10 @@ from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..garbage import collecting_rarely
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
-from .operation_bounds import Nearest
+from .objectives.search import CascadeSearch, front_of
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
-from .search import CascadeSearch, front_of
-from .tree_constraints import read_tree_constraints
+from .relaxations.operation_bounds import Nearest
+from .terms.tree_constraints import read_tree_constraints
 from .tree_searches import Corner
 
 ITERATED_SECONDS = 20.0

@@ -14,7 +14,7 @@ from ..certificate import Certificate
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
-from .tree_constraints import ANY_TREE, TreeConstraints
+from .terms.tree_constraints import ANY_TREE, TreeConstraints
 from .tree_search import Fuse
 
 

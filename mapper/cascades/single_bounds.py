@@ -13,12 +13,12 @@ itself and with each tensor from the memory that it comes from:
 Whole trees are either one split without loops, whose branches of several operations have shared loops, or have such
 loops at the top. So the operations, in their order, fall into runs, and those of a run of several make the steps of one
 loop at least. Between runs a tensor is shared, or exchanged, only where a memory has room for all of it; inside them
-loops have to cut it (`run_exchanges.py`). And the steps of a loop are visits: of each of them an operation costs what
-so much smaller a tile does, unless a node above the loop spares it what comes again with every step
-(`shared_steps.py`).
+loops have to cut it (`relaxations/run_exchanges.py`). And the steps of a loop are visits: of each of them an operation
+costs what so much smaller a tile does, unless a node above the loop spares it what comes again with every step
+(`relaxations/shared_steps.py`).
 
-Inside its branch the mapping of an operation is one of the space that is asked for (`single_branches.py`), which says
-more where that is the even one.
+Inside its branch the mapping of an operation is one of the space that is asked for (`relaxations/single_branches.py`),
+which says more where that is the even one.
 
 Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
 what `PartBounds` says of it. Where there is one such operation, or one that reads through a window that slides, one
@@ -37,21 +37,21 @@ from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import tiles_overlap
 from ...ir import Cascade, Operation, Role, Tensor
 from ..tilings import prime_exponents
-from .apart_ranks import slides
-from .branch import BranchQuestion, BranchSolver, Room
-from .equal import form_of
-from .operation_orders import MOST_ORDERS, orders
-from .part_bounds import PartBounds
-from .parts import less_room
 from .question import CascadeQuestion
-from .run_exchanges import CutRun, RunExchanges
-from .shared_steps import Homes, LyingTensors, Passes, SharedSteps, Steps, visits_of
-from .sharing import SharedDim, shared_dims
-from .single_branches import SingleBranches
+from .relaxations.part_bounds import PartBounds
+from .relaxations.run_exchanges import CutRun, RunExchanges
+from .relaxations.shared_steps import Homes, LyingTensors, Passes, SharedSteps, Steps, visits_of
+from .relaxations.single_branches import SingleBranches
+from .terms.apart_ranks import slides
+from .terms.branch import BranchQuestion, BranchSolver, Room
+from .terms.equal import form_of
+from .terms.operation_orders import MOST_ORDERS, orders
+from .terms.parts import less_room
+from .terms.sharing import SharedDim, shared_dims
+from .terms.upper_memories import UpperMemories
+from .terms.weights import Weights
+from .terms.windowed import windowed_dims
 from .tree_search import Fuse
-from .upper_memories import UpperMemories
-from .weights import Weights
-from .windowed import windowed_dims
 
 SingleLeast = dict[object, float]
 """By weights, form of an operation, homes, room and step: what it weighs at least on its own."""

@@ -1,4 +1,4 @@
-"""The best tree for a cascade: branch and bound over parts (`parts.py`), each mapped from the outside in.
+"""The best tree for a cascade: branch and bound over parts (`terms/parts.py`), each mapped from the outside in.
 
 A part of several operations has loops, nodes of tensors that come from outside, and a split. Everything inside it costs
 the same in the mean for every one of its visits, whatever stands outside: that is what docs/cascades.md counts. So
@@ -6,20 +6,20 @@ parts are searched on their own, and each is known once for all trees that it oc
 
 The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
 inside another split has shared loops; tiles of shared loops, and all below them, divide, or (`ragged`) only what
-stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which
-writer and reader part, or through the outermost memory; other tensors stay at any depth among the shared loops;
+stands below a loop divides its tile (`terms/ragged_loops.py`); intermediates pass at nodes directly above the split at
+which writer and reader part, or through the outermost memory; other tensors stay at any depth among the shared loops;
 branches have all mappings of the space and tiling asked for. Shared loops along what readers see through windows:
-`windowed.py`.
+`terms/windowed.py`.
 
-1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
-   stay above these loops (`node_choices.py`);
-2. `_with_nodes`: what is below both (`above_splits.py`);
+1. `_best_of`: which dimensions are shared, in which order and tiles (`space/shared_loops.py`), and where tensors from
+   outside stay above these loops (`space/node_choices.py`);
+2. `_with_nodes`: what is below both (`space/above_splits.py`);
 3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate
-   (`splits.py`, `exchanges.py`). It is live from the branch that writes it to the last that reads it;
-4. a branch of one operation is answered by a `BranchSolver` (`leaves.py`); one of several is again a part, that has
-   loops.
+   (`space/splits.py`, `terms/exchanges.py`). It is live from the branch that writes it to the last that reads it;
+4. a branch of one operation is answered by a `BranchSolver` (`space/leaves.py`); one of several is again a part, that
+   has loops.
 
-What has the lowest bound (`part_bounds.py`) is looked at next, until none lies below the best part found.
+What has the lowest bound (`relaxations/part_bounds.py`) is looked at next, until none lies below the best part found.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
-from .above_splits import AboveSplits, KnownAbove
-from .branch import BranchSolver
-from .exchanges import Exchange, Exchanges
-from .fewer_steps import Chances, FewerSteps
-from .generations import Generations
-from .leaves import Leaves
-from .loop_choices import KnownChoices
-from .loop_orders import LoopOrders
-from .mirrored import MirroredTrees
-from .node_choices import NodeChoice, NodeChoices
-from .operation_bounds import Nearest
-from .oracle import ExactBranches
-from .part_bounds import PartBounds
-from .parts import FoundPart, Outcome, VisitedPart, less_room, some_of
-from .placing import Placing
-from .ragged_loops import RaggedLoops
-from .room_bounds import RoomBounds
-from .shared_loops import Loops, OpenLoops, SharedLoops
-from .splits import Split, Splits
-from .sums import NARROW, Sums, sums_of_stays
+from .branches.oracle import ExactBranches
+from .relaxations.loop_choices import KnownChoices
+from .relaxations.loop_orders import LoopOrders
+from .relaxations.operation_bounds import Nearest
+from .relaxations.part_bounds import PartBounds
+from .relaxations.room_bounds import RoomBounds
+from .space.above_splits import AboveSplits, KnownAbove
+from .space.fewer_steps import Chances, FewerSteps
+from .space.leaves import Leaves
+from .space.mirrored import MirroredTrees
+from .space.node_choices import NodeChoice, NodeChoices
+from .space.shared_loops import Loops, OpenLoops, SharedLoops
+from .space.splits import Split, Splits
 from .tables.tables import TableBranches
-from .tree_constraints import ANY_TREE, TreeConstraints
-from .upper_memories import UpperMemories
-from .weights import Weights
-from .window_passing import WindowPassing
+from .terms.branch import BranchSolver
+from .terms.exchanges import Exchange, Exchanges
+from .terms.generations import Generations
+from .terms.parts import FoundPart, Outcome, VisitedPart, less_room, some_of
+from .terms.placing import Placing
+from .terms.ragged_loops import RaggedLoops
+from .terms.sums import NARROW, Sums, sums_of_stays
+from .terms.tree_constraints import ANY_TREE, TreeConstraints
+from .terms.upper_memories import UpperMemories
+from .terms.weights import Weights
+from .terms.window_passing import WindowPassing
 
 Fuse = Literal["all", "plain", "whole", "none"]
 
@@ -89,8 +89,8 @@ class TreeSearch:
               operations can make the steps of an iteration together
     beam      look at no more than so many choices of nodes, and of loops with them, of a part, and pass intermediates
               in the nearest memory with room alone: a good tree soon, and no proof; None: look at all
-    ragged    shared loops may have a last step that is shorter (`ragged_loops.py`), and below them only the tiles along
-              their dimensions divide; else all tiles below shared loops divide, and tiles of these
+    ragged    shared loops may have a last step that is shorter (`terms/ragged_loops.py`), and below them only the
+              tiles along their dimensions divide; else all tiles below shared loops divide, and tiles of these
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy

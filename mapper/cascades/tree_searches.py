@@ -15,22 +15,22 @@ from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..means import Means, OutOfMeans
 from ..space import Space
-from .above_splits import KnownAbove
-from .equal import order_form_of
-from .loop_choices import KnownChoices
-from .mirrored import MirroredTrees
-from .operation_bounds import Nearest
-from .operation_orders import MOST_ORDERS, orders
-from .oracle import ExactBranches
-from .parts import FoundPart
+from .branches.oracle import ExactBranches
 from .question import CascadeQuestion
-from .sums import NARROW, Sums
+from .relaxations.loop_choices import KnownChoices
+from .relaxations.operation_bounds import Nearest
+from .space.above_splits import KnownAbove
+from .space.mirrored import MirroredTrees
 from .tables.tables import TableBranches, supports
-from .tree_constraints import ANY_TREE
+from .terms.equal import order_form_of
+from .terms.operation_orders import MOST_ORDERS, orders
+from .terms.parts import FoundPart
+from .terms.sums import NARROW, Sums
+from .terms.tree_constraints import ANY_TREE
+from .terms.upper_memories import UpperMemories, with_single_copies
+from .terms.weights import Weights, weights_of
+from .terms.windowed import windowed_dims
 from .tree_search import Fuse, TreeSearch
-from .upper_memories import UpperMemories, with_single_copies
-from .weights import Weights, weights_of
-from .windowed import windowed_dims
 
 MOST_BELOW = 1 << 13
 """Choices of loops and nodes of which a search hands on what it knows to the next one."""

@@ -18,8 +18,8 @@ from ...cost_models import Objective
 from ...cost_models.layouts import packed
 from ...cost_models.layouts.choices import with_layouts
 from ...ir import Problem
-from ..cascades.regions import least_weight
-from ..cascades.weights import Weights
+from ..cascades.terms.regions import least_weight
+from ..cascades.terms.weights import Weights
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 

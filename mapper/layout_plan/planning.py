@@ -26,7 +26,7 @@ from ...cost_models.layouts import line_box, parse_layout, tensor_extents
 from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
-from ..cascades.weights import Weights, weights_of
+from ..cascades.terms.weights import Weights, weights_of
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from .elimination import CostTerm, least_sum

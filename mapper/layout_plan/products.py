@@ -15,8 +15,8 @@ from ...arch import Architecture
 from ...cost_models import Objective, parse_objective
 from ...ir import TilewrightError
 from ...workloads.graph import NetworkGraph
-from ..cascades.regions import Line, Opening, least_value, line_across, opening
-from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from ..cascades.terms.regions import Line, Opening, least_value, line_across, opening
+from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..means import UNLIMITED, Means
 from .layer_searches import LayerSearches, Search
 from .planning import LayoutPlan, PlanProduct, plan_sum

@@ -1,6 +1,6 @@
 """Corners of the convex hull of all segmentations' (energy, latency): each the least of a weighted sum.
 
-A corner between two others is the least of the sum that both weigh the same in (`mapper/cascades/search.py`). No
+A corner between two others is the least of the sum that both weigh the same in (`mapper/cascades/objectives/`). No
 segmentation lies below the *line* of a sum that has been searched.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...cost_models import ENERGY, LATENCY, Capped, Objective
-from ..cascades.proofs import limits_of
-from ..cascades.regions import Line, least_value
-from ..cascades.weights import Weights, objective_of, weights_between, weights_of
+from ..cascades.objectives.proofs import limits_of
+from ..cascades.terms.regions import Line, least_value
+from ..cascades.terms.weights import Weights, objective_of, weights_between, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .group_costs import Progress

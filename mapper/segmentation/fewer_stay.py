@@ -15,9 +15,9 @@ from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cost import tensor_tile_words
 from ...cost_models.layouts import has_lines
-from ..cascades.equal import CascadeNames
-from ..cascades.upper_memories import UpperMemories
-from ..cascades.weights import weights_of
+from ..cascades.terms.equal import CascadeNames
+from ..cascades.terms.upper_memories import UpperMemories
+from ..cascades.terms.weights import weights_of
 from .kinds import GroupKind
 
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..cascades.proofs import limits_of
-from ..cascades.regions import Box, heaviest, least_weight
-from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
+from ..cascades.objectives.proofs import limits_of
+from ..cascades.terms.regions import Box, heaviest, least_weight
+from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
 from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
 from .corners import Corners

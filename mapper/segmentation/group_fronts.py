@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...cost_models.objective import LIMIT_TOLERANCE
-from ..cascades.regions import Line, least_weight
-from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
+from ..cascades.terms.regions import Line, least_weight
+from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
 from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
 from .kinds import GroupKind, at_most

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from ...cost_models import Capped
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
-from ..cascades.regions import least_weight
-from ..cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from ..cascades.terms.regions import least_weight
+from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import outer_words
 from .corners import Corners

@@ -18,7 +18,7 @@ from ...arch import Architecture, Memory
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Role
 from ...workloads.graph import OUTSIDE, GraphReading, OperationGroup, bits_of
-from ..cascades.upper_memories import UpperMemories
+from ..cascades.terms.upper_memories import UpperMemories
 
 Taken = tuple[int, ...]
 """Bits of each of the memories in which tensors may stay."""

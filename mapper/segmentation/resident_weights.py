@@ -16,7 +16,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...ir import InfeasibleError, MappingError, Tensor, did_you_mean
 from ...ir.errors import entry
 from ...workloads.graph import GraphReading, Occurrence, OperationGroup, cascade_parameters
-from ..cascades.upper_memories import UpperMemories
+from ..cascades.terms.upper_memories import UpperMemories
 from .residency import Taken
 
 

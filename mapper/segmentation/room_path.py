@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..cascades.weights import AtLeast
+from ..cascades.terms.weights import AtLeast
 from ..certificate import RELATIVE_TOLERANCE
 from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from .lazy_path import ChosenWay, Edge, cheapest

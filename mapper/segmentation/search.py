@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...cost_models import Objective
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades import SharedBranches, sharing
-from ..cascades.weights import weights_of
+from ..cascades.terms.weights import weights_of
 from ..fusing import answer_below
 from ..means import Means
 from .corners import PRODUCTS

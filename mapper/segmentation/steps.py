@@ -14,7 +14,7 @@ from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
-from ..cascades.equal import CascadeNames, form_of, under_names_of
+from ..cascades.terms.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover

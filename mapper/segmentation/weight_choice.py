@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, UndecidedError
-from ..cascades.upper_memories import UpperMemories
+from ..cascades.terms.upper_memories import UpperMemories
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from .group_costs import Progress

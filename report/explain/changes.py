@@ -15,7 +15,7 @@ from ...arch import Architecture, Fanout, Memory
 from ...arch.units import bits_per_cycle
 from ...cost_models.cost import capacity_parts
 from ...ir import Problem
-from ..units import plural, significant, size
+from ...ir.units import plural, significant, size
 
 _FACTORS = (4, 2)
 """Of memories and ports, the larger one first: where it gains nothing, no smaller one does."""

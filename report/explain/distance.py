@@ -21,7 +21,7 @@ from ...cost_models.intensity import compulsory_words
 from ...cost_models.ports import port_cycles
 from ...cost_models.traffic_bounds import traffic_bound
 from ...ir import Problem
-from ..units import count, energy, significant
+from ...ir.units import count, energy, significant
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...cost_models import Cost
-from ..units import count, energy, percent, significant
+from ...ir.units import count, energy, percent, significant
 
 _SAID = 0.95
 """Parts are said one by one until they make up this share of the energy."""

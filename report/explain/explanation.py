@@ -9,8 +9,8 @@ from ...cost_models import Cost
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
 from ...ir.display import Shown
-from ..html.parts import document, picture, to_html
-from ..text import plain_text
+from ..parts.html import document, picture, to_html
+from ..parts.text import plain_text
 from .distance import distance_of
 from .energy import energy_parts
 from .facts import Facts

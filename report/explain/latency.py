@@ -8,7 +8,7 @@ from math import isfinite
 
 from ...arch import Architecture
 from ...cost_models import Cost, roofline
-from ..units import count, percent, significant
+from ...ir.units import count, percent, significant
 
 COMPUTE = "compute"
 _NEAR = 1.0005

@@ -10,8 +10,8 @@ from ...cost_models import Cost, TensorTraffic
 from ...cost_models.cost import held_width_bits
 from ...cost_models.layouts import has_lines, layout_in
 from ...ir import Mapping
-from ..lines import other_layout_rows
-from ..units import count, energy, plural
+from ...ir.units import count, energy, plural
+from ..parts.lines import other_layout_rows
 
 
 def line_sentences(mapping: Mapping, arch: Architecture, cost: Cost) -> list[str]:

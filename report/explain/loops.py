@@ -17,7 +17,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.crossings import Crossing
 from ...cost_models.sets import distinct_sums
 from ...ir import Loop, Mapping, Rank, Tensor, tile_below
-from ..units import count, percent, significant
+from ...ir.units import count, percent, significant
 
 MAC = "MAC"
 EffectKind: TypeAlias = Literal["moves", "again", "stays", "split", "shared", "apart"]

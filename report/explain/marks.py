@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..svg import line
+from ..parts.svg import line
 from .loops import Effect, EffectKind
 
 STYLE = """

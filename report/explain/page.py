@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..sparse import density_rows, zero_rows
-from ..text import columns, cost_rows, layer_rows, pairs, section
-from ..units import percent
+from ...ir.units import percent
+from ..parts.sparse import density_rows, zero_rows
+from ..parts.text import columns, cost_rows, layer_rows, pairs, section
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tile_words
 from ...ir import Loop, Mapping, Node
-from ..svg import CHARACTER, circle, escape, line, rect
-from ..svg import STYLE as SHARED_STYLE
-from ..units import count, percent, plural, size
+from ...ir.units import count, percent, plural, size
+from ..parts.svg import CHARACTER, circle, escape, line, rect
+from ..parts.svg import STYLE as SHARED_STYLE
 from .groups import groups_of
 from .loops import LoopRole, tile_text
 from .marks import LEGEND, STYLE, mark, shape

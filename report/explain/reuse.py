@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ...cost_models.crossings import Crossing
 from ...cost_models.intensity import compulsory_words
 from ...ir import Problem
-from ..units import count, significant
+from ...ir.units import count, significant
 
 _MORE = 1.0005
 """Factors below this are not worth a word."""

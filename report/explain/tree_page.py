@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..cascade_page import cascade_rows
-from ..fused_page import fused_cost_rows
-from ..text import pairs, section
-from ..units import count, energy, percent, plural, size
+from ...ir.units import count, energy, percent, plural, size
+from ..pages.cascade_page import cascade_rows
+from ..pages.fused_page import fused_cost_rows
+from ..parts.text import pairs, section
 from .energy import energy_sentences
 from .latency import latency_sentences
 from .tree_facts import Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts, TreeFacts

@@ -4,8 +4,8 @@ holds while each operation works, as bars below its capacity: an intermediate la
 from __future__ import annotations
 
 from ...ir import Address, Loop
-from ..svg import CHARACTER, STYLE, escape, line, rect
-from ..units import percent, size
+from ...ir.units import percent, size
+from ..parts.svg import CHARACTER, STYLE, escape, line, rect
 from .tree_facts import MemoryLoad, TreeFacts
 
 _MARGIN = 20

@@ -10,8 +10,8 @@ from ...cost_models.cascades import FusedCost, Held
 from ...ir import Address, FusedMapping, Loop
 from ...ir.display import Shown
 from ...ir.tree import loop_of
-from ..html.parts import document, picture, to_html
-from ..text import plain_text
+from ..parts.html import document, picture, to_html
+from ..parts.text import plain_text
 from .energy import energy_parts
 from .latency import latency_of
 from .tree_facts import Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts, TreeFacts

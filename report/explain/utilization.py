@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ...arch import Architecture, ArrayAxis
 from ...cost_models import Cost
 from ...ir import Axis, Digit, Mapping, Problem, digits_by_dimension
-from ..units import percent, significant
+from ...ir.units import percent, significant
 from .latency import LatencyBound
 
 _FULL = 1 - 1e-9

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ...arch import Architecture
 from ...ir.display import Shown
 from ...ir.errors import entry
-from ..batch.plan import Settings
-from ..summaries import Summary
-from ..units import plural
+from ...ir.units import plural
+from ...run.batch.plan import Settings
+from ..comparisons.summaries import Summary
 from .findings import findings
 from .picture import savings_figure
 from .rows import FusedRow, NetworkOutcome

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..comparison_files import write_tables
-from ..figures import save_figure
-from ..files import write_bytes
+from ..comparisons.files import write_tables
+from ..parts.figures import save_figure
+from ..parts.files import write_bytes
 from .comparison import FusedComparison
 from .page import fused_html
 from .tables import fused_tables

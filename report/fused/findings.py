@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..units import percent, plural
+from ...ir.units import percent, plural
 from .rows import FusedRow
 
 NOTABLE = 0.0005

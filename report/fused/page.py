@@ -10,11 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
 
+from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...mapper.certificate import RELATIVE_TOLERANCE
-from ..batch.run import Progress
-from ..html.parts import document, picture, to_html, to_list
-from ..text import columns, pairs, section, wrapped
-from ..units import count, energy, percent, plural, seconds, significant
+from ...run.batch.run import Progress
+from ..parts.html import document, picture, to_html, to_list
+from ..parts.text import columns, pairs, section, wrapped
 from .comparison import FusedComparison
 from .findings import saving_words
 from .rows import FusedRow
@@ -46,7 +46,7 @@ def drawn(comparison: FusedComparison) -> str:
     """The picture as a part of HTML; nothing without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
-    from ..figures import svg_of
+    from ..parts.figures import svg_of
 
     return picture(svg_of(comparison.figure()), "What fusing saves")
 

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..batch.plan import Settings
-from ..figures import BLUE, GREY, figure_style, new_panels
+from ...run.batch.plan import Settings
+from ..parts.figures import BLUE, GREY, figure_style, new_panels
 from .rows import FusedRow
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from ...arch import Architecture
 from ...mapper.fusing import memories_of_exchange
 from ...mapper.segmentation import NetworkAnswer
-from ..batch.job import Failure
-from ..comparison_rows import Status
-from ..store import NoMapping
-from ..summaries import Summary
+from ...run.batch.job import Failure
+from ...run.store import NoMapping
+from ..comparisons.rows import Status
+from ..comparisons.summaries import Summary
 
 NetworkOutcome: TypeAlias = NetworkAnswer | NoMapping | Failure
 FUSED = "fused"

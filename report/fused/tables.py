@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..batch.plan import Settings
-from ..network_plan import segment_table
-from ..tables import Table, Value
+from ...run.batch.plan import Settings
+from ..networks.network_plan import segment_table
+from ..parts.tables import Table, Value
 from .findings import findings
 from .rows import FusedRow
 

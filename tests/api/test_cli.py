@@ -502,7 +502,7 @@ def test_a_space_that_memory_cannot_hold_the_counts_of_is_refused() -> None:
 
 
 def test_show_draws_a_picture(tmp_path: Path) -> None:
-    from tilewright.report.arch_picture import architecture_svg
+    from tilewright.report.pages.arch_picture import architecture_svg
 
     path = tmp_path / "a.svg"
     done = run("show", "systolic", "--set", "array=4x8", "--svg", path)

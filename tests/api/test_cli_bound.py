@@ -13,7 +13,7 @@ from tilewright.cli import app
 from tilewright.cli.bound import sizes_named
 from tilewright.ir import TilewrightError
 from tilewright.mapper.ski_slope import ski_slope
-from tilewright.report.bound import draw
+from tilewright.report.pages.bound import draw
 from tilewright.workloads import gemm
 
 EXAMPLE = Path(__file__).parents[2] / "results" / "bound"

@@ -17,8 +17,8 @@ from batches import NETWORK
 from onnx_models import model_of, saved
 from tilewright.cli import app
 from tilewright.ir import InfeasibleError
-from tilewright.report.batch.display import duration, progress_text, running_text
-from tilewright.report.batch.run import Progress
+from tilewright.report.parts.progress import duration, progress_text, running_text
+from tilewright.run.batch.run import Progress
 
 
 def run(*arguments: object) -> Any:
@@ -156,7 +156,7 @@ def test_bad_input_is_one_message(
     tiny: Path, changes: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tilewright.report.batch.cluster._PATIENCE", 1.0)
+    monkeypatch.setattr("tilewright.run.batch.cluster._PATIENCE", 1.0)
     options = {"--networks": tiny, "--archs": "eyeriss", "--dataflows": "free"} | changes
     assert message in refused("compare", *(word for option in options.items() for word in option))
 

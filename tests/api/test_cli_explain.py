@@ -90,7 +90,7 @@ def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> 
     store = tmp_path / "results.sqlite3"
     first = run(mapping, "--store", store)
     assert first.exit_code == 0, first.output
-    from tilewright.report.store import Store
+    from tilewright.run.store import Store
 
     with Store(store) as kept:
         records = len(list(kept.records()))

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import tilewright as tw
 from batches import NETWORK
 from tilewright.cli import app
-from tilewright.report.exploration import Exploration
-from tilewright.report.figures import save_figure
-from tilewright.report.measures import on_chip_bytes
+from tilewright.report.explorations.exploration import Exploration
+from tilewright.report.explorations.measures import on_chip_bytes
+from tilewright.report.parts.figures import save_figure
 
 SWEEPS = ("--sweep", "glb.size=4KiB:16KiB:x4", "--sweep", "array=2x2,4x4")
 

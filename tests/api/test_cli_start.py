@@ -16,7 +16,12 @@ WATCHED = {
     *("sqlite3", "typer", "yaml"),
     *("tilewright.cli.compare", "tilewright.cli.search", "tilewright.mapper.cpsat", "tilewright.mapper.emit"),
     *("tilewright.mapper.exact.search", "tilewright.mapper.heuristics", "tilewright.mapper.space.size"),
-    *("tilewright.report.documents", "tilewright.report.html", "tilewright.report.store", "tilewright.stored"),
+    *(
+        "tilewright.run.documents.mappings",
+        "tilewright.report.comparisons.html",
+        "tilewright.run.store",
+        "tilewright.stored",
+    ),
 }
 PRINTS = {"typer", "pydantic", "rich"}
 SEARCH = {"tilewright.cli.search", "tilewright.mapper.exact.search", "tilewright.mapper.space.size"}

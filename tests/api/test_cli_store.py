@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import tilewright as tw
 from tilewright.cli import app
-from tilewright.report.store import location
+from tilewright.run.store import location
 
 GEMM = ("--gemm", "M=6,N=4,K=8", "--arch", "eyeriss")
 
@@ -166,7 +166,7 @@ def test_a_batch_goes_on_where_its_store_fills_up(
 ) -> None:
     """Nothing that was found is lost, and what cannot be kept is said twice: at once, and at the end."""
     from tilewright.ir import UnwritableStoreError
-    from tilewright.report.store import Store
+    from tilewright.run.store import Store
 
     def full(*arguments: object) -> None:
         raise UnwritableStoreError("no room", where="s.sqlite3")
@@ -188,7 +188,7 @@ def test_what_could_not_be_kept_is_kept_when_there_is_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tilewright.ir import UnwritableStoreError
-    from tilewright.report.store import Store
+    from tilewright.run.store import Store
 
     write, seen = Store.write, []
 
@@ -208,7 +208,7 @@ def test_what_could_not_be_kept_is_kept_when_there_is_room_again(
 
 
 def test_a_store_that_fills_up_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.report.store import Store
+    from tilewright.run.store import Store
 
     prepare = Store._prepare
 

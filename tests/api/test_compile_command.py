@@ -21,7 +21,7 @@ from tilewright.cli.compile import compile_network
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
-from tilewright.report.mapping_schema import network_plan_schema_path
+from tilewright.run.documents.schemas import network_plan_schema_path
 from tilewright.stored import group_stored
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "fused"

@@ -9,8 +9,8 @@ import pytest
 from commands import every_command
 from tilewright.cli import completions
 from tilewright.forms import Format
-from tilewright.report.measures import MEASURES
-from tilewright.report.tables import FORMATS
+from tilewright.report.explorations.measures import MEASURES
+from tilewright.report.parts.tables import FORMATS
 
 OPEN = ("--memory", "--copied", "--pareto")
 """Whose words are those of a machine or a mapping, or a single one."""

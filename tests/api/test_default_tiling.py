@@ -14,11 +14,11 @@ from batches import NETWORK
 from tilewright.arguments import memory_bytes
 from tilewright.cli import app
 from tilewright.forms import FORMS
+from tilewright.ir.units import exact_size
 from tilewright.mapper import several, tilings
 from tilewright.mapper.means import DEFAULT_MEMORY_LIMIT
 from tilewright.mapper.question import Answer, Limits, Question
 from tilewright.mapper.strategies import STRATEGIES, Exact
-from tilewright.report.units import exact_size
 
 LAYER = ("--gemm", "M=7,N=4,K=4")
 # Timeloop's files have no port for both directions, and one factor for a dimension at a level.

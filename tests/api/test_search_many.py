@@ -16,8 +16,8 @@ import pytest
 
 import tilewright as tw
 from tilewright.ir import InfeasibleError, SearchCancelledError, StoreError
-from tilewright.report.batch import processes
-from tilewright.report.batch.run import Progress
+from tilewright.run.batch import processes
+from tilewright.run.batch.run import Progress
 
 SMALL = [tw.gemm(M=8, N=4, K=4), tw.gemm(M=6, N=4, K=9), tw.conv2d(K=2, C=2, P=4, Q=1, R=3, S=1)]
 LONG = tw.conv2d(K=61, C=59, P=53, Q=47, R=5, S=3, name="long")  # not proven in a minute with ragged tiles
@@ -197,6 +197,6 @@ def test_a_store_that_fills_up_is_a_warning(tmp_path: Path, monkeypatch: pytest.
     def full(*arguments: object) -> None:
         raise StoreError("no room", where="s.sqlite3")
 
-    monkeypatch.setattr("tilewright.report.store.Store.keep", full)
+    monkeypatch.setattr("tilewright.run.store.Store.keep", full)
     with pytest.warns(RuntimeWarning, match="no room; the result is not kept"):
         assert tw.search(SMALL[0], "three_level", store=tmp_path / "s.sqlite3").certificate.proven

@@ -18,7 +18,7 @@ from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.constraints.files import load_constraints
 from tilewright.mapper.emit import emit_timeloop
 from tilewright.mapper.timeloop import read_timeloop
-from tilewright.report.documents import load_mapping
+from tilewright.run.documents.mappings import load_mapping
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)

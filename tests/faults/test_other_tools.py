@@ -19,7 +19,7 @@ from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import parse_sweep
 from tilewright.arch.writer import architecture_text
 from tilewright.mapper.importers import read_accelforge, read_zigzag, with_tables
-from tilewright.report.measures import parse_limit
+from tilewright.report.explorations.measures import parse_limit
 
 
 def refused_or_written(read: Callable[[], Any]) -> None:

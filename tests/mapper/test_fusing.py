@@ -14,13 +14,13 @@ from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
 from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.tree_constraints import read_tree_constraints
+from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
 from tilewright.mapper.question import Limits
-from tilewright.report.fused_page import fused_result_page
-from tilewright.report.text import plain_text
+from tilewright.report.pages.fused_page import fused_result_page
+from tilewright.report.parts.text import plain_text
 
 FUSED = Path(__file__).parent.parent / "golden" / "fused"
 LINES = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from batches import DATAFLOWS, Here, cells, settings
-from tilewright.report.batch.plan import distinct_questions
-from tilewright.report.batch.run import run_batch
-from tilewright.report.comparison import Comparison, comparison_of
-from tilewright.report.comparison_rows import Row
-from tilewright.report.store import NoMapping
+from tilewright.report.comparisons.comparison import Comparison, comparison_of
+from tilewright.report.comparisons.rows import Row
+from tilewright.run.batch.plan import distinct_questions
+from tilewright.run.batch.run import run_batch
+from tilewright.run.store import NoMapping
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 import tilewright as tw
-from tilewright.report.comparison import Comparison
+from tilewright.report.comparisons.comparison import Comparison
 
 VOID = {"img", "progress", "br"}
 

@@ -18,9 +18,9 @@ from ...exact.rows import Floats, Ints
 from ...question import FREE
 from ...space import Space
 from ...tilings import Tiling
-from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
-from ..upper_memories import UNBOUNDED, without_leakage
-from ..weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
+from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
+from ..terms.upper_memories import UNBOUNDED, without_leakage
+from ..terms.weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm

@@ -12,7 +12,7 @@ from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.cost_models import EDP, ENERGY, evaluate
 from tilewright.ir import InfeasibleError, Operation
-from tilewright.mapper.cascades.apart_ranks import slides, with_apart_ranks
+from tilewright.mapper.cascades.terms.apart_ranks import slides, with_apart_ranks
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.workloads import cascade
 

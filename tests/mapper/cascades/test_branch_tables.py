@@ -17,9 +17,9 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cost
 from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
-from tilewright.mapper.cascades.branch import BranchMapping, BranchQuestion
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
+from tilewright.mapper.cascades.terms.branch import BranchMapping, BranchQuestion
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import cascade
 

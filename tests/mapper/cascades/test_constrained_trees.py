@@ -23,7 +23,7 @@ from tilewright.arch import load_arch
 from tilewright.cost_models import parse_objective
 from tilewright.ir import Address, ConstraintError, InfeasibleError, Operation
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.tree_constraints import TreeConstraints, read_tree_constraints
+from tilewright.mapper.cascades.terms.tree_constraints import TreeConstraints, read_tree_constraints
 from tilewright.workloads import cascade
 
 SEEDS, BLOCK = 12, 3

@@ -12,13 +12,13 @@ from accelforge_trees import machine_of
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.branch import BranchAnswer, BranchQuestion
-from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.tables.tables import TableBranches
+from tilewright.mapper.cascades.terms.branch import BranchAnswer, BranchQuestion
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.cascades.tree_search import TreeSearch
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.question import Limits
 from tilewright.mapper.tilings import Tiling

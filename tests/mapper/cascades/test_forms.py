@@ -21,7 +21,7 @@ from tilewright.mapper.cascades import (
     search_cascade_below,
     search_cascade_front,
 )
-from tilewright.mapper.cascades.tree_constraints import read_tree_constraints
+from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.fused_slope import compulsory_of, fused_slope
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.fusings import answer_fusings

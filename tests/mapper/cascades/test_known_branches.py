@@ -8,11 +8,11 @@ import random
 import pytest
 
 from tilewright.arch import load_arch
-from tilewright.mapper.cascades.branch import BranchAnswer, BranchQuestion
-from tilewright.mapper.cascades.known_branches import NEARLY, KnownBranches
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, LeastOfEach, Weights
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.relaxations.known_branches import NEARLY, KnownBranches
+from tilewright.mapper.cascades.terms.branch import BranchAnswer, BranchQuestion
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, LeastOfEach, Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

@@ -13,16 +13,16 @@ from tilewright.arch import Architecture, load_arch, parse_arch
 from tilewright.cost_models import EDP, ENERGY, parse_objective
 from tilewright.ir import Cascade, Loop, Operation
 from tilewright.mapper.cascades import search_cascade
-from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.fewer_steps import FewerSteps
-from tilewright.mapper.cascades.mirrored import MirroredBranches, MirroredTrees
-from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
-from tilewright.mapper.cascades.sharing import LoopAbove, Passage, SharedDim
+from tilewright.mapper.cascades.space.fewer_steps import FewerSteps
+from tilewright.mapper.cascades.space.mirrored import MirroredBranches, MirroredTrees
+from tilewright.mapper.cascades.terms.branch import BranchQuestion
+from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedDim
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import Weights
 from tilewright.mapper.cascades.tree_search import TreeSearch
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

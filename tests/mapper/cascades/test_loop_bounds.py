@@ -10,10 +10,10 @@ from cascade_cases import random_case
 from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.cost_models import EDP, ENERGY
-from tilewright.mapper.cascades.loop_choices import Choices, KnownChoices, Least
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.relaxations.loop_choices import Choices, KnownChoices, Least
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

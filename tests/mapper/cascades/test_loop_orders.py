@@ -10,9 +10,9 @@ from tilewright.arch import parse_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.loop_orders import LoopOrders
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
+from tilewright.mapper.cascades.relaxations.loop_orders import LoopOrders
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

@@ -13,7 +13,7 @@ from longer import blocks
 from tilewright.arch import Architecture, Fanout, load_arch
 from tilewright.cost_models import EDP, ENERGY, evaluate
 from tilewright.ir import InfeasibleError, LoopNest, Operation
-from tilewright.mapper.cascades.merged_dims import MergedDims, merged_sizes, parted
+from tilewright.mapper.cascades.terms.merged_dims import MergedDims, merged_sizes, parted
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.workloads import cascade
 

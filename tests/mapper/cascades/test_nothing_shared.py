@@ -10,11 +10,11 @@ from longer import blocks
 from tilewright.arch import Keeps, Memory, load_arch
 from tilewright.cost_models import EDP
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.nothing_shared import least_apart, shares_nothing
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.upper_memories import UpperMemories, with_single_copies
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
+from tilewright.mapper.cascades.relaxations.nothing_shared import least_apart, shares_nothing
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories, with_single_copies
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
@@ -72,7 +72,7 @@ def test_no_tree_is_searched_where_nothing_can_be_fused(tiling: str, monkeypatch
     asked = CascadeQuestion(cascade(CHAIN, m=6, n=8, k=4, p=6), load_arch("gemmini"), EDP, tiling)
     found = []
     for least in (least_apart, lambda *_: 0.0):
-        monkeypatch.setattr("tilewright.mapper.cascades.weighted_sums.least_apart", least)
+        monkeypatch.setattr("tilewright.mapper.cascades.objectives.weighted_sums.least_apart", least)
         search = WeightedSums(asked, Means())
         corner = search.solve(Weights(1.0, 300.0))
         found.append((300.0 * corner.latency + corner.energy, search.branches))

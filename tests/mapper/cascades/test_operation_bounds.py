@@ -10,10 +10,10 @@ import pytest
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keep, Mac, Memory, load_arch
 from tilewright.ir import Cascade
-from tilewright.mapper.cascades.operation_bounds import OperationBounds
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import Weights
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.relaxations.operation_bounds import OperationBounds
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

@@ -7,8 +7,8 @@ import pytest
 import tilewright as tw
 from tilewright.cost_models import ENERGY
 from tilewright.mapper.cascades import CascadeQuestion, bound_cascade
-from tilewright.mapper.cascades.search import CascadeSearch
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
+from tilewright.mapper.cascades.objectives.search import CascadeSearch
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means, OutOfMeans
 
 FEW_FIRST = ("G[p] = X[2*p] * B[p]", "U[m] = X[m] * C[m]")

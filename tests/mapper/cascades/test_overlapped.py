@@ -14,7 +14,7 @@ from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import FusedCost, evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
-from tilewright.mapper.cascades.prices import Resources
+from tilewright.mapper.cascades.recounts.prices import Resources
 
 SEEDS, BLOCK, SAMPLES = 6, 3, 12
 
@@ -94,6 +94,6 @@ def test_a_front() -> None:
 
 def test_prices_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     best = pair("latency").cost.latency_cycles
-    monkeypatch.setattr("tilewright.mapper.cascades.prices.find_spec", lambda _: None)
+    monkeypatch.setattr("tilewright.mapper.cascades.recounts.prices.find_spec", lambda _: None)
     answer = pair("latency")
     assert 0 < answer.lower_bound <= best <= answer.cost.latency_cycles

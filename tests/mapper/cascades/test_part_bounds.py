@@ -15,17 +15,17 @@ from tilewright.arch import load_arch, parse_arch
 from tilewright.cost_models import EDP, ENERGY, LATENCY
 from tilewright.ir import Cascade, Loop
 from tilewright.mapper.cascades import bound_by_singles, bound_cascade, search_cascade
-from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.part_bounds import PartBounds
-from tilewright.mapper.cascades.parts import Outcome, VisitedPart
-from tilewright.mapper.cascades.placing import Placing
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
-from tilewright.mapper.cascades.shared_loops import OpenLoops
+from tilewright.mapper.cascades.relaxations.part_bounds import PartBounds
+from tilewright.mapper.cascades.space.shared_loops import OpenLoops
+from tilewright.mapper.cascades.terms.branch import BranchQuestion
+from tilewright.mapper.cascades.terms.parts import Outcome, VisitedPart
+from tilewright.mapper.cascades.terms.placing import Placing
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.cascades.tree_search import TreeSearch
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade

@@ -13,10 +13,10 @@ from cascade_skeletons import Skeleton, Skeletons
 from longer import TIMES, blocks
 from tilewright.cost_models import parse_objective
 from tilewright.mapper.cascades import CascadeQuestion
-from tilewright.mapper.cascades.parts import FoundPart, Outcome
-from tilewright.mapper.cascades.ragged_loops import ragged_tiles
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
+from tilewright.mapper.cascades.terms.parts import FoundPart, Outcome
+from tilewright.mapper.cascades.terms.ragged_loops import ragged_tiles
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 
 SEEDS, BLOCK = 12, 6

@@ -9,8 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.mapper.cascades.regions import least_value, least_weight, line_across, opening
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
+from tilewright.mapper.cascades.terms.regions import least_value, least_weight, line_across, opening
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
 

@@ -11,12 +11,12 @@ from longer import blocks
 from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade
-from tilewright.mapper.cascades.parts import Outcome
+from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.tables.tables import TableBranches
+from tilewright.mapper.cascades.terms.parts import Outcome
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.cascades.tree_search import TreeSearch
-from tilewright.mapper.cascades.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

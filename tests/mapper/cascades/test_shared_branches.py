@@ -13,9 +13,9 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, SharedBranches, search_cascade, search_cascade_front, sharing
-from tilewright.mapper.cascades import shared_branches as module
-from tilewright.mapper.cascades.fewer_steps import Chances
-from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.branches import shared_branches as module
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.space.fewer_steps import Chances
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade

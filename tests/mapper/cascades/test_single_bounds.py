@@ -15,14 +15,14 @@ from tilewright.arch import Architecture, load_arch, parse_arch
 from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade
 from tilewright.mapper.cascades import CascadeQuestion, Fuse, bound_by_singles, bound_cascade, search_cascade
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.part_bounds import PartBounds
-from tilewright.mapper.cascades.placing import Placing
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.relaxations.part_bounds import PartBounds
+from tilewright.mapper.cascades.relaxations.single_branches import SingleBranches
 from tilewright.mapper.cascades.single_bounds import SingleBounds
-from tilewright.mapper.cascades.single_branches import SingleBranches
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
-from tilewright.mapper.cascades.upper_memories import UpperMemories, with_single_copies
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
+from tilewright.mapper.cascades.terms.placing import Placing
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories, with_single_copies
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
 from tilewright.mapper.ski_slope import one_buffer
 from tilewright.mapper.space import Space

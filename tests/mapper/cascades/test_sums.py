@@ -14,7 +14,7 @@ from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import FusedMapping, InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.tree_constraints import read_tree_constraints
+from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.workloads import cascade
 
 PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, n=2, k=2, p=2)

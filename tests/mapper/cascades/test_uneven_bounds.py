@@ -12,15 +12,15 @@ import tilewright as tw
 from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.ir import Cascade
-from tilewright.mapper.cascades.operation_bounds import coverings
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.part_bounds import PartBounds
-from tilewright.mapper.cascades.parts import VisitedPart
-from tilewright.mapper.cascades.placing import Placing
-from tilewright.mapper.cascades.sharing import Passage, SharedDim, shared_dims
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import LATENCY_ALONE
-from tilewright.mapper.cascades.windowed import KEPT, Uneven, uneven_visits, windowed_dims
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.relaxations.operation_bounds import coverings
+from tilewright.mapper.cascades.relaxations.part_bounds import PartBounds
+from tilewright.mapper.cascades.terms.parts import VisitedPart
+from tilewright.mapper.cascades.terms.placing import Placing
+from tilewright.mapper.cascades.terms.sharing import Passage, SharedDim, shared_dims
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import LATENCY_ALONE
+from tilewright.mapper.cascades.terms.windowed import KEPT, Uneven, uneven_visits, windowed_dims
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 

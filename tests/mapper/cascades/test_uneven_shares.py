@@ -16,10 +16,10 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import Cost
 from tilewright.cost_models.cascades.visit_cost import visit_cost
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Operation, Problem
-from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.windowed import Uneven, _uneven, covering
+from tilewright.mapper.cascades.relaxations.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
+from tilewright.mapper.cascades.terms.branch import BranchQuestion
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.windowed import Uneven, _uneven, covering
 from tilewright.workloads import cascade
 
 MACHINE = """

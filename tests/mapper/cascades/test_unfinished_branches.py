@@ -12,10 +12,10 @@ from tilewright.arch import Architecture, Mac, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.terms.branch import BranchQuestion
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.workloads import cascade

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tilewright.arch import Architecture, Mac, Memory
-from tilewright.mapper.cascades.upper_nodes import Around, LoopOver, UpperNodes
+from tilewright.mapper.cascades.terms.upper_nodes import Around, LoopOver, UpperNodes
 from tilewright.workloads import cascade
 
 PRODUCTS = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)

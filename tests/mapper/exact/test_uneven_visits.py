@@ -15,11 +15,11 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import VisitSizes, visit_cost
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Operation, Problem, ceil_div
-from tilewright.mapper.cascades.branch import BranchQuestion
-from tilewright.mapper.cascades.oracle import ExactBranches
-from tilewright.mapper.cascades.upper_memories import UpperMemories
-from tilewright.mapper.cascades.weights import ENERGY_ALONE
-from tilewright.mapper.cascades.windowed import _uneven
+from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.terms.branch import BranchQuestion
+from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
+from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
+from tilewright.mapper.cascades.terms.windowed import _uneven
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.exact.surroundings import Surroundings
 from tilewright.mapper.exact.visits import UnevenVisits, most_that_divide, short_visits, size_of_visits

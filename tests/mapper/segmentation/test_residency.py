@@ -23,7 +23,7 @@ from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
-from tilewright.mapper.cascades.equal import under_names_of
+from tilewright.mapper.cascades.terms.equal import under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below, cascade_key
 from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
@@ -31,7 +31,7 @@ from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of
 from tilewright.mapper.segmentation.residency import Residency
 from tilewright.mapper.segmentation.states import StateGraph, TooManyStates, state_graph
 from tilewright.mapper.segmentation.steps import NetworkSteps
-from tilewright.report.network_plan import network_plan_page
+from tilewright.report.networks.network_plan import network_plan_page
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import GraphReading, NetworkGraph, OperationGroup, bits_of, joined, operation_groups
 

@@ -13,13 +13,13 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
-from tilewright.report.batch.job import Failure
-from tilewright.report.batch.plan import Settings
 from tilewright.report.fused import FusedComparison, FusedRow, fused_comparison_of
 from tilewright.report.fused.findings import saving_words
 from tilewright.report.fused.page import fused_html, fused_page
-from tilewright.report.store import NoMapping
-from tilewright.report.text import plain_text
+from tilewright.report.parts.text import plain_text
+from tilewright.run.batch.job import Failure
+from tilewright.run.batch.plan import Settings
+from tilewright.run.store import NoMapping
 from tilewright.workloads.graph import NetworkGraph
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"

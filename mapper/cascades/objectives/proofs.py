@@ -1,0 +1,175 @@
+"""What a search over trees proves of what it found: the certificate, or why there is nothing.
+
+Bounds are those of weighted sums: along each line nothing weighs less than so much, so nothing below all of them has a
+lower objective than their least (`terms/regions.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....cost_models import Capped, Objective
+from ....cost_models.objective import LIMIT_TOLERANCE
+from ....ir import InfeasibleError, TilewrightError, UndecidedError
+from ...certificate import RELATIVE_TOLERANCE, Certificate
+from ...exact.unmet_limits import unmet_limits
+from ..question import CascadeAnswer, check_searchable
+from ..terms.regions import least_value
+from ..terms.weights import Weights, weights_of
+from ..tree_searches import Corner
+from .weighted_sums import WeightedSums
+
+
+@dataclass
+class Proofs(WeightedSums):
+    """What the weighted sums of one question prove.
+
+    interrupted  whether the search was
+    """
+
+    interrupted: bool = False
+    _is_complete: bool = False
+
+    def __post_init__(self) -> None:
+        self._started = time.perf_counter()
+        check_searchable(self.question)
+        super().__post_init__()
+
+    @property
+    def seconds(self) -> float:
+        """For which it has been searched."""
+        return time.perf_counter() - self._started
+
+    def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
+        """A mapping, and what this search proves of it."""
+        value = objective.value(best.energy, best.latency)
+        ragged = self._least_ragged(objective, value)
+        least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
+        bound, told = least, tuple[str, ...]()
+        if least < value and not best.ragged:
+            divided, told = self._divided(best, objective, value)
+            bound, told = (value, (*told, *ragged_words(ragged / value))) if divided else (least, ())
+        certificate = self._certificate(objective, value, bound, told)
+        return CascadeAnswer(best.mapping, best.cost, certificate, least)
+
+    def _least_ragged(self, objective: Objective, value: float) -> float:
+        """What no tree has a lower objective than in which tiles below shared loops need not divide."""
+        if not self.has_ragged_loops:
+            return value
+        return _or_value(self._on_lines(objective, value, self.ragged_bounds), value)
+
+    def _divided(self, best: Corner, objective: Objective, value: float) -> tuple[bool, tuple[str, ...]]:
+        """Whether no tree is better in which tiles below shared loops divide; and what is said of such loops along
+        windows, if that is known of trees without them alone."""
+        least = _or_value(self._bound(objective, value, self.bounds), value)
+        along = any(best.mapping.windows(operation.name) for operation in best.mapping.cascade)
+        if least == value or not self.plain_bounds or along:
+            return least == value, ()
+        plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
+        return plain == value, (plain_words(1 - least / value),)
+
+    def _certificate(self, objective: Objective, value: float, bound: float, told: tuple[str, ...]) -> Certificate:
+        question = self.question
+        return Certificate(
+            objective=objective.name,
+            tiling=question.tiling,
+            value=value,
+            lower_bound=bound,
+            space_size=None,
+            placements=0,
+            evaluated=self.solver.searches,
+            pruned=dict(sorted(self.pruned.items())),
+            seconds=self.seconds,
+            space=question.space,
+            constraints=told,
+            interrupted=self.interrupted,
+        )
+
+    def _bound(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
+        """The objective of no mapping is lower.
+
+        value  of the best one that is found
+        bounds  what no mapping weighs less than, by weights
+        """
+        return value if self._is_complete else self._on_lines(objective, value, bounds)
+
+    def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
+        """The same, by bounds alone."""
+        base = objective.base if isinstance(objective, Capped) else objective
+        most_energy, most_latency = limits_of(objective)
+        is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
+        return least_value(bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+
+    def _nothing_within(self, objective: Capped) -> TilewrightError:
+        """Why no mapping keeps the limits; or that the means have run out before this was known."""
+        divided = self._bound(objective, math.inf, self.bounds)
+        if min(divided, self._least_ragged(objective, math.inf)) == math.inf:
+            return unmet_limits(
+                objective, lambda one: min(self.corners, key=lambda c: one.value(c.energy, c.latency)).cost
+            )
+        return self._undecided()
+
+    def _nothing_found(self) -> TilewrightError:
+        name = self.question.cascade.name
+        if self.out_of_means:
+            return self._undecided()
+        if not self._is_ruled_out:
+            return UndecidedError(
+                "no mapping was found in which partial sums have room, and it is not proven that there is none",
+                where=name,
+                hint=f"give memories of {self.question.arch.name} more room, or let partial sums be as wide as words",
+            )
+        return InfeasibleError(
+            f"no mapping of its operations fits on {self.question.arch.name}",
+            where=name,
+            hint="search the operations one by one: the error says which memory is too small for which",
+        )
+
+    @property
+    def _is_ruled_out(self) -> bool:
+        """Whether bounds say that nothing fits."""
+        kinds = [self.bounds, *([self.ragged_bounds] if self.has_ragged_loops else [])]
+        return all(any(bound == math.inf for _, bound in bounds) for bounds in kinds)
+
+    def _undecided(self) -> UndecidedError:
+        return UndecidedError(
+            "no mapping was found, and none was ruled out, before time or memory ran out",
+            where=self.question.cascade.name,
+            hint="raise the time limit or the memory limit",
+        )
+
+
+def _or_value(bound: float, value: float) -> float:
+    """A bound, or the value that it comes as close to as rounding lets it."""
+    return value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound
+
+
+def plain_words(less: float) -> str:
+    """How a certificate says that it is about trees without shared loops along windows alone.
+
+    less  part of the value by which one with them could be better at most
+    """
+    return f"no shared loops along windows: a tree with them is {100 * less:.2g} % better at most"
+
+
+def ragged_words(part: float) -> tuple[str, ...]:
+    """How a certificate says that it is about trees in which tiles of shared loops, and below them, divide; nothing
+    where it is about all.
+
+    part  of the value that others have at least
+    """
+    if part >= 1:
+        return ()
+    less = f"{100 * (1 - part):.2g} %"
+    return (f"tiles of shared loops, and all below them, divide: another tree is {less} better at most",)
+
+
+def limits_of(objective: Objective) -> tuple[float, float]:
+    """The most energy and latency that are asked for, with a little more for the rounding of floats."""
+    if not isinstance(objective, Capped):
+        return math.inf, math.inf
+    slack = 1 + LIMIT_TOLERANCE
+    return objective.max_energy_pj * slack, objective.max_latency_cycles * slack

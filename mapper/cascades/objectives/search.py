@@ -1,0 +1,395 @@
+"""The best fused mapping of a cascade: which weighted sums of energy and latency are searched.
+
+Energy and latency of operations add up, so for every weighted sum of the two one search over trees gives the least
+(`tree_search.py`). For energy and latency that is the answer. Of a product such as EDP the least lies at a corner of
+the convex hull of all mappings' (energy, latency): along a straight line a product of powers of the two is least at an
+end, so nothing above the hull is better than all of its corners. The corners are found one after the other: a sum whose
+weights are those of the line between two known corners either has its least on that line, and then nothing lies below
+it, or gives a corner between them. A pair is left aside when even the best of both could not be better than what is
+known.
+
+Within a limit, or by a formula, a mapping above the hull may be best, and a front has all of them. What matters lies in
+the triangle between two neighbouring corners and the point with the energy of the one and the latency of the other; so
+it weighs less than that point, and a search for everything that does (`front_search.py`) finds it. As mappings are
+found, less matters, and the weight falls.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from ....cost_models import LATENCY, Capped
+from ...certificate import RELATIVE_TOLERANCE
+from ...means import OutOfMeans
+from ..question import CascadeAnswer, NothingBelow
+from ..tables.tables import TableBranches
+from ..terms.parts import FoundPart
+from ..terms.regions import Box, Line, heaviest, line_across, opening
+from ..terms.sums import NARROW, Sums, all_wide
+from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
+from ..tree_searches import Corner
+from .front_search import FrontSearch
+from .proofs import Proofs, limits_of
+
+FAST = 1e6
+"""How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
+less energy."""
+
+BEYOND = 1e-6
+"""By which part more cycles are looked at than could be wanted: where none keeps a limit, bounds say so for sure."""
+
+GAIN = 1e-4
+"""By which part of a weighted sum a bound has to be better than those before, to look for the next one."""
+
+ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
+"""Parts of the time that is left, for the ends of the front: some is left for what lies between."""
+
+
+class _Span(NamedTuple):
+    """Two mappings, the second faster, a weighted sum that both weigh the same in, and what no mapping weighs less
+    than."""
+
+    left: Corner
+    right: Corner
+    weights: Weights
+    least: float
+
+
+@dataclass
+class CascadeSearch(Proofs):
+    """One search over trees.
+
+    whole_front  whether all that no other mapping beats in energy and latency is looked for; else what may be best for
+                 the objective
+
+    Raises InfeasibleError when nothing fits, UndecidedError when that is not known in time.
+    """
+
+    whole_front: bool = False
+    _lines: list[_Span] = field(default_factory=list)
+    _cut_short: bool = False
+
+    def run(self) -> CascadeAnswer:
+        """The best mapping, its cost, and the proof."""
+        self._explore_within_means()
+        if not self.corners:
+            raise self._nothing_found()
+        best = min(self.corners, key=self._value)
+        objective = self.question.objective
+        if self._value(best) == math.inf and isinstance(objective, Capped):
+            raise self._nothing_within(objective)
+        return self.answer_about(best, objective)
+
+    def run_below(self) -> CascadeAnswer | NothingBelow:
+        """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
+        self._explore_within_means()
+        objective, below = self.question.objective, self.question.below
+        best = min(self.corners, key=self._value, default=None)
+        if best is not None and self._value(best) < below:
+            return self.answer_about(best, objective)
+        if not self.bounds:
+            return NothingBelow(0.0, self.seconds, self.interrupted)
+        least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
+        return NothingBelow(min(below, least), self.seconds, self.interrupted)
+
+    def front(self) -> list[Corner]:
+        """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
+        return front_of(self.corners)
+
+    def front_answers(self) -> list[CascadeAnswer]:
+        """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
+        return [self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
+
+    def _value(self, corner: Corner) -> float:
+        return self.question.objective.value(corner.energy, corner.latency)
+
+    # ---- which weighted sums are searched ------------------------------------------------------------------
+
+    def _explore_within_means(self) -> None:
+        """Search to the end, until means run out, or until an interrupt: that is passed on where nothing is known."""
+        try:
+            self._explore()
+        except OutOfMeans:
+            self.out_of_means = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.points:
+                raise
+        self._count_fallback()
+
+    def _explore(self) -> None:
+        if not self.whole_front:
+            alone = weights_of(self.question.objective)
+            if alone is not None:
+                self.solve(alone)
+                return
+        if self._needs_corners_alone:
+            self._close_openings()
+            return
+        fast = self._look_along_front()
+        fewest = self.least_of(LATENCY_ALONE)
+        self.bounds.append((LATENCY_ALONE, fewest))
+        self.ragged_bounds.append((LATENCY_ALONE, fewest))
+        least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
+        if least is None or self._is_closed(least, fewest) or self._none_is_faster(least, fewest):
+            self._end()
+            return
+        if not (self._is_on_hull or self._cut_short) and isinstance(self.solver, TableBranches):
+            self._above_all(least)
+            return
+        fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
+        if fastest is not None:
+            self._between(least, fastest)
+        self._end()
+        if fastest is not None and not self._is_on_hull:
+            self._above_hull(fastest)
+
+    # ---- products: what bounds leave open ------------------------------------------------------------------
+
+    @property
+    def _needs_corners_alone(self) -> bool:
+        """Whether no end of the front has to be known, nor what lies above the hull: bounds that leave nothing better
+        than the best mapping are enough."""
+        return self._is_on_hull
+
+    def _close_openings(self) -> None:
+        """Search along lines that leave nothing open below them, as far as trees weigh what their bounds say: first of
+        trees without shared loops along windows, where these are known by themselves, then of all in which tiles
+        divide, and last of those in which they need not, where lines of the others have left something open."""
+        energy, latency = (float(self.least_of(alone)) for alone in (ENERGY_ALONE, LATENCY_ALONE))
+        for each in ((ENERGY_ALONE, energy), (LATENCY_ALONE, latency)):
+            self.bounds.append(each)
+            self.ragged_bounds.append(each)
+        if max(energy, latency) == math.inf:
+            self.solve(ENERGY_ALONE)  # nothing fits
+            return
+        self.look(self._in_balance(energy, latency), flat=True)
+        if not self.points and self.solve(ENERGY_ALONE) is None:
+            return
+        while self._close(lambda: [*self.bounds, *self.plain_bounds], self.solve):
+            pass
+        while self._close(lambda: self.bounds, self.solve):
+            pass
+        while self.has_ragged_loops and self._close(lambda: self.ragged_bounds, self.solve_ragged):
+            pass
+
+    def _close(self, lines: Callable[[], Sequence[Line]], solve: Callable[[Weights], object]) -> bool:
+        """Search along one line; whether there is more to search.
+
+        lines  what is known of some trees
+        solve  learn more of them
+        """
+        value = self.question.objective.value
+        best = min([self.question.below, *(value(*point) for point in self.points)])
+        found = opening(lines(), value, best)
+        if found is None:
+            return False
+        across = line_across(found, self.points)
+        for weights in (across, self._in_balance(*found.corner)):
+            if weights is not None and not _is_searched(weights, lines()):
+                solve(weights)
+                bound = max(bound for one, bound in lines() if one == weights)
+                is_better = any(self._value(one) < best * (1 - RELATIVE_TOLERANCE) for one in self.corners)
+                is_closed = opening(lines(), value, best) is None
+                if is_better or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
+                    return True
+        return False
+
+    def _in_balance(self, energy: float, latency: float) -> Weights:
+        """The weighted sum along which a product changes least at some energy and latency: of as much energy as
+        latency."""
+        steepness = 2.0 if self.question.objective.name == "ed2p" else 1.0
+        return Weights(1.0, steepness * energy / max(latency, 1.0))
+
+    # ---- fronts, and other objectives ----------------------------------------------------------------------
+
+    def _is_closed(self, least: Corner, fewest: float) -> bool:
+        """Whether nothing is open beside the least energy, where no mapping has fewer cycles than these."""
+        quickest = min(c.latency for c in self.corners if c.energy <= least.energy)
+        return quickest <= fewest * (1 + RELATIVE_TOLERANCE) or not self._matters(least.energy, fewest)
+
+    def _none_is_faster(self, least: Corner, fewest: float) -> bool:
+        """Whether no mapping is so fast that it could be wanted, beside that of the least energy."""
+        most = self._slowest(least.energy, fewest, min(corner.latency for corner in self.corners))
+        self._solve_within(FAST_SHARE, LATENCY_ALONE, most)
+        return not self._cut_short and self._is_closed(least, self._fewest_cycles_of_all)
+
+    def _slowest(self, energy: float, fewest: float, most: float) -> float:
+        """Cycles, at most so many, from which on no mapping could be wanted that has no less than some energy."""
+        if self._matters(energy, most * (1 - RELATIVE_TOLERANCE)):
+            return most
+        low, high = fewest, most
+        while high > low * (1 + RELATIVE_TOLERANCE):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
+        return min(most, high * (1 + BEYOND))  # clear of a limit, which has room for rounding
+
+    @property
+    def _fewest_cycles_of_all(self) -> float:
+        """What no mapping has fewer cycles than."""
+        every = [self.bounds, self.ragged_bounds] if self.has_ragged_loops else [self.bounds]
+        return min(max(bound for weights, bound in bounds if weights is LATENCY_ALONE) for bounds in every)
+
+    def _look_along_front(self) -> Weights | None:
+        """Good mappings at the ends of the front, and between them, before anything is proven; the weights that stand
+        for the fastest one, if any mapping is known."""
+        least = self.look(ENERGY_ALONE)
+        if least is None:
+            return None
+        fast = _fast(least)
+        fastest = self.look(fast) or least
+        between = weights_between((least.energy, least.latency), (fastest.energy, fastest.latency))
+        if between is not None:
+            self.look(between)
+        return fast
+
+    def _solve_within(self, share: float, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum, if it is less than so much; or, where a part of the time does not do, the best
+        that is known by then."""
+        whole = self.means
+        self.use(whole.share(share))
+        try:
+            return self.solve(weights, most)
+        except OutOfMeans:
+            self._cut_short, self.out_of_means = True, False
+        finally:
+            self.use(whole)
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _end(self) -> None:
+        """Raises OutOfMeans where a corner is not known for sure: what lies between corners cannot be told then. What
+        time is left goes to the weighted sum that is as much energy as latency at the best mapping: a bound on that
+        says more of a product than those on its ends."""
+        if self._cut_short:
+            best = min(self.corners, key=self._value, default=None)
+            if best is not None and not self.means.expired:
+                self.solve(Weights(1.0, best.energy / max(best.latency, 1.0)))
+            raise OutOfMeans
+
+    @property
+    def _is_on_hull(self) -> bool:
+        """Whether nothing above the hull is better than all corners."""
+        return not self.whole_front and self.question.objective.name in ("edp", "ed2p")
+
+    def _between(self, left: Corner, right: Corner) -> None:
+        """All corners between two of them that may matter."""
+        weights = weights_between((left.energy, left.latency), (right.energy, right.latency))
+        if weights is None or not self._matters(left.energy, right.latency):
+            return
+        found = self.solve(weights)
+        on_line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
+        if found is not None and weights.of(found.energy, found.latency) < on_line:
+            self._between(left, found)
+            self._between(found, right)
+        else:
+            self._lines.append(_Span(left, right, weights, on_line))
+
+    def _matters(self, energy: float, latency: float) -> bool:
+        """Whether a mapping that costs so much, or more, could be wanted."""
+        if self.whole_front:
+            return True
+        best = min(map(self._value, self.corners))
+        value = self.question.objective.value(energy, latency)
+        return value < (best * (1 - RELATIVE_TOLERANCE) if best < math.inf else best)
+
+    # ---- what lies between the corners ---------------------------------------------------------------------
+
+    def _above_all(self, least: Corner) -> None:
+        """All mappings that may matter between that of the least energy and the fastest one, where fronts of branches
+        take no longer than their best mappings do."""
+        quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
+        weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
+        if weights is not None:
+            self._lines.append(_Span(least, quickest, weights, 0.0))
+            self._along_lines()
+
+    def _above_hull(self, fastest: Corner) -> None:
+        """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
+        if fastest.latency > self._fewest_cycles_of_all * (1 + RELATIVE_TOLERANCE):
+            quickest = min(self.corners, key=lambda c: c.latency)
+            self._between(fastest, quickest)
+        self._along_lines()
+
+    def _along_lines(self) -> None:
+        """All mappings between the ends of lines that may matter."""
+        is_complete = True
+        for line in self._lines:
+            if not self._all_between(line, NARROW):
+                is_complete = False
+                self._all_between(line, all_wide(self.question.cascade, self.memories))
+        self._is_complete = is_complete
+
+    def _all_between(self, line: _Span, sums: Sums) -> bool:
+        """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
+        as_taken = True
+
+        def take(found: FoundPart) -> None:
+            nonlocal as_taken
+            if self._matters(found.energy_pj, found.latency_cycles) and not self._is_beaten(found):
+                as_taken = self._take(found) and as_taken
+
+        for names in self.orders():
+            search = self.tree_search(line.weights, sums, kind=FrontSearch)
+            try:
+                search.explore(names, partial(self._open, line), take)
+            finally:
+                self.branches += search.branches
+                self.pruned.update(search.pruned)
+        return as_taken
+
+    def _open(self, line: _Span) -> OpenRegion | None:
+        """Where all that matters lies between the ends of a line; None where nothing does."""
+        left, right, weights, least = line
+        limits = (math.inf, math.inf) if self.whole_front else limits_of(self.question.objective)
+        points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
+        boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
+        within = [box.within(*limits) for box in boxes]
+        weighed = [(heaviest(box, weights, least, self._matters), box) for box in within]
+        weighed = [(weight, box) for weight, box in weighed if weight > -math.inf]
+        if not weighed:
+            return None
+        most = max(box.most_energy for _, box in weighed), max(box.most_latency for _, box in weighed)
+        region = OpenRegion(weights, AtLeast(*most, max(weight for weight, _ in weighed)))
+        return region.without((corner.energy, corner.latency) for corner in points)
+
+    def _take(self, found: FoundPart) -> bool:
+        """Know one more mapping; whether it costs what the search took it to cost."""
+        corner = self.evaluated(found)
+        if corner is None:
+            return False
+        self.corners.append(corner)
+        close = partial(math.isclose, rel_tol=10 * RELATIVE_TOLERANCE)
+        return close(corner.energy, found.energy_pj) and close(corner.latency, found.latency_cycles)
+
+    def _is_beaten(self, found: FoundPart) -> bool:
+        """Whether a mapping that is known costs no more energy and no more latency."""
+        more = 1 + RELATIVE_TOLERANCE
+        return any(
+            c.energy <= found.energy_pj * more and c.latency <= found.latency_cycles * more for c in self.corners
+        )
+
+
+def _is_searched(weights: Weights, lines: Iterable[Line]) -> bool:
+    """Whether a sum has been searched, or one so close that no bound could tell."""
+    return any(
+        one.energy == weights.energy and math.isclose(one.latency, weights.latency, rel_tol=GAIN) for one, _ in lines
+    )
+
+
+def _fast(corner: Corner) -> Weights:
+    """The weighted sum that is least for the fastest mapping."""
+    return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
+
+
+def front_of(corners: Sequence[Corner]) -> list[Corner]:
+    """Of some mappings those that no other one beats, from the least energy on."""
+    found: list[Corner] = []
+    for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):
+        if not found or corner.latency < found[-1].latency * (1 - RELATIVE_TOLERANCE):
+            found.append(corner)
+    return found

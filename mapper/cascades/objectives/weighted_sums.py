@@ -1,0 +1,321 @@
+"""The tree of least weight, for any weighted sum of energy and latency: over all orders of operations, with the cost
+model's word on what is found."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from ...certificate import RELATIVE_TOLERANCE
+from ...means import Means, OutOfMeans
+from ..branches.oracle import ExactBranches
+from ..relaxations.nothing_shared import least_apart, shares_nothing
+from ..relaxations.single_branches import SingleBranches
+from ..single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
+from ..terms.parts import FoundPart
+from ..terms.sums import NARROW, Sums, all_wide, open_node
+from ..terms.tree_constraints import ANY_TREE
+from ..terms.weights import ENERGY_ALONE, Weights
+from ..tree_search import Fuse, TreeSearch
+from ..tree_searches import Corner
+from .first_trees import FirstTrees
+
+LOOK_SHARE = 0.35
+"""Of the time that is left, for a first tree of one of several weighted sums."""
+
+MOST_SUMS = 50
+"""Choices of which sums are finished that are looked at for one weighted sum."""
+
+WINDOWS_SHARE = 0.7
+"""Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
+
+DIVIDED_SHARE = 0.8
+"""Of the time that is left for one weighted sum, for trees in which tiles of shared loops divide."""
+
+RAGGED_SECONDS = 20.0
+"""How long all other trees are searched in a whole search: as long as those took, or so many seconds if that is
+more."""
+
+
+@dataclass
+class WeightedSums(FirstTrees):
+    """Searches for one question, each for the least of a weighted sum.
+
+    branches  of one operation that were asked for
+    out_of_means  whether a search could not be finished
+    pruned   choices that were left aside, by rule
+    bounds   what no mapping weighs less than, by weights, in which tiles below shared loops divide
+    ragged_bounds  the same of mappings in which they need not; none where all divide
+    plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
+    fallback  a tree with nothing fused that tables have found: the cost model counts it once nothing beats it
+    """
+
+    branches: int = 0
+    out_of_means: bool = False
+    pruned: Counter[str] = field(default_factory=Counter)
+    bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    fallback: FoundPart | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._looked: set[Weights] = set()
+        self._taken, self._taken_ragged = 0.0, 0.0
+        self._apart_known: dict[Weights, float] = {}
+
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum; what weighs so much or more is not looked for."""
+        started, whole = time.perf_counter(), self.means
+        if self._falls_back_first:
+            self._fall_back(weights)
+        self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
+        try:
+            if self._has_windows:
+                self._solve_with_windows(weights, most)
+            else:
+                self._solve(weights, self._least_known(weights, most))
+            if self.has_ragged_loops:
+                self._solve_ragged(weights, most, whole, time.perf_counter() - started)
+        finally:
+            self.use(whole)
+            self._fall_back(weights)
+            self._count_fallback()
+        if self.out_of_means:
+            raise OutOfMeans
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _solve(self, weights: Weights, known: float) -> None:
+        """The best tree, if one weighs less than what is known, and a bound on all."""
+        bound, found = self._least(weights, known)
+        if found is not None and not self._keep(found):
+            bound = self._by_sums(weights, known, bound, found)
+        self.bounds.append((weights, min(bound, known)))
+
+    def _keep(self, found: FoundPart) -> bool:
+        """Keep a tree with what it costs; whether partial sums have room in it."""
+        corner = self.evaluated(found)
+        self.corners += [] if corner is None else [corner]
+        return corner is not None
+
+    def _by_sums(self, weights: Weights, known: float, bound: float, found: FoundPart) -> float:
+        """A bound on all trees where one that was found has no room for its partial sums: at one node after the other
+        these are wide, or finished. The best tree becomes known.
+
+        known, bound  what is to be better, and what no tree weighs less than
+        """
+        least, number = math.inf, itertools.count()
+        waiting = [(bound, next(number), NARROW, found)]
+        while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
+            bound, _, sums, found = heapq.heappop(waiting)
+            node = open_node(self.question.cascade, self.question.arch, sums, found, self.question.stays)
+            if node is None or next(number) > 2 * MOST_SUMS:
+                least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
+                continue
+            for each in sums.both_ways(node):
+                below, tree = self._least(weights, known, each)
+                if tree is None or self._keep(tree):
+                    known, least = min(known, self._least_known(weights)), min(least, max(below, bound))
+                else:
+                    heapq.heappush(waiting, (max(below, bound), next(number), each, tree))
+            if self.out_of_means:
+                break
+        return min([least, known, *(one[0] for one in waiting)])
+
+    def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
+        """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
+        bound on all of them.
+
+        taken  seconds for those in which they do
+        """
+        unfinished, known = self.out_of_means, self._least_known(weights, most)
+        started, self._taken = time.perf_counter(), self._taken + taken
+        self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
+        bound, found = self._least(weights, known, fuse="plain", ragged=True)
+        self._taken_ragged += time.perf_counter() - started
+        self.ragged_bounds.append((weights, min(bound, known)))
+        self._evaluate_plain(weights, found, ragged=True)
+        self.out_of_means = unfinished
+
+    def solve_ragged(self, weights: Weights) -> None:
+        """The least of one weighted sum among trees in which tiles below shared loops need not divide alone."""
+        whole = self.means
+        try:
+            self._solve_ragged(weights, math.inf, whole, 0.0)
+        finally:
+            self.use(whole)
+
+    def _evaluate_plain(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
+        """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best
+        of those in which all are wide."""
+        if found is not None:
+            corner = self.evaluated(found)
+            if corner is None:
+                wide = all_wide(self.question.cascade, self.memories)
+                _, found = self._least(weights, math.inf, wide, "plain", ragged)
+                corner = None if found is None else self.evaluated(found)
+            if corner is not None:
+                self.corners.append(replace(corner, ragged=ragged))
+
+    def _solve_with_windows(self, weights: Weights, most: float) -> None:
+        """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
+        best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
+        whole = self.means
+        self.use(whole.share(WINDOWS_SHARE))
+        try:
+            bound = self._count_windows(weights, most)
+        finally:
+            self.use(whole)
+        known, unfinished = self._least_known(weights, most), self.out_of_means
+        if bound < known * (1 - RELATIVE_TOLERANCE):
+            bound, found = self._least(weights, known, fuse="plain")
+            self._evaluate_plain(weights, found)
+            self.plain_bounds.append((weights, bound))
+        self.out_of_means = unfinished
+
+    def _count_windows(self, weights: Weights, most: float) -> float:
+        """What no tree weighs less than, those with shared loops along windows included; where visits that take long to
+        count leave a gap, with more time for these."""
+        self._solve(weights, self._least_known(weights, most))
+        bound, known = self.bounds[-1][1], self._least_known(weights, most)
+        is_open = bound < known * (1 - RELATIVE_TOLERANCE) and not self.out_of_means
+        if is_open and isinstance(self.solver, ExactBranches) and self.solver.count_longer():
+            self._looked.add(weights)  # a good tree is known, and would be counted with a part of the time alone
+            self._solve(weights, known)
+        return max(bound, self.bounds[-1][1])
+
+    def look(self, weights: Weights, flat: bool = False) -> Corner | None:
+        """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known.
+
+        flat  of trees with one split alone
+        """
+        if self._falls_back_first or not isinstance(self.solver, ExactBranches):
+            self._fall_back(weights)
+        if not isinstance(self.solver, ExactBranches):
+            return None
+        self._looked.add(weights)
+        found = self._first_tree(self.tree_search(weights), self._least_known(weights), LOOK_SHARE, flat=flat)
+        corner = None if found is None else self.evaluated(found)
+        if corner is not None:
+            self.corners.append(corner)
+        self._fall_back(weights)
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _least_known(self, weights: Weights, most: float = math.inf) -> float:
+        known = min((weights.of(*point) for point in self.points), default=math.inf)
+        return min(known, self.question.below, most)
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Energy and latency of all that is known."""
+        known = [(corner.energy, corner.latency) for corner in self.corners]
+        return known if self.fallback is None else [*known, (self.fallback.energy_pj, self.fallback.latency_cycles)]
+
+    @property
+    def _falls_back_first(self) -> bool:
+        """Whether some mapping is to be known before others are searched: where that takes no time, where trees cost
+        otherwise than searches take them to, and where time may run out with ragged tiles. Else first trees are as soon
+        found, and with nothing fused is one of them."""
+        takes_time, arch = isinstance(self.solver, ExactBranches), self.counted_on
+        is_exact = arch.overlap != "across_operations" and arch.latency != "with_fill" and self._are_narrow
+        is_late = self.means.limits_time and self.question.tiling == "ragged"
+        return not takes_time or is_late or not is_exact
+
+    def _fall_back(self, weights: Weights) -> None:
+        """Know some mapping, where any fits."""
+        if not self.points and self._may_be_apart and self.question.below == math.inf:
+            self.fallback = self._apart(weights)
+            if isinstance(self.solver, ExactBranches) or not self._are_narrow:  # what it costs is not known yet
+                self._count_fallback()
+
+    def _count_fallback(self) -> None:
+        """Keep the tree to fall back on, unless another one costs no more energy and no more latency."""
+        apart, self.fallback = self.fallback, None
+        if apart is not None and not any(
+            c.energy <= apart.energy_pj and c.latency <= apart.latency_cycles for c in self.corners
+        ):
+            self._keep(apart)
+
+    @property
+    def _may_be_apart(self) -> bool:
+        """Whether there are trees with nothing fused beside those that are asked for: what iterates has to be fused."""
+        cascade = self.question.cascade
+        iterates = any(operation.iterates for operation in cascade)
+        return self.question.fuse != "none" and len(cascade.operations) > 1 and not iterates
+
+    def _apart(self, weights: Weights) -> FoundPart | None:
+        """A tree with nothing fused, to fall back on: the best one where that takes no time."""
+        if isinstance(self.solver, ExactBranches):
+            return self._first_tree(self.tree_search(weights, fuse="none"), math.inf)
+        if self.question.constraints != ANY_TREE:
+            return self._least(weights, math.inf, fuse="none")[1]
+        return self.tree_search(weights, fuse="none").apart([operation.name for operation in self.question.cascade])
+
+    def _least(
+        self,
+        weights: Weights,
+        cutoff: float,
+        sums: Sums = NARROW,
+        fuse: Fuse | None = None,
+        ragged: bool = False,
+    ) -> tuple[float, FoundPart | None]:
+        """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
+        search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
+        is_one = len(self.question.cascade.operations) == 1
+        looked = bool(self._looked) and not ragged  # what is known is good for other weights too
+        floor = max(self.question.floor if weights == ENERGY_ALONE else 0.0, self._least_apart(weights, fuse))
+        best = None if is_one or looked else self._first_tree(search, cutoff, floor=floor, before_all=True)
+        if best is None and self.means.limits_time and isinstance(self.solver, ExactBranches):
+            self._fall_back(weights)
+        if best is not None:
+            cutoff = weights.of(best.energy_pj, best.latency_cycles)
+            if floor and self._weighs_at_most(floor, best, weights):
+                return floor, best
+        bound, done = math.inf, 0
+        try:
+            for names in self.orders():
+                outcome = search.whole(names, cutoff, floor)
+                if outcome.found is not None:
+                    cutoff, best = outcome.bound, outcome.found
+                done += 1
+        except OutOfMeans:
+            self.out_of_means = True
+            bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
+        self.branches += search.branches
+        self.pruned.update(search.pruned)
+        return max(min(cutoff, bound), min(floor, self.question.below)), search.incumbent or best
+
+    def _least_apart(self, weights: Weights, fuse: Fuse | None) -> float:
+        """What no tree weighs less than where operations have nothing in common on chip, and visits are even; else
+        nothing."""
+        cascade, are_uneven = self.question.cascade, self._has_windows and fuse != "plain"
+        takes_time = isinstance(self.solver, ExactBranches) and len(cascade.operations) > 1
+        if are_uneven or self.question.stays or not takes_time or not shares_nothing(cascade, self.memories):
+            return 0.0
+        if weights not in self._apart_known:
+            if isinstance(self._alone, ExactBranches):
+                self._alone.means = self.means
+            self._apart_known[weights] = least_apart(cascade, self.memories, self._alone, weights)
+        return self._apart_known[weights]
+
+    def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
+        """Whether a tree weighs no more than so much, by the cost model."""
+        corner = self.evaluated(found)
+        return corner is not None and weights.of(corner.energy, corner.latency) <= most * (1 + RELATIVE_TOLERANCE)
+
+    def single_bounds(self, weights: Weights, known: SingleLeast) -> SingleBounds | None:
+        """Bounds by operations one by one; None where they would take long, or say nothing.
+
+        known  what is known of single operations on the same machine; more is noted there
+        """
+        if not is_bounded_by_singles(self.question, self.memories, weights):
+            return None
+        question = self.question
+        search: TreeSearch = self.tree_search(weights)
+        cascade, near, stays = question.cascade, search.bounds, dict(question.stays)
+        branches = SingleBranches(cascade, self.memories, self.solver, near.alone, weights)
+        return SingleBounds(cascade, self.memories, self._alone, branches, near, weights, search.fuse, stays, known)

@@ -1,0 +1,72 @@
+"""Latency with the time of first and last tiles (`latency: with_fill`): bounds without it, trees counted with it.
+
+Every visit of a branch fills and empties, and so does every visit of a sub-tree for the nodes that stand in it. So a
+node above a split is worth more than what it saves in words, and costs of parts do not add up as `tree_search.py` takes
+them to. But no tree is faster than it would be if nothing had to be filled: what is proven of that machine is a bound
+here. Trees are those of that machine, and those that are best if branches alone are filled; the cost model counts both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from ....arch import Architecture
+from ...means import OutOfMeans
+from ..branches.oracle import ExactBranches
+from ..objectives.search import CascadeSearch
+from ..question import check_searchable
+from ..terms.weights import Weights
+from ..tree_search import TreeSearch
+from ..tree_searches import Aside, Corner
+
+STEADY_SHARE = 0.6
+"""Of the time that is left for one weighted sum, for trees of the machine on which nothing is filled."""
+
+
+@dataclass
+class FilledSearch(CascadeSearch):
+    """One search on a machine on which first and last tiles take time."""
+
+    _filled: Architecture = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_searchable(self.question)
+        self._filled = self.question.arch
+        self.question = replace(self.question, arch=self._filled.model_copy(update={"latency": "steady"}))
+        super().__post_init__()
+
+    @property
+    def counted_on(self) -> Architecture:
+        return self._filled
+
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The best known of one weighted sum, and a bound on all."""
+        whole = self.means
+        self.use(whole.share(STEADY_SHARE))
+        try:
+            super().solve(weights, most)
+        finally:
+            self.use(whole)
+        if weights.latency or self._filled.total_leakage_pj_per_cycle:
+            self._fill_branches(weights)
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _fill_branches(self, weights: Weights) -> None:
+        """The best tree if branches alone are filled: one more that is known."""
+        question = self.question
+        solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
+        search: TreeSearch = self.tree_search(
+            weights, fuse="plain" if question.fuse == "all" else None, aside=Aside(solver, self.means)
+        )
+        cutoff, best = self._least_known(weights), None
+        try:
+            for names in self.orders():
+                outcome = search.whole(names, cutoff)
+                if outcome.found is not None:
+                    cutoff, best = outcome.bound, outcome.found
+        except OutOfMeans:
+            best = search.incumbent or best
+        corner = None if best is None else self.evaluated(best)
+        if corner is not None:
+            self.corners.append(corner)

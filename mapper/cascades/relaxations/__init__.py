@@ -1,0 +1,17 @@
+"""These bound what a part of a tree costs: each leaves something of the true question away.
+
+operation_bounds.py  what single operations take at least, with endless room
+part_bounds.py       what parts weigh at least
+room_bounds.py       what operations take more in the room that nodes leave them
+tensor_bounds.py     what one choice for a tensor takes with these
+loop_choices.py      what choices for nodes take at least; what is known of them
+loop_bounds.py       what a part weighs at least, for all orders and trips of its loops at once
+shared_steps.py      what they weigh together that make the steps of loops
+run_exchanges.py     into how many parts loops cut what they exchange
+uneven_shares.py     what such visits take of as many even ones
+known_branches.py    answers, and what follows from them
+single_branches.py   what the branch of each of them weighs
+nothing_shared.py    what all trees weigh at least where operations have nothing in common on chip
+loop_orders.py       in which orders loops above a split are looked at
+loop_weights.py      what a part weighs that takes so much more than its operations
+"""

@@ -1,0 +1,31 @@
+"""Orders in which the operations of a cascade can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....ir import Cascade
+
+MOST_ORDERS = 1_000
+"""Orders of independent operations that are looked at."""
+
+
+def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
+    """All orders in which each operation is done after those that write what it reads, and before those that put the
+    next generation in its place; that of the cascade first."""
+    needs: dict[str, set[str]] = {operation.name: set() for operation in cascade}
+    for tensor, producer in cascade.producers.items():
+        for reader in cascade.consumers[tensor]:
+            if reader.reads_before(tensor):
+                needs[producer.name].add(reader.name)
+            else:
+                needs[reader.name].add(producer.name)
+
+    def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if len(done) == len(needs):
+            yield done
+        for name, needed in needs.items():
+            if name not in done and needed <= set(done):
+                yield from further((*done, name))
+
+    return further(())

@@ -1,0 +1,191 @@
+"""What a search over trees adds up: energy and latency, each with a weight, or each with a limit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+
+from ....cost_models import ENERGY, Objective, parse_objective
+from ....cost_models.formula import number_text, weights_in
+from ...certificate import RELATIVE_TOLERANCE
+from ...exact.rows import Floats
+
+
+class Yardstick(Protocol):
+    """One number for energy and latency, that never falls when these grow."""
+
+    def of(self, energy_pj: float, latency_cycles: float) -> float:
+        """Of one pair."""
+
+    def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
+        """Of many."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A weighted sum of energy (pJ) and latency (cycles), neither weight below 0."""
+
+    energy: float
+    latency: float
+
+    def of(self, energy_pj: float, latency_cycles: float) -> float:
+        """The sum; infinite where one of the two is, whatever it counts."""
+        found = self.energy * energy_pj + self.latency * latency_cycles
+        return math.inf if math.isnan(found) else found
+
+    def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
+        """The sums of many; infinite where one of the two is, whatever it counts."""
+        with np.errstate(invalid="ignore"):
+            found: Floats = self.energy * energy_pj + self.latency * latency_cycles
+        return np.where(np.isnan(found), np.inf, found)
+
+    @property
+    def energy_only(self) -> bool:
+        """Whether latency counts for nothing."""
+        return not self.latency
+
+
+class LeastOfEach(NamedTuple):
+    """Energy (pJ) and latency (cycles) that something takes at least, each on its own."""
+
+    energy: float = 0.0
+    latency: float = 0.0
+
+
+UNKNOWN: Final = LeastOfEach()
+"""Nothing is known of either."""
+
+
+class AtLeast(NamedTuple):
+    """What something takes at least: pJ, cycles, and what it weighs by some weights."""
+
+    energy: float
+    latency: float
+    weight: float
+
+    def __add__(self, other: AtLeast) -> AtLeast:  # type: ignore[override]
+        return AtLeast(self.energy + other.energy, self.latency + other.latency, self.weight + other.weight)
+
+
+NOTHING: Final = AtLeast(0.0, 0.0, 0.0)
+
+
+Points = tuple[tuple[float, float], ...]
+"""Pairs of energy and latency."""
+
+
+@dataclass(frozen=True)
+class OpenRegion:
+    """Energies and latencies that may still be of interest: each below a limit, as is their weighted sum, and not both
+    as large as at a known point, but for what is lost in rounding.
+
+    As a measure: the largest part of a limit that is reached; 1 and more lies outside.
+    """
+
+    weights: Weights
+    limits: AtLeast
+    points: Points = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies within."""
+        return min(self.limits) <= 0 or self._is_beaten(0.0, 0.0)
+
+    def holds(self, least: AtLeast) -> bool:
+        """Whether something that takes so much at least may lie within."""
+        below = all(one < limit for one, limit in zip(least, self.limits, strict=True))
+        return below and not self._is_beaten(least.energy, least.latency)
+
+    def of(self, energy_pj: float, latency_cycles: float) -> float:
+        """The largest part of a limit."""
+        limits = self.limits
+        weight = self.weights.of(energy_pj, latency_cycles)
+        found = max(energy_pj / limits.energy, latency_cycles / limits.latency, weight / limits.weight)
+        return max(found, 1.0) if self._is_beaten(energy_pj, latency_cycles) else found
+
+    def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
+        """The same of many."""
+        limits = self.limits
+        both = np.maximum(energy_pj / limits.energy, latency_cycles / limits.latency)
+        found: Floats = np.maximum(both, self.weights.of_each(energy_pj, latency_cycles) / limits.weight)
+        for energy, latency in self.points:
+            found[(energy_pj >= energy) & (latency_cycles >= latency) & (found < 1)] = 1.0
+        return found
+
+    def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
+        """What is left where some points are known."""
+        less = 1 - RELATIVE_TOLERANCE
+        known = (*self.points, *((less * energy, less * latency) for energy, latency in points))
+        return OpenRegion(self.weights, self.limits, _not_beaten(known))
+
+    def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
+        """What is left for one of so many visits beside what else takes so much at least."""
+        left = ((limit - one) / visits for limit, one in zip(self.limits, least, strict=True))
+        points = tuple(((e - least.energy) / visits, (c - least.latency) / visits) for e, c in self.points)
+        return OpenRegion(self.weights, AtLeast(*left), points)
+
+    def with_all_of(self, other: OpenRegion) -> OpenRegion:
+        """A region that has whatever lies in one of both."""
+        both = ((max(e, f), max(c, d)) for (e, c), (f, d) in itertools.product(self.points, other.points))
+        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), _not_beaten(both))
+
+    def lies_in(self, other: OpenRegion) -> bool:
+        """Whether all of it is a part of another."""
+        if any(one > limit for one, limit in zip(self.limits, other.limits, strict=True)):
+            return False
+        beyond = self.limits.energy, self.limits.latency
+        return all(
+            energy >= beyond[0] or latency >= beyond[1] or self._is_beaten(energy, latency)
+            for energy, latency in other.points
+        )
+
+    def _is_beaten(self, energy_pj: float, latency_cycles: float) -> bool:
+        return any(energy_pj >= energy and latency_cycles >= latency for energy, latency in self.points)
+
+
+def _not_beaten(points: Iterable[tuple[float, float]]) -> Points:
+    """Those that no other one equals or beats in both."""
+    found: list[tuple[float, float]] = []
+    for point in sorted(points):
+        if not found or point[1] < found[-1][1]:
+            found.append(point)
+    return tuple(found)
+
+
+def objective_of(weights: Weights) -> Objective:
+    """What a search of one operation minimizes."""
+    if weights.energy_only:
+        return ENERGY
+    if not weights.energy:
+        return parse_objective("latency")
+    return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
+
+
+def scale_of(weights: Weights) -> float:
+    """What a weighted sum is of what `objective_of` says."""
+    return weights.energy or weights.latency
+
+
+def weights_of(objective: Objective) -> Weights | None:
+    """The weights of an objective that is a sum of energy and latency, without limits; None for all others."""
+    if type(objective) is not Objective:
+        return None
+    found = weights_in(objective.formula)
+    return None if found is None else Weights(*found)
+
+
+def weights_between(left: tuple[float, float], right: tuple[float, float]) -> Weights | None:
+    """The weighted sum that two points of (energy, latency) weigh the same in, where the second costs more energy and
+    is faster; None where it does not, or is not."""
+    costs_more = right[0] > left[0] * (1 + RELATIVE_TOLERANCE)
+    is_faster = right[1] < left[1] * (1 - RELATIVE_TOLERANCE)
+    return Weights(1.0, (right[0] - left[0]) / (left[1] - right[1])) if costs_more and is_faster else None
+
+
+ENERGY_ALONE: Final = Weights(1.0, 0.0)
+LATENCY_ALONE: Final = Weights(0.0, 1.0)

@@ -1,0 +1,1 @@
+"""Comparisons set layers, machines and dataflows against each other: rows, sentences, pictures, the page."""

@@ -1,0 +1,68 @@
+"""What a cost is made of: its energy by memory and tensor, its latency by what it could wait for, bytes moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...cost_models import Cost
+from ...cost_models.cascades import FusedCost
+from ..parts.tables import Table, Value
+
+MAC = "MAC"
+LEAKAGE = "leakage"
+
+
+@dataclass(frozen=True)
+class EnergyPart:
+    """A part of an energy: of one tensor at one memory or on its way through one fanout; or, where no tensor is named,
+    of the MACs, or what leaks.
+
+    place      a memory or a fanout, "MAC" or "leakage"
+    tensor     its name, or nothing
+    energy_pj  of this part
+    """
+
+    place: str
+    tensor: str
+    energy_pj: float
+
+
+def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
+    """The energy by memory and tensor, outermost first, by fanout and tensor, of the MACs, and leakage; together all of
+    it. Hops and leakage are listed where the architecture states them."""
+    parts = [EnergyPart(traffic.memory, traffic.tensor, traffic.energy_pj) for traffic in cost.traffic]
+    parts += [EnergyPart(use.fanout, use.tensor, use.energy_pj) for use in cost.networks]
+    parts.append(EnergyPart(MAC, "", cost.mac_energy_pj))
+    return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
+
+
+def cost_table(cost: Cost) -> Table:
+    """One row for each memory and tensor, and one for each other part of the energy."""
+    words = {(traffic.memory, traffic.tensor): (traffic.reads, traffic.writes) for traffic in cost.traffic}
+    rows: list[tuple[Value, ...]] = [
+        (part.place, part.tensor, *words.get((part.place, part.tensor), (None, None)), part.energy_pj)
+        for part in energy_parts(cost)
+    ]
+    return Table("cost", ("place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
+
+
+def fused_cost_table(cost: FusedCost) -> Table:
+    """As `cost_table`, of every operation of a cascade; leakage is of the whole run."""
+    rows: list[tuple[Value, ...]] = []
+    for name, part in cost.operations.items():
+        rows += [(name, *row) for row in cost_table(part).rows if row[0] != LEAKAGE]
+    rows += [("", LEAKAGE, "", None, None, cost.leakage_pj)] if cost.leakage_pj else []
+    return Table("cost", ("operation", "place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
+
+
+def latency_parts(cost: Cost) -> dict[str, float]:
+    """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first; and, where
+    the architecture has it, the `fill` that adds to them."""
+    parts = {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
+    return parts | {"fill": cost.fill_cycles} if cost.fill_cycles else parts
+
+
+def outer_bytes(cost: Cost) -> float:
+    """Bytes that the outermost memory reads and writes."""
+    outermost = cost.memories[0]
+    return (outermost.read_bits + outermost.write_bits) / 8

@@ -1,0 +1,176 @@
+"""What the page of a comparison shows, as one document of plain values.
+
+Texts that come again, such as loop nests of layers of one shape, stand once, in `texts`; rows refer to them by number.
+Energies are in pJ, latencies in cycles and seconds, rates in MACs per second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....arch import Architecture
+from ....ir.units import count, significant
+from ....mapper.certificate import Certificate
+from ..comparison import Comparison
+from ..findings import findings
+from ..hybrid import Hybrid
+from ..page import best_text
+from ..rows import Row
+from ..summaries import Summary, Winner, network_objective
+
+Document = dict[str, Any]
+
+
+def page_data(comparison: Comparison) -> Document:
+    """The document of a comparison."""
+    texts = _Texts()
+    rows = [_row(comparison, row, texts) for row in comparison.rows]
+    settings = comparison.settings
+    goal = network_objective(settings.objective)
+    return {
+        "title": f"{', '.join(comparison.networks)}: dataflows across architectures",
+        "tool": comparison.written_by,
+        "command": comparison.command,
+        "objective": {"name": goal.name, "unit": goal.unit},
+        "asked": f"objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings",
+        "findings": list(findings(comparison)),
+        "networks": list(comparison.networks),
+        "archs": [_machine(comparison.machines[name]) for name in comparison.archs],
+        "dataflows": list(comparison.dataflows),
+        "summaries": [_summary(comparison, s) for s in comparison.summaries()],
+        "winners": [_winner(w) for w in comparison.winners()],
+        "hybrids": [_hybrid(h) for h in comparison.hybrids()],
+        "rows": rows,
+        "texts": texts.found,
+    }
+
+
+class _Texts:
+    """Texts by number, each once."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.found)
+            self.found.append(text)
+        return self._numbers[text]
+
+
+def _machine(arch: Architecture) -> Document:
+    """An architecture, with its roofline: MACs per second, and bytes per second of the outermost memory."""
+    outermost = arch.memories[0]
+    ports = (outermost.shared_bits_per_cycle, outermost.read_bits_per_cycle, outermost.write_bits_per_cycle)
+    bits = ports[0] or sum(port for port in ports[1:] if port)
+    return {
+        "name": arch.name,
+        "description": arch.description,
+        "macs": arch.mac_instances,
+        "peak": arch.mac_instances * arch.mac.per_cycle * arch.clock_hz,
+        "bandwidth": bits / 8 * arch.clock_hz if bits else None,
+        "outermost": outermost.name,
+    }
+
+
+def _summary(comparison: Comparison, s: Summary) -> Document:
+    rows = comparison.of(s.network, s.arch, s.dataflow)
+    return {
+        "network": s.network,
+        "arch": s.arch,
+        "dataflow": s.dataflow,
+        "missing": len(s.missing),
+        "proven": s.proven,
+        "energy": s.energy_pj,
+        "seconds": s.latency_s,
+        "value": s.value,
+        "utilization": s.utilization,
+        "penalty": s.penalty,
+        "layerPenalty": s.layer_penalty,
+        "limits": _limits(rows),
+    }
+
+
+def _limits(rows: tuple[Row, ...]) -> dict[str, float]:
+    """Seconds of all occurrences by what they wait for."""
+    found: dict[str, float] = {}
+    for row in rows:
+        if row.cost is not None:
+            found[row.cost.limited_by] = found.get(row.cost.limited_by, 0.0) + row.repeat * row.cost.latency_s
+    return found
+
+
+def _winner(w: Winner) -> Document:
+    return {
+        "arch": w.arch,
+        "kind": w.kind,
+        "dataflow": w.dataflow,
+        "layers": w.layers,
+        "mapped": w.mapped,
+        "wins": w.wins,
+        "penalty": w.layer_penalty,
+    }
+
+
+def _hybrid(h: Hybrid) -> Document:
+    return {
+        "network": h.network,
+        "arch": h.arch,
+        "single": best_text(h.ties, h.compared) if h.single else None,
+        "gain": h.gain,
+        "overFree": h.hybrid_value / h.free_value if h.hybrid_value and h.free_value else None,
+        "choice": _counted(h),
+    }
+
+
+def _counted(h: Hybrid) -> dict[str, int]:
+    """How many layers take which dataflow."""
+    chosen = list(h.choice.values())
+    return {dataflow: chosen.count(dataflow) for dataflow in sorted(set(chosen))}
+
+
+def _row(comparison: Comparison, row: Row, texts: _Texts) -> Document:
+    found: Document = {
+        "network": row.network,
+        "layer": row.layer,
+        "kind": row.kind,
+        "repeat": row.repeat,
+        "arch": row.arch,
+        "dataflow": row.dataflow,
+        "status": row.status,
+        "macs": row.problem.macs,
+        "command": texts.number(row.command),
+    }
+    cost, proof = row.cost, row.certificate
+    if cost is None or proof is None:
+        return found | {"diagnosis": texts.number(row.diagnosis)}
+    return found | {
+        "energy": cost.energy_pj,
+        "cycles": cost.latency_cycles,
+        "seconds": cost.latency_s,
+        "value": row.value,
+        "utilization": cost.utilization,
+        "limit": cost.limited_by,
+        "penalty": comparison.penalty(row),
+        "intensity": row.operational_intensity,
+        "parts": [[part.place, part.tensor, part.energy_pj] for part in row.energy_parts if part.energy_pj],
+        "waits": {name: cycles for name, cycles in row.latency_parts.items() if cycles},
+        "nest": texts.number(row.nest),
+        "certificate": _certificate(proof),
+    }
+
+
+def _certificate(proof: Certificate) -> list[list[str]]:
+    """The lines of a certificate: what, and how much."""
+    size = "" if proof.space_size is None else f", {count(proof.space_size)} mappings"
+    pruned = ", ".join(f"{rule} {count(number)}" for rule, number in proof.pruned.items())
+    return [
+        ["Objective", f"{proof.objective}: {'proven optimal' if proof.proven else 'not proven optimal'}"],
+        ["Value", significant(proof.value, 10)],
+        ["Lower bound", significant(proof.lower_bound, 10)],
+        ["Space", f"{proof.space}, {proof.tiling} tilings{size}"],
+        ["Evaluated", count(proof.evaluated)],
+        ["Pruned", pruned or "nothing"],
+        ["Seconds", significant(proof.seconds)],
+    ]

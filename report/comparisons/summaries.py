@@ -1,0 +1,183 @@
+"""Whole networks from their layers, repeats counted; and which dataflow suits which kind of layer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...cost_models import Capped, Cost, Objective
+from .rows import FREE, ComparisonRows, Row
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A network on an architecture under a dataflow.
+
+    network, arch, dataflow  their names
+    layers           occurrences of layers in the network
+    missing          names of the layers without a mapping; if there are any, the figures of the network are None
+    proven           whether every layer's mapping is
+    energy_pj, latency_cycles, latency_s  sums over all occurrences: layers run one after the other
+    value            the objective of these sums: with EDP, all energy times all latency
+    utilization      MACs of the network / (MACs per cycle of the architecture x latency)
+    penalty          `value` over that of the free optimum
+    layer_penalty    geometric mean over all occurrences that have a mapping of their own factors; 1 or more
+    """
+
+    network: str
+    arch: str
+    dataflow: str
+    layers: int
+    missing: tuple[str, ...]
+    proven: bool
+    energy_pj: float | None
+    latency_cycles: float | None
+    latency_s: float | None
+    value: float | None
+    utilization: float | None
+    penalty: float | None
+    layer_penalty: float | None
+
+
+@dataclass(frozen=True)
+class Winner:
+    """How a fixed dataflow fares with one kind of layer on one architecture, over all networks.
+
+    arch, kind, dataflow  their names
+    layers         occurrences of the kind
+    mapped         of them, those that have a mapping under this dataflow
+    wins           occurrences for which no other fixed dataflow is better (ties count for all of them)
+    layer_penalty  geometric mean of the factors against the free optimum, over those that have a mapping
+    """
+
+    arch: str
+    kind: str
+    dataflow: str
+    layers: int
+    mapped: int
+    wins: int
+    layer_penalty: float | None
+
+
+NOTABLE = 1.005
+"""Factors below this are called equal, in sentences and in tables."""
+
+_TIE = 1e-9
+
+
+def summaries(comparison: ComparisonRows) -> tuple[Summary, ...]:
+    """As `Comparison.summaries`."""
+    found = []
+    for network, arch in itertools.product(comparison.networks, comparison.archs):
+        free = None
+        if FREE in comparison.dataflows:
+            free = _totals(comparison, comparison.of(network, arch, FREE))
+        for dataflow in comparison.dataflows:
+            found.append(_summary(comparison, comparison.of(network, arch, dataflow), free))
+    return tuple(found)
+
+
+def winners(comparison: ComparisonRows) -> tuple[Winner, ...]:
+    """As `Comparison.winners`."""
+    fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
+    best = _best_values(row for row in comparison.rows if row.dataflow != FREE)
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in comparison.rows:
+        groups.setdefault((row.arch, row.kind, row.dataflow), []).append(row)
+    kinds = sorted({row.kind for row in comparison.rows})
+    return tuple(
+        _winner(comparison, groups[arch, kind, dataflow], best)
+        for arch, kind, dataflow in itertools.product(comparison.archs, kinds, fixed)
+        if (arch, kind, dataflow) in groups
+    )
+
+
+def tied_best(candidates: Iterable[tuple[str, float]]) -> tuple[str, ...]:
+    """The names whose values are least, with all that are not notably more; in the order given."""
+    pairs = list(candidates)
+    least = min((value for _, value in pairs), default=0.0)
+    return tuple(name for name, value in pairs if value <= least * NOTABLE)
+
+
+def network_objective(objective: Objective) -> Objective:
+    """What stands for a whole network: limits are of single layers; of several objectives, the first counts."""
+    if isinstance(objective, Capped):
+        objective = objective.base
+    return objective.parts[0] if objective.is_lexicographic else objective
+
+
+def geometric_mean(factors: Iterable[tuple[float, int]]) -> float | None:
+    """Of factors with how often each of them counts; None of nothing."""
+    pairs = list(factors)
+    count = sum(repeat for _, repeat in pairs)
+    return math.exp(math.fsum(math.log(factor) * repeat for factor, repeat in pairs) / count) if count else None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the layers of a network."""
+
+    energy_pj: float
+    latency_cycles: float
+    value: float
+
+
+def totals(objective: Objective, layers: Iterable[tuple[int, Cost]]) -> Totals:
+    """Sums over layers, each with its number of occurrences; and the objective of the sums."""
+    pairs = list(layers)
+    energy = math.fsum(repeat * cost.energy_pj for repeat, cost in pairs)
+    latency = math.fsum(repeat * cost.latency_cycles for repeat, cost in pairs)
+    return Totals(energy, latency, network_objective(objective).value(energy, latency))
+
+
+def _totals(comparison: ComparisonRows, rows: Sequence[Row]) -> Totals | None:
+    pairs = [(row.repeat, row.cost) for row in rows if row.cost is not None]
+    return totals(comparison.settings.objective, pairs) if len(pairs) == len(rows) else None
+
+
+def _summary(comparison: ComparisonRows, rows: Sequence[Row], free: Totals | None) -> Summary:
+    first, machine = rows[0], rows[0].machine
+    total = _totals(comparison, rows)
+    penalties = ((comparison.penalty(row), row.repeat) for row in rows)
+    peak = machine.mac_instances * machine.mac.per_cycle
+    macs = sum(row.repeat * row.problem.macs for row in rows)
+    return Summary(
+        network=first.network,
+        arch=first.arch,
+        dataflow=first.dataflow,
+        layers=sum(row.repeat for row in rows),
+        missing=tuple(row.layer for row in rows if row.cost is None),
+        proven=all(row.status == "proven" for row in rows),
+        energy_pj=total.energy_pj if total else None,
+        latency_cycles=total.latency_cycles if total else None,
+        latency_s=total.latency_cycles / machine.clock_hz if total else None,
+        value=total.value if total else None,
+        utilization=macs / (peak * total.latency_cycles) if total else None,
+        penalty=total.value / free.value if total and free and free.value else None,
+        layer_penalty=geometric_mean((factor, repeat) for factor, repeat in penalties if factor is not None),
+    )
+
+
+def _best_values(rows: Iterable[Row]) -> dict[tuple[str, str, str], float]:
+    best: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        if row.value is not None:
+            place = (row.network, row.arch, row.layer)
+            best[place] = min(best.get(place, math.inf), row.value)
+    return best
+
+
+def _winner(comparison: ComparisonRows, rows: Sequence[Row], best: dict[tuple[str, str, str], float]) -> Winner:
+    mapped = [(row, row.value) for row in rows if row.value is not None]
+    penalties = ((comparison.penalty(row), row.repeat) for row in rows)
+    return Winner(
+        arch=rows[0].arch,
+        kind=rows[0].kind,
+        dataflow=rows[0].dataflow,
+        layers=sum(row.repeat for row in rows),
+        mapped=sum(row.repeat for row, _ in mapped),
+        wins=sum(row.repeat for row, value in mapped if value <= best[row.network, row.arch, row.layer] * (1 + _TIE)),
+        layer_penalty=geometric_mean((factor, repeat) for factor, repeat in penalties if factor is not None),
+    )

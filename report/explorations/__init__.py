@@ -1,0 +1,1 @@
+"""Explorations sweep a machine's settings: points, their front, pictures, the page."""

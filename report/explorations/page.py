@@ -1,0 +1,157 @@
+"""An exploration as a page of text, and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table as TextTable
+from rich.text import Text
+
+from ...ir.units import count, energy, percent, plural, seconds, significant, size
+from ..comparisons.files import write_tables
+from ..comparisons.tables import energy_table, latency_table, layer_table
+from ..fused import FusedComparison
+from ..fused.tables import fused_tables
+from ..parts.figures import save_figure, svg_of
+from ..parts.files import write_bytes
+from ..parts.html import document, picture, to_html
+from ..parts.tables import Table
+from ..parts.text import columns, pairs, plain_text, section
+from .exploration import Exploration
+from .measures import Budget
+from .points import Point
+
+_JOULES = 1e-12  # in a picojoule
+
+
+def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> Group:
+    """The whole page: what was asked, every point, the front, what is missing."""
+    settings = exploration.comparison.settings
+    summaries = [point.summary for point in exploration.points]
+    unproven = sum(not s.proven and not s.missing for s in summaries)
+    best = exploration.best
+    asked = [
+        ("Network", exploration.comparison.networks[0]),
+        ("Sweep", f"{exploration.sweep}, {count(len(summaries) + len(exploration.beyond))} points"),
+        *(("Limit", _limit_text(exploration, limit)) for limit in exploration.limits),
+        ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
+        ("Front", f"over {exploration.front_words}"),
+        ("Proof", "all mappings proven optimal" if not unproven else f"{unproven:,} points are not proven"),
+        ("Best", _values(best) if best else _no_best(exploration)),
+        *([("Area", f"estimates: {estimates}")] if (estimates := _estimated_areas(exploration)) else []),
+        *(("Note", note) for note in exploration.notes),
+    ]
+    parts: list[RenderableType] = [
+        pairs(asked),
+        section(f"Points, sums over all {_parts(exploration)}; * is on the front", _table(exploration)),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def exploration_html(exploration: Exploration) -> str:
+    """The page as one HTML file, complete in itself: the picture of the points and the front, then the tables.
+
+    Raises TilewrightError when matplotlib is not installed.
+    """
+    seen = picture(svg_of(exploration.figure()), "Points and front of the exploration")
+    title = f"{exploration.comparison.networks[0]} on machines over {exploration.sweep}"
+    return document(title, f"<h1>{escape(title)}</h1>{seen}{to_html(exploration_page(exploration))}")
+
+
+def exploration_data(exploration: Exploration) -> dict[str, Any]:
+    """The points and the layers at each of them, for programs."""
+    best, comparison = exploration.best, exploration.comparison
+    return {
+        "command": comparison.command,
+        "best": dict(best.values) if best else None,
+        **{table.name: table.records() for table in (exploration.table(), _detail_tables(exploration)[0])},
+    }
+
+
+def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
+    """Write the table of the points, those of all layers, the page as a text, and if a picture is asked for, it and
+    the page with it, index.html; return the paths."""
+    paths = list(write_tables((exploration.table(), *_detail_tables(exploration)), folder, formats))
+    paths.append(write_bytes(folder / "page.txt", plain_text(exploration_page(exploration)).encode()))
+    if picture:
+        figure = exploration.figure()
+        paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
+        paths.append(write_bytes(folder / "index.html", exploration_html(exploration).encode()))
+    return paths
+
+
+def _detail_tables(exploration: Exploration) -> tuple[Table, ...]:
+    """What the figures of points are made of: layers, or whole networks and their groups."""
+    comparison = exploration.comparison
+    if isinstance(comparison, FusedComparison):
+        return fused_tables(comparison.rows, comparison.settings)
+    return layer_table(comparison), energy_table(comparison), latency_table(comparison)
+
+
+def _parts(exploration: Exploration) -> str:
+    comparison = exploration.comparison
+    return f"groups of up to {comparison.most}" if isinstance(comparison, FusedComparison) else "layers"
+
+
+def _estimated_areas(exploration: Exploration) -> str:
+    """Whose areas are estimates; nothing, if none are."""
+    words = (part for point in exploration.points for part in point.machine.estimates.split("; "))
+    return next((part for part in words if part.startswith("area of")), "")
+
+
+def _limit_text(exploration: Exploration, limit: Budget) -> str:
+    """The limit, and how many points are beyond it."""
+    unsearched = sum(beyond.limit == limit for beyond in exploration.beyond)
+    if unsearched:
+        return f"{limit.text}: {plural(unsearched, 'point is', 'points are')} beyond it, not searched"
+    figures = [point.figure(limit.measure) for point in exploration.points]
+    beyond = sum(figure is not None and not limit.allows(figure) for figure in figures)
+    return f"{limit.text}: {plural(beyond, 'point is', 'points are')} beyond it" if beyond else limit.text
+
+
+def _no_best(exploration: Exploration) -> str:
+    within = " within the limits" if exploration.limits else ""
+    return f"no point{within} has a mapping for every layer"
+
+
+def _table(exploration: Exploration) -> TextTable:
+    figures: tuple[str, ...] = (
+        "MACs",
+        "on chip",
+        "area (mm2)",
+        "energy",
+        "latency",
+        "EDP (J s)",
+        "utilization",
+        "front",
+    )
+    is_fused = isinstance(exploration.comparison, FusedComparison)
+    figures = (*figures, "fusing saves") if is_fused else figures
+    table = columns((), (*exploration.fields, *figures))
+    front = {id(point) for point in exploration.front}
+    for point in exploration.points:
+        saves = exploration.saves(point)
+        saved = (percent(saves, 1) if saves is not None else "-",) if is_fused else ()
+        table.add_row(*point.values.values(), *_cells(point), "*" if id(point) in front else "", *saved)
+    return table
+
+
+def _cells(point: Point) -> tuple[str, ...]:
+    s = point.summary
+    area = significant(point.area_mm2) if point.area_mm2 else "-"
+    place = (count(point.machine.mac_instances), size(point.on_chip_bytes * 8), area)
+    if s.energy_pj is None or s.latency_s is None or s.utilization is None:
+        return (*place, f"{len(s.missing)} without", "", "", "")
+    edp = significant(s.energy_pj * s.latency_s * _JOULES)
+    return (*place, energy(s.energy_pj), seconds(s.latency_s), edp, percent(s.utilization, 1))
+
+
+def _values(point: Point) -> str:
+    return ", ".join(f"{path}={value}" for path, value in point.values.items())

@@ -1,0 +1,1 @@
+"""Plans of whole networks: groups, memory, layouts, as text, pictures and pages."""

@@ -1,0 +1,93 @@
+"""A memory plan as an SVG picture: time to the right, addresses upwards, a rectangle for each buffer."""
+
+from __future__ import annotations
+
+from ...ir.units import count
+from ...mapper.memory_plan import LiveBuffer, MemoryPlan
+from ...mapper.memory_plan.buffers import live_bytes
+from ..parts.svg import CHARACTER, STYLE, escape, line, rect
+
+_WIDTH, _HEIGHT = 860, 430
+_LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 50, 40
+_LINE = 14
+
+_COLOURS = """
+.b0 { fill: #9ecae1 } .b1 { fill: #fdd0a2 } .b2 { fill: #a1d99b } .b3 { fill: #dadaeb } .b4 { fill: #fcc5c0 }
+.buffer { stroke: #4a5568; stroke-width: 0.5 }
+.live { fill: none; stroke: #1a202c; stroke-width: 1.5 }
+.limit { stroke: #d55e00; stroke-dasharray: 5 3 }
+.inside { fill: #1a202c }
+@media (prefers-color-scheme: dark) { .live { stroke: #e2e8f0 } }
+"""
+
+
+def memory_svg(plan: MemoryPlan) -> str:
+    """The picture as the text of an SVG file; the black line is what is live, the dashed one the capacity."""
+    return _MemoryDrawing(plan).text()
+
+
+class _MemoryDrawing:
+    """Scales: times and addresses to places in the picture."""
+
+    def __init__(self, plan: MemoryPlan) -> None:
+        self.plan = plan
+        self.begin = min((buffer.lower for buffer in plan.buffers.buffers), default=0)
+        self.end = max((buffer.upper for buffer in plan.buffers.buffers), default=1)
+        self.top = max(plan.height, plan.capacity or 0, 1)
+
+    def x(self, time: int) -> float:
+        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * (time - self.begin) / (self.end - self.begin), 2)
+
+    def y(self, address: int) -> float:
+        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * address / self.top, 2)
+
+    def text(self) -> str:
+        title = f"{count(self.plan.height)} bytes, {'proven least' if self.plan.proven else 'best so far'}"
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
+            f"<title>{escape(title)}</title><style>{STYLE}{_COLOURS}</style>",
+            rect(0, 0, _WIDTH, _HEIGHT, "page", 0),
+            f'<text x="{_LEFT}" y="28" class="title">{escape(title)}</text>',
+        ]
+        for number, (buffer, start, stop) in enumerate(self.plan.places()):
+            parts += self.buffer(buffer, start, stop, number)
+        parts += self.axes()
+        return "\n".join([*parts, self.live(), "</svg>", ""])
+
+    def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[str]:
+        """The rectangle, with its name where there is room for it."""
+        x, y = self.x(buffer.lower), self.y(stop)
+        width, height = self.x(buffer.upper) - x, self.y(start) - y
+        name = escape(buffer.name)
+        about = f"{name}: {start} to {stop}, live {buffer.lower} to {buffer.upper}"
+        box = rect(x, y, width, height, f"buffer b{number % 5}", 0).replace("/>", f"><title>{about}</title></rect>")
+        if width < CHARACTER * (len(buffer.name) + 1) or height < _LINE:
+            return [box]
+        return [box, f'<text x="{x + 4:g}" y="{y + height / 2 + 4:g}" class="inside">{name}</text>']
+
+    def axes(self) -> list[str]:
+        """The ends of both axes, and the capacity."""
+        left, right, floor = self.x(self.begin), self.x(self.end), self.y(0)
+        parts = [
+            f'<text x="{left}" y="{floor + 18}" class="quiet">time {self.begin}</text>',
+            f'<text x="{right}" y="{floor + 18}" class="quiet" text-anchor="end">{self.end}</text>',
+            f'<text x="{left - 8}" y="{floor}" class="quiet" text-anchor="end">0</text>',
+        ]
+        drawn: list[float] = []
+        for address, kind in ((self.plan.capacity, "limit"), (self.plan.height, "link")):
+            if address is not None and (y := self.y(address)) not in drawn:
+                parts.append(line(left, y, right, y, kind))
+                written = y + 4 if all(abs(y - other) >= _LINE for other in drawn) else max(drawn) + _LINE + 4
+                parts.append(
+                    f'<text x="{left - 8}" y="{written:g}" class="quiet" text-anchor="end">{count(address)}</text>'
+                )
+                drawn.append(y)
+        return parts
+
+    def live(self) -> str:
+        """How much is live, from moment to moment."""
+        points, last = [], 0
+        for time, size in live_bytes(self.plan.buffers.spans()):
+            points += [f"{self.x(time):g},{self.y(last):g}", f"{self.x(time):g},{self.y(size):g}"]
+            last = size
+        return f'<polyline class="live" points="{" ".join(points)}"/>'

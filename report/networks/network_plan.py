@@ -1,0 +1,199 @@
+"""A compiled network as a page of text, as plan.json, and as an HTML page with the addresses of every memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ...arch import Architecture
+from ...cost_models import Capped, parse_objective
+from ...ir.units import count, energy, percent, plural, seconds, significant, size
+from ...mapper.certificate import RELATIVE_TOLERANCE
+from ...mapper.fusing import on_chip, outer_words
+from ...mapper.segmentation import NetworkAnswer
+from ...run.documents.network_plans import network_plan_of
+from ..parts.html import document, picture, to_html
+from ..parts.tables import Table, Value
+from ..parts.text import architecture_rows, columns, exact, pairs, section, wrapped
+from .memory_picture import memory_svg
+
+
+def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Group:
+    """Which operations are mapped together, what they cost, what that saves, and what is proven."""
+    question = answer.question
+    counted = [segment for segment in answer.segments if segment.answer is not None]
+    operations = sum(len(segment.names) for segment in counted)
+    rows = [
+        ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
+        *architecture_rows(question.arch),
+    ]
+    has_on_chip = answer.staying or answer.left_out
+    parts: list[RenderableType] = [
+        pairs(rows),
+        section("Groups, one after the other", _groups_shown(answer)),
+        *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
+        section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
+        section("Addresses", _arena_table(answer)),
+        section("Certificate", pairs(_certificate_rows(answer))),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def network_plan_html(answer: NetworkAnswer) -> str:
+    """The page as a file of HTML, with a picture of every memory: time to the right, addresses upwards."""
+    pictures = []
+    for (memory, roles), plan in answer.arenas.items():
+        what = f"{memory}{_part(answer.question.arch, memory, roles)} while one operation after the other works"
+        pictures.append(f"<h2>{what}</h2>{picture(memory_svg(plan), what)}")
+    title = f"{answer.question.graph.network} on {answer.question.arch.name}"
+    return document(title, f"<h1>{title}</h1>{to_html(network_plan_page(answer))}{''.join(pictures)}")
+
+
+def network_plan_json(answer: NetworkAnswer) -> str:
+    """The text of plan.json."""
+    return json.dumps(network_plan_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def network_plan_document(answer: NetworkAnswer) -> dict[str, Any]:
+    """plan.json: groups in the order in which they run, what each costs, its tree, and the addresses of its tiles."""
+    return network_plan_of(answer).model_dump(mode="json", exclude_unset=True)
+
+
+def segment_table(answer: NetworkAnswer) -> Table:
+    """A row for each group that is counted."""
+    rows: list[tuple[Value, ...]] = []
+    for number, segment in enumerate(answer.segments, 1):
+        if segment.answer is not None:
+            cost, proof = segment.answer.cost, segment.answer.certificate
+            figures = cost.energy_pj, cost.latency_cycles, outer_words(cost), proof.value, proof.lower_bound
+            rows.append((number, "+".join(segment.names), segment.alike + 1, *figures))
+    columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
+    return Table("groups", columns, rows)
+
+
+def _groups_shown(answer: NetworkAnswer) -> RenderableType:
+    outermost = answer.question.arch.memories[0].name
+    table = columns(("#", "operations", "on chip"), ("energy", "cycles", f"words at {outermost}", "proof"))
+    for number, segment in enumerate(answer.segments, 1):
+        names = "\n".join(wrapped(" + ".join(segment.names), 34))
+        found = segment.answer
+        if found is None:
+            table.add_row(str(number), names, "not counted", "", "", "", "")
+            continue
+        if segment.alike < number - 1:
+            names += f"\n(as {segment.alike + 1})"
+        kept = [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
+        kept += [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
+        cost, proof = found.cost, found.certificate
+        verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
+        words = count(outer_words(cost))
+        table.add_row(
+            str(number), names, "\n".join(kept), energy(cost.energy_pj), count(cost.latency_cycles), words, verdict
+        )
+    return table
+
+
+def _saved_table(answer: NetworkAnswer) -> RenderableType:
+    outermost = answer.question.arch.memories[0].name
+    table = columns(("",), ("energy", "cycles", "EDP (pJ x cycles)", f"words at {outermost}", "proof"))
+    apart, proof = answer.apart, answer.certificate
+    rows = [("best", answer.energy_pj, answer.latency_cycles, answer.outer_words, proof.value, proof.lower_bound)]
+    if answer.passing is not None:
+        one = answer.passing
+        figures = one.energy_pj, one.latency_cycles, one.outer_words, one.value, one.lower_bound
+        rows.append(("nothing stays", *figures))
+    if apart is not None:
+        figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
+        rows.append(("nothing fused", *figures))
+    for name, picojoules, cycles, words, value, bound in rows:
+        verdict = "proven" if bound >= value * (1 - RELATIVE_TOLERANCE) else f"gap {percent(value - bound, value)}"
+        table.add_row(name, energy(picojoules), count(cycles), significant(picojoules * cycles), count(words), verdict)
+    return table
+
+
+def _staying_shown(answer: NetworkAnswer) -> RenderableType:
+    table = columns(("tensor", "memory", "from group", "to group"), ("size",))
+    for one in answer.staying:
+        groups = ("weight", "all the time") if one.is_weight else (str(one.first + 1), str(one.last + 1))
+        table.add_row(one.name, one.memory, *groups, size(one.bits))
+    for left in answer.left_out:
+        table.add_row(left.name, "", "not kept", left.why, size(left.bits))
+    bits = sum(one.bits for one in answer.staying if one.is_weight)
+    if not bits:
+        return table
+    told = f"Weights of {size(bits)} are read in once, for many runs; what a run costs does not count it."
+    return Group(table, Text(""), Text("\n".join(wrapped(told))))
+
+
+def _verdict(answer: NetworkAnswer) -> str:
+    if answer.saves is None and isinstance(answer.question.objective, Capped):
+        return "With nothing fused no way was found that keeps the limit: there is nothing to compare with."
+    if answer.saves is None:
+        return "Some operation was found no mapping for on its own: there is nothing to compare with."
+    objective = answer.certificate.objective
+    if not answer.saves:
+        return f"Fusing wins nothing for {objective}."
+    fused = sum(len(segment.names) > 1 for segment in answer.segments)
+    stays = sum(not one.is_weight for one in answer.staying)
+    by = [f"{plural(fused, 'group')} of several operations"] if fused else []
+    by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
+    told = f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {' and '.join(by)}."
+    if answer.staying_saves is not None:
+        told += f" What stays on chip saves {percent(answer.staying_saves, 1)} of what is best without."
+    return told
+
+
+def _arena_table(answer: NetworkAnswer) -> RenderableType:
+    arch = answer.question.arch
+    table = columns(("memory", "most in use in"), ("tiles", "height", "capacity", "share"))
+    for (memory, roles), plan in answer.arenas.items():
+        heights = [
+            (arena.plan.height, number)
+            for number, segment in enumerate(answer.segments, 1)
+            for arena in segment.arenas
+            if (arena.memory, arena.roles) == (memory, roles)
+        ]
+        height, number = max(heights, key=lambda found: (found[0], -found[1]))
+        capacity = plan.capacity or height
+        figures = count(len(plan.buffers.buffers)), size(8 * height), size(8 * capacity), percent(height, capacity)
+        table.add_row(f"{memory}{_part(arch, memory, roles)}", f"group {number}", *figures)
+    return table
+
+
+def _part(arch: Architecture, memory: str, roles: tuple[str, ...]) -> str:
+    """Which part of a memory, where it has several."""
+    parted = next(level.partition_bits for level in arch.memories if level.name == memory)
+    return f" ({', '.join(roles)})" if parted else ""
+
+
+def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
+    proof = answer.certificate
+    unit = parse_objective(proof.objective).unit
+    verdict = "proven optimal" if proof.proven else f"gap {percent(proof.gap, 1)}, not proven optimal"
+    return [
+        ("Objective", f"{proof.objective}: {verdict}"),
+        ("Value", f"{exact(proof.value)} {unit}"),
+        ("Lower bound", f"{exact(proof.lower_bound)} {unit}"),
+        *[("Space" if not number else "", line) for number, line in enumerate(wrapped(_space(answer), 58))],
+        ("Groups", f"{count(answer.groups)} there may be, {plural(answer.searched, 'search', 'searches')}"),
+        ("Time", seconds(proof.seconds)),
+    ]
+
+
+def _space(answer: NetworkAnswer) -> str:
+    """What was chosen from, in words."""
+    question, proof = answer.question, answer.certificate
+    order = "" if answer.in_order else ", in any order"  # else the certificate says so
+    outermost = question.arch.memories[0].name
+    between = f"between groups every tensor passes through {outermost}"
+    if question.stays and not answer.all_pass:
+        between += " or stays on chip"
+    groups, trees = "; ".join(proof.constraints), f"each group the best tree, {proof.space}, {proof.tiling} tilings"
+    return f"{groups}{order}; {between}; {trees}"

@@ -1,0 +1,1 @@
+"""Texts of single answers: mappings, machines, bounds, spaces, rooflines."""

@@ -1,0 +1,129 @@
+"""Which trees a search of a cascade chooses from, in words, and the choices that are quick to count."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ...arch import Architecture
+from ...ir import Cascade
+from ...ir.units import count, plural
+from ...mapper.cascades import iterates
+from ...mapper.cascades.terms.operation_orders import MOST_ORDERS, orders
+from ...mapper.cascades.terms.ragged_loops import FEW
+from ...mapper.cascades.terms.sharing import SharedDim, shared_dims
+from ...mapper.fusing import memories_outside
+from ..parts.text import architecture_rows, columns, pairs, section, wrapped
+from .cascade_page import cascade_rows
+from .fused_page import NOT_IN_THE_SPACE
+
+_SENTENCES = (
+    "Splits nest: neighbouring operations may be a branch that is split again. All splits stand outside all arrays: "
+    "loops inside a branch may be parallel, loops above a split are not.",
+    "Above the split of a branch of several operations stand shared loops, at most one for each dimension, in every "
+    "order; at the root there may be none. Where the tiling is ragged, the last step of a loop over a dimension that "
+    "is alone in its ranks may be shorter than the others: below it, tiles divide its own. Of dimensions of more than "
+    f"{FEW} elements only some tiles are tried: for each number of steps the smallest that is a multiple of 1, of an "
+    "array's axis, or of all of its instances.",
+    "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
+    "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
+    "Inside a branch every mapping of the operation is searched, as of a single layer.",
+    "A shared loop may step over rows that the next operation reads through a window: they are kept, or made again. "
+    "Both operations are branches of their own then, and all tiles divide; what such visits cost is bounded, and a gap "
+    "may stay.",
+    f"Not in the space: {NOT_IN_THE_SPACE}; whole operations that are computed again.",
+)
+
+_ITERATES = (
+    "From one generation to the next goes one loop, with all its steps, above a split of all who use generations of a "
+    "step. These stand directly above it, in any such memory; or, where the last one is read outside, pass there."
+)
+
+
+def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
+    """What is searched; `kind` says which mappings inside a branch."""
+    memories = ", ".join(memory.name for memory in memories_outside(arch))
+    kinds = _kinds(cascade)
+    orders_of = [(name, f"{_orders_text(_orders(form))} in which the operations can be done") for name, form in kinds]
+    rows = [
+        ("Space", f"trees, {kind}"),
+        *(("" if i else "Orders", f"{name}: {told}" if name else told) for i, (name, told) in enumerate(orders_of)),
+        ("Exchange", f"in {memories}"),
+    ]
+    sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _sentences(cascade))
+    title = "Loops that operations may share, in the order given"
+    return Group(
+        pairs([*cascade_rows(cascade), *architecture_rows(arch), *rows]),
+        *(section(f"{title}: {name}" if name else title, _shared_table(form)) for name, form in kinds),
+        section("Trees", Text(sentences, no_wrap=True)),
+    )
+
+
+def _kinds(cascade: Cascade) -> list[tuple[str, Cascade]]:
+    """Of forms that differ in sizes alone, the first one, with what tells it from others; of one form alone, it without
+    a name."""
+    found: dict[tuple[str, ...], list[Cascade]] = {}
+    for form in cascade.forms:
+        found.setdefault(tuple(operation.name for operation in form), []).append(form)
+    if len(found) == 1:
+        return [("", cascade.forms[0])]
+    return [(f"{some[0].form}, and the like" if len(some) > 1 else some[0].form, some[0]) for some in found.values()]
+
+
+def _sentences(cascade: Cascade) -> list[str]:
+    """What trees there are; more of a cascade that iterates."""
+    return [*_SENTENCES, *([_ITERATES] if any(map(iterates, cascade.forms)) else [])]
+
+
+def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "cascade": cascade.name,
+        "architecture": arch.name,
+        "searched": f"trees, {kind}",
+        "orders": _orders(cascade),
+        "exchanges_in": [memory.name for memory in memories_outside(arch)],
+        "shared": [
+            {"operations": list(names), "dimensions": [dict(dim.dims) for dim in dims]}
+            for names, dims in _intervals(cascade.forms[0])
+        ],
+        "forms": [form.form for form in cascade.forms if form.form],
+        "rules": _sentences(cascade),
+    }
+
+
+def _orders(cascade: Cascade) -> int | None:
+    """How many there are; None: more than are searched."""
+    number = len(list(islice(orders(cascade), MOST_ORDERS + 1)))
+    return number if number <= MOST_ORDERS else None
+
+
+def _orders_text(number: int | None) -> str:
+    return plural(number, "order") if number is not None else f"more than {count(MOST_ORDERS)} orders"
+
+
+def _intervals(cascade: Cascade) -> list[tuple[tuple[str, ...], tuple[SharedDim, ...]]]:
+    """Neighbouring operations, in the order of the cascade, and what they may share."""
+    names = tuple(operation.name for operation in cascade)
+    spans = ((first, last) for last in range(2, len(names) + 1) for first in range(last - 1))
+    found = [names[first:last] for first, last in spans]
+    return [
+        (some, shared_dims(cascade, some)) for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
+    ]
+
+
+def _shared_table(cascade: Cascade) -> Table:
+    table = columns(("operations", "dimensions"), ())
+    for names, dims in _intervals(cascade):
+        table.add_row(" ".join(names), ", ".join(_dim_text(dim, names) for dim in dims) or "none")
+    return table
+
+
+def _dim_text(dim: SharedDim, names: tuple[str, ...]) -> str:
+    """As trees write it: M, or M,K.N where operation K has another name for it."""
+    first = dim.of(names[0])
+    return ",".join([first, *(f"{name}.{dim.of(name)}" for name in names if dim.of(name) != first)])

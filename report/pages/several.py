@@ -1,0 +1,37 @@
+"""More than one result on one page: the best few mappings, or a Pareto front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+
+from ...arch import Architecture
+from ...ir.units import count, energy, percent, significant
+from ...mapper.question import Answer
+from ..parts.text import architecture_rows, columns, layer_rows, pairs, section
+
+
+def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None = None) -> Group:
+    """A line for each result, best first, and where its files are."""
+    table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "objective", "proof"])
+    for number, answer in enumerate(results, 1):
+        cost, certificate = answer.cost, answer.certificate
+        verdict = "proven" if certificate.proven else f"gap {percent(certificate.gap, 1)}"
+        table.add_row(
+            str(number),
+            energy(cost.energy_pj),
+            count(cost.latency_cycles),
+            significant(cost.edp, 6),
+            percent(cost.utilization, 1),
+            certificate.objective,
+            verdict,
+        )
+    parts: list[RenderableType] = [
+        pairs([*layer_rows(results[0].mapping.problem), *architecture_rows(arch)]),
+        section("Mappings", table),
+    ]
+    if out is not None:
+        parts.append(section("Files", f"{out}/1 to {out}/{len(results)}"))
+    return Group(*parts)

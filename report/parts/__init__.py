@@ -1,0 +1,1 @@
+"""Pages and texts are put together from these: numbers in tables, loop nests, pictures, files."""

@@ -1,0 +1,1 @@
+"""Many searches run here, and their results are kept: documents, the store, batches, workers, clusters."""

@@ -1,0 +1,1 @@
+"""Documents hold results as JSON: mapping.json, plan.json, their schemas, and how older versions are read."""

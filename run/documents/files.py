@@ -1,0 +1,201 @@
+"""Documents of mappings as files: read strictly, with one message for whatever is wrong, and written for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ...ir import MappingError, did_you_mean
+from ...ir.files import missing_file
+
+SCHEMA_VERSION: Final = 1
+CASCADE_SCHEMA_VERSION: Final = 3
+MAPPING: Final = "mapping.json"
+
+CASCADE_VERSIONS: Final = (2, CASCADE_SCHEMA_VERSION)
+"""The versions of cascades that are read: 2 has no iterations."""
+
+_CASCADE = "the fused mapping of a cascade"
+_HOLDS = {SCHEMA_VERSION: "the mapping of a layer", **dict.fromkeys(CASCADE_VERSIONS, _CASCADE)}
+_LARGEST_FILE = 2**24  # bytes; a document takes a few thousand
+_LINE_LENGTH = 110
+
+DocumentT = TypeVar("DocumentT", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """Base of the records: types are exact, unknown keys and numbers that are not finite are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def spread(value: Any, indent: int) -> str:
+    """JSON with every list and object on one line where it fits, and a line for each member where it does not."""
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, (dict, list)) or not value or len(flat) + indent <= _LINE_LENGTH:
+        return flat
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {spread(v, indent + 2)}" for key, v in value.items()]
+    else:
+        lines = [inner + spread(element, indent + 2) for element in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{' ' * indent}{closing}"
+
+
+def read_text(path: Path, where: str, what: str = MAPPING) -> str:
+    """The text of a document of a kind; MappingError when the file cannot be read; `where` is what messages call it."""
+    writer = "search LAYER" if what == MAPPING else "compile NETWORK"
+    hint = f"`tilewright {writer} --out DIR` writes a {what}"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise MappingError(f"{missing_file(path)}, expected a {what}", where=where, hint=hint) from None
+    except IsADirectoryError:
+        if (path / what).is_file():
+            hint = f"write {path / what}"
+        raise MappingError(f"this is a directory, expected a {what}", where=where, hint=hint) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MappingError(f"the file cannot be read: {reason}", where=where) from None
+    if len(data) > _LARGEST_FILE:
+        raise MappingError(f"larger than 16 MiB, expected a {what}", where=where)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise MappingError(f"not a text file, expected a {what}", where=where) from None
+
+
+def members_of(
+    text: str, where: str, what: str = MAPPING, wanted: str = "an object with problem, architecture and nest"
+) -> dict[str, Any]:
+    """The members of the object that a text holds; MappingError for what is no JSON, or no object.
+
+    where   what messages call it
+    what    a document of which kind
+    wanted  its keys that tell it from others
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_refuse_twice, parse_float=_finite, parse_constant=_finite)
+    except json.JSONDecodeError as error:
+        place = f"{where}:{error.lineno}"
+        raise MappingError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", where=place) from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error).partition(";")[0]
+        raise MappingError(f"not a {what}: {reason}", where=where) from None
+    if not isinstance(data, dict):
+        raise MappingError(f"found {_kind(data)}, expected {wanted}", where=where)
+    return data
+
+
+def is_fused_text(text: str) -> bool:
+    """Whether a text is the mapping.json of a cascade, as far as its version says."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and data.get("schema_version") in CASCADE_VERSIONS
+
+
+def document_from(text: str, model: type[DocumentT], known: Iterable[str], where: str) -> DocumentT:
+    """The document of a text that `members_of` could read; MappingError for the first field that is wrong.
+
+    known  all keys of such a document, for hints
+    """
+    try:
+        return model.model_validate_json(text.removeprefix("\ufeff"), strict=True)
+    except ValidationError as error:
+        raise _first_error(error, known, where) from None
+
+
+def check_version(data: dict[str, Any], expected: int, where: str) -> None:
+    """MappingError for a document of an unknown version, or of something else than those of the expected one."""
+    place = f"{where}: schema_version"
+    if "schema_version" not in data:
+        unlike = "this does not look like a mapping.json of tilewright"
+        raise MappingError(f"missing, expected {expected}", where=place, hint=unlike)
+    version = data["schema_version"]
+    if type(version) is not int or version not in _HOLDS:
+        newer = type(version) is int and version > max(_HOLDS)
+        hint = "it was written by a newer tilewright: read it with that one" if newer else None
+        raise MappingError(f"found {version!r}, expected {expected}", where=place, hint=hint)
+    if _HOLDS[version] != _HOLDS[expected]:
+        message = f"found {version}, {_HOLDS[version]}, expected {expected}, {_HOLDS[expected]}"
+        reader = "load_mapping" if version == SCHEMA_VERSION else "load_fused_mapping"
+        raise MappingError(message, where=place, hint=f"in Python, read it with {reader}")
+
+
+def _refuse_twice(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in members]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the key {twice!r} is given twice")
+    return dict(members)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"found {text}, expected a finite number")
+    return value
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+_MISSING = ("missing", "missing_argument")
+
+
+def _first_error(error: ValidationError, known: Iterable[str], where: str) -> MappingError:
+    """What is wrong with a document, in one message; a key that is unknown explains more than one that is missing."""
+    errors = error.errors(include_url=False)
+    first = min(errors, key=lambda e: e["type"] not in _UNKNOWN_KEY)
+    place = f"{where}: {_path(first['loc'])}"
+    found, context = first.get("input"), first.get("ctx", {})
+    match first["type"]:
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            parent = first["loc"][:-1]
+            missing = [str(e["loc"][-1]) for e in errors if e["type"] in _MISSING and e["loc"][:-1] == parent]
+            near = did_you_mean(str(first["loc"][-1]), [*missing, *known])
+            return MappingError("unknown key", where=place, hint=near if near.startswith("did you mean") else None)
+        case "missing" | "missing_argument":
+            return MappingError("missing", where=place)
+        case "union_tag_not_found":
+            return MappingError("missing", where=f"{place}.kind")
+        case "union_tag_invalid":
+            message = f"found {context.get('tag')!r}, expected {context.get('expected_tags')}"
+            return MappingError(message, where=f"{place}.kind")
+        case "value_error":
+            return MappingError(first["msg"].removeprefix("Value error, "), where=place)
+    shown = repr(found) if isinstance(found, (str, int, float)) and len(repr(found)) <= 60 else _kind(found)
+    return MappingError(f"found {shown}, expected {_expected(first['msg'])}", where=place)
+
+
+def _expected(message: str) -> str:
+    """What pydantic asks for, in this file's words."""
+    text = message.removeprefix("Input should be ").removeprefix("a valid ").removeprefix("an ")
+    words = {"array": "a list", "tuple": "a list", "integer": "a whole number", "string": "a text"}
+    words |= {"number": "a number", "boolean": "true or false", "dictionary": "an object", "object": "an object"}
+    return f"a number {text}" if text.startswith(("greater", "less")) else words.get(text, text)
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    """`nest[3].trips`; the tags by which pydantic tells loops from nodes are left out."""
+    path = ""
+    for i, part in enumerate(loc):
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not (i and isinstance(loc[i - 1], int) and part in ("loop", "node", "memory", "fanout") and i > 1):
+            path += f".{part}" if path else part
+    return path
