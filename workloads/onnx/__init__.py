@@ -1,6 +1,8 @@
 """Networks from ONNX files: dense operations become problems, everything else is counted and listed.
 
 files.py         reading, symbolic dimensions
+expanded.py      operators that are several standard ones, written out: those of com.microsoft, STFT
+contrib_attention.py the attentions among them
 shapes.py        shapes and types of all tensors
 graph.py         nodes, their names, producers and consumers
 rewrites/        a graph with the same outputs and less to do

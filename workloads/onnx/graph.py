@@ -104,15 +104,27 @@ def _unique(name: str, used: set[str]) -> str:
     return found
 
 
+_PACKED = frozenset(("INT2", "INT4", "INT8", "UINT2", "UINT4", "UINT8"))
+"""Types of parameters that are stored so and multiplied as floats."""
+
+
 def with_quantized_widths(nodes: Sequence[OnnxNode], results: Collection[str]) -> tuple[OnnxNode, ...]:
     """The nodes, with the widths that tensors have in memory where a model is quantized by surrounding nodes.
 
     results  names of the graph's outputs, which are stored as they are
 
     An operand that DequantizeLinear makes is read as what that node reads; a result that QuantizeLinear alone reads,
-    at once or after a Relu or Clip (part of its saturation), is written as what that node writes.
+    at once or after a Relu or Clip (part of its saturation), is written as what that node writes. A parameter that is
+    computed from stored words of few bits is read as these.
     """
     narrow = {node.output.name: node.input(0).bits for node in nodes if node.op == "DequantizeLinear"}
+    for node in nodes:
+        if node.outputs and node.output.constant and node.output.name not in narrow:
+            packed = [narrow.get(value.name) for value in node.inputs if value is not None]
+            if node.op == "Cast" and node.input(0).type in _PACKED and node.output.type.endswith(("FLOAT", "FLOAT16")):
+                packed.append(node.input(0).bits)
+            found = [bits for bits in packed if bits is not None]
+            narrow |= {node.output.name: min(found)} if found else {}
     readers: dict[str, list[OnnxNode]] = {}
     for node in nodes:
         for value in filter(None, node.inputs):

@@ -15,7 +15,7 @@ from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
 from .edges import GraphEnds, onnx_wiring
 from .einsums import einsum_node
-from .files import read_model
+from .expanded import read_expanded
 from .graph import graph_of, nodes_of, with_quantized_widths
 from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
@@ -98,7 +98,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     Raises ProblemError for a file that is no ONNX model, symbols without a size or unknown, an operator set that is
     not known, and dense operations whose shapes are not known before the model runs.
     """
-    model = read_model(path, dims or {})
+    model = read_expanded(path, dims or {})
     try:
         check_wiring(model)
         nodes = nodes_of(model)

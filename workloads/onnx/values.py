@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...ir import ProblemError
-from .files import read_model
+from .expanded import read_expanded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +22,11 @@ def stored_values(
 
     rewritten  the model that is asked about, where it is not the one of the file: it may have parameters of its own
 
-    Raises ProblemError where these are missing, and as `read_model` does.
+    Raises ProblemError where these are missing, and as `read_expanded` does.
     """
     from onnx import checker, external_data_helper
 
-    model = read_model(path, dims, with_weights=True)
+    model = read_expanded(path, dims, with_weights=True)
     try:
         external_data_helper.load_external_data_for_model(model, str(path.parent))
     except (OSError, ValueError, checker.ValidationError) as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...ir import Problem, ProblemError
-from .files import read_model
+from .expanded import read_expanded
 from .graph import nodes_of
 from .values import stored_values
 
@@ -27,7 +27,7 @@ def stored_weights(path: Path, dims: Mapping[str, int], name: str, problem: Prob
 
     Raises ProblemError for a node that has no stored weights, or whose weights lie otherwise than the tensor does.
     """
-    node = next((node for node in nodes_of(read_model(path, dims)) if node.name == name), None)
+    node = next((node for node in nodes_of(read_expanded(path, dims)) if node.name == name), None)
     where = f"{path}: {name}"
     if node is None or node.op not in _WEIGHTS:
         raise ProblemError(

@@ -2,6 +2,7 @@
 
 passes.py       all of them, in order
 edits.py        what passes have in common: who makes and reads a tensor, new names, new nodes
+writer.py       the nodes that take the place of another one
 unused.py       nodes and parameters that no output depends on
 unmoved.py      nodes that pass on what they read: identities, reshapes and transposes that move nothing
 equal.py        common subexpressions

@@ -1,0 +1,263 @@
+"""Operators of com.microsoft, and STFT, are the layers that they are, and compute what their texts say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import cases
+import longer
+from onnx_models import model_of, saved
+from tilewright.workloads import load_network
+from tilewright.workloads.onnx.expanded import read_expanded
+
+FOREIGN = "com.microsoft"
+
+
+def checked(folder, node, given, stored, expected, macs, *, domain=FOREIGN, opset=17):
+    """The written-out model computes what is expected, in so many multiply-accumulates."""
+    kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int32): TensorProto.INT32}
+    kinds |= {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
+    inputs = {name: (list(array.shape), kinds[array.dtype]) for name, array in given.items()}
+    outputs = [name for name in node.output if name]
+    path = saved(folder, model_of([node], inputs, outputs, stored, opset=opset, domains=[domain] if domain else []))
+    assert load_network(path).macs == macs
+    found = ReferenceEvaluator(read_expanded(path, {}, with_weights=True)).run(None, given)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+
+
+def numbers(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def softmax(scores):
+    raised = np.exp(scores - scores.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def test_the_small_inputs_are_read():
+    folder = cases.CASES / "onnx"
+    assert load_network(folder / "ms_nbits.onnx", dims={"batch": 1}).macs == 2048 * 64
+    assert load_network(folder / "ms_fusedconv.onnx").macs == 16 * 8 * 9 * 14 * 14
+    assert load_network(folder / "ms_fusedmatmul.onnx").macs == 2 * 5 * 9 * 7
+    assert load_network(folder / "stft.onnx").macs == 8 * 400 * 402 + 8 * 201 * 8
+
+
+@pytest.mark.parametrize(
+    ("activation", "parameters", "done"),
+    [
+        ("Relu", [], lambda x: np.maximum(x, 0)),
+        ("LeakyRelu", [0.25], lambda x: np.where(x < 0, 0.25 * x, x)),
+        ("Clip", [-0.5, 0.75], lambda x: np.clip(x, -0.5, 0.75)),
+        ("HardSigmoid", [0.3, 0.4], lambda x: np.clip(0.3 * x + 0.4, 0, 1)),
+    ],
+)
+def test_fused_convolutions_and_products(tmp_path, activation, parameters, done):
+    rng = np.random.default_rng(0)
+    x, w, b, z = (numbers(rng, *shape) for shape in ([1, 2, 5], [3, 2, 2], [3], [1, 3, 4]))
+    stated = {"activation": activation, **({"activation_params": parameters} if parameters else {})}
+    node = helper.make_node("FusedConv", ["x", "w", "b", "z"], ["y"], "c", domain=FOREIGN, **stated)
+    summed = np.stack([np.einsum("kcr,cr->k", w, x[0, :, p : p + 2]) for p in range(4)], axis=1)[None]
+    expected = done(summed + b[:, None] + z)
+    checked(tmp_path, node, {"x": x, "z": z}, {"w": w, "b": b}, [expected], 3 * 2 * 2 * 4)
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+def test_products_of_transposed_operands(tmp_path, seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        ahead = rng.integers(1, 4, int(rng.integers(0, 3))).tolist()
+        m, n, k = rng.integers(1, 6, 3).tolist()
+        operands, stated = {}, {"alpha": float(rng.choice([1.0, 0.125]))}
+        for side, rows, columns in (("A", m, k), ("B", k, n)):
+            array = numbers(rng, *ahead, rows, columns)
+            operands[side] = array
+            if rng.random() < 0.5:
+                stated[f"trans{side}"] = 1
+                array = array.swapaxes(-1, -2)
+            if ahead and rng.random() < 0.5:
+                stated[f"transBatch{side}"] = 1
+                array = np.moveaxis(array, -2, 0)
+            operands[f"given {side}"] = np.ascontiguousarray(array)
+        node = helper.make_node("FusedMatMul", ["a", "b"], ["y"], "p", domain=FOREIGN, **stated)
+        expected = stated["alpha"] * (operands["A"] @ operands["B"])
+        given = {"a": operands["given A"], "b": operands["given B"]}
+        checked(tmp_path, node, given, {}, [expected], math.prod(ahead) * m * n * k)
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+def test_products_with_packed_weights(tmp_path, seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        bits, block = int(rng.choice([2, 4, 8])), int(rng.choice([16, 32]))
+        k, n, rows = int(rng.integers(1, 80)), int(rng.integers(1, 6)), int(rng.integers(1, 4))
+        blocks = -(-k // block)
+        words = rng.integers(0, 2**bits, [n, blocks * block])
+        scales, a = numbers(rng, n, blocks), numbers(rng, 2, rows, k)
+        stored = {"b": packed(words, bits).reshape(n, blocks, -1), "s": scales}
+        zeros = np.full([n, blocks], 2.0 ** (bits - 1))
+        inputs = ["a", "b", "s"]
+        if seed % 3 == 1:
+            zeros = rng.integers(0, 2**bits, [n, blocks])
+            stored["z"] = packed(zeros, bits)
+        elif seed % 3 == 2:
+            zeros = stored["z"] = numbers(rng, n, blocks)
+        inputs += ["z" if "z" in stored else ""]
+        if seed % 2:
+            stored["bias"] = numbers(rng, n)
+            inputs += ["", "bias"]
+        node = helper.make_node(
+            "MatMulNBits", inputs, ["y"], "p", domain=FOREIGN, K=k, N=n, bits=bits, block_size=block
+        )
+        weight = (words.reshape(n, blocks, block) - zeros[..., None]) * scales[..., None]
+        expected = a @ weight.reshape(n, -1)[:, :k].T + stored.get("bias", 0)
+        checked(tmp_path, node, {"a": a}, stored, [expected], 2 * rows * n * k)
+        (layer,) = load_network(tmp_path / "model.onnx").layers
+        assert layer.problem.tensor("W").bits == bits
+
+
+def packed(words, bits):
+    """Words of a few bits as bytes, the first in the lowest bits; the last byte of a row may be filled with zeros."""
+    each = 8 // bits
+    filled = np.pad(words, [(0, 0), (0, -words.shape[1] % each)]).reshape(words.shape[0], -1, each)
+    return (filled << (bits * np.arange(each))).sum(-1).astype(np.uint8)
+
+
+def test_products_of_integers_as_floats(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 256, [3, 4]).astype(np.uint8), rng.integers(-128, 128, [4, 5]).astype(np.int8)
+    stored = {"b": b, "as": np.float32(0.5), "bs": numbers(rng, 5), "az": np.uint8(7), "bz": np.int8(-3)}
+    stored |= {"bias": numbers(rng, 5)}
+    node = helper.make_node(
+        "MatMulIntegerToFloat", ["a", "b", "as", "bs", "az", "bz", "bias"], ["y"], "p", domain=FOREIGN
+    )
+    expected = (a.astype(int) - 7) @ (b.astype(int) + 3) * 0.5 * stored["bs"] + stored["bias"]
+    stored = {name: np.asarray(value) for name, value in stored.items()}
+    checked(tmp_path, node, {"a": a}, stored, [expected], 3 * 4 * 5)
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(6, 6))
+def test_attention(tmp_path, seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        batch, count, heads, width, hidden = 2, int(rng.integers(1, 5)), int(rng.integers(1, 4)), 4, 6
+        before, value_width = int(rng.choice([0, 3])), int(rng.choice([4, 5]))
+        value_width = width if before else value_width
+        sizes = [heads * width, heads * width, heads * value_width]
+        x = numbers(rng, batch, count, hidden)
+        stored = {"w": numbers(rng, hidden, sum(sizes)), "b": numbers(rng, sum(sizes))}
+        inputs, given, keys = ["x", "w", "b"], {"x": x}, before + count
+        lengths = rng.integers(1, keys + 1, batch).astype(np.int32)
+        masks = {"lengths": lengths, "seen": (np.arange(keys) < lengths[:, None]).astype(np.int32)}
+        name = ["", *masks][seed % 3]
+        given |= {name: masks[name]} if name else {}
+        inputs.append(name)
+        if before:
+            given["past"] = numbers(rng, 2, batch, heads, before, width)
+        inputs.append("past" if before else "")
+        attributes = {"num_heads": heads, "unidirectional": seed % 2, "qkv_hidden_sizes": sizes}
+        outputs = ["y", "present"] if before else ["y"]
+        node = helper.make_node("Attention", inputs, outputs, "a", domain=FOREIGN, **attributes)
+        q, k, v = np.split(x @ stored["w"] + stored["b"], np.cumsum(sizes)[:2], axis=-1)
+        q, k, v = (one.reshape(batch, count, heads, -1).swapaxes(1, 2) for one in (q, k, v))
+        if before:
+            k, v = np.concatenate((given["past"][0], k), 2), np.concatenate((given["past"][1], v), 2)
+        scores = q @ k.swapaxes(2, 3) / math.sqrt(width)
+        if seed % 2:
+            scores = np.where(np.arange(keys) > np.arange(count)[:, None] + before, -np.inf, scores)
+        if name:
+            scores = scores + np.where(masks["seen"], 0, -10000.0)[:, None, None, :]
+        expected = [(softmax(scores) @ v).swapaxes(1, 2).reshape(batch, count, -1)]
+        expected += [np.stack((k, v))] if before else []
+        products = batch * heads * count * keys * (width + value_width)
+        checked(tmp_path, node, given, stored, expected, products + batch * count * hidden * sum(sizes))
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(6, 6))
+def test_grouped_query_attention(tmp_path, seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        batch, count, shared, group, width = 2, int(rng.integers(1, 5)), int(rng.integers(1, 3)), 1 + seed % 2, 4
+        before, heads = int(rng.choice([0, 3])), shared * group
+        keys, turned = before + count, int(rng.choice([2, 4]))
+        sizes = [heads * width, shared * width, shared * width]
+        parts = [numbers(rng, batch, count, size) for size in sizes]
+        given = {"q": np.concatenate(parts, -1)} if seed % 3 == 0 else dict(zip("qkv", parts, strict=True))
+        given["lengths"] = np.full(batch, keys - 1, np.int32)
+        past = [numbers(rng, batch, shared, before, width) for _ in "kv"] if before else []
+        given |= dict(zip(("pk", "pv"), past, strict=False))
+        stored = {"total": np.array(keys, np.int32)}
+        attributes = {"num_heads": heads, "kv_num_heads": shared}
+        attributes |= {"local_window_size": 2} if seed % 4 == 1 else {}
+        attributes |= {"softcap": 2.5} if seed % 4 == 2 else {}
+        inputs = ["q", *("k", "v") * (seed % 3 > 0)] + ["", ""] * (seed % 3 == 0)
+        inputs += [*("pk", "pv") * (before > 0)] + ["", ""] * (before == 0) + ["lengths", "total"]
+        if seed % 2:
+            angles = rng.uniform(0, 3, [16, turned // 2])
+            stored |= {"cos": np.cos(angles).astype(np.float32), "sin": np.sin(angles).astype(np.float32)}
+            attributes |= {"do_rotary": 1, "rotary_interleaved": seed // 2 % 2}
+            inputs += ["cos", "sin"]
+        node = helper.make_node("GroupQueryAttention", inputs, ["y", "k1", "v1"], "a", domain=FOREIGN, **attributes)
+        q, k, v = (one.reshape(batch, count, -1, width).swapaxes(1, 2) for one in parts)
+        if seed % 2:
+            places = angles[before : before + count]
+            q, k = (rotated(one, places, attributes["rotary_interleaved"]) for one in (q, k))
+        if before:
+            k, v = np.concatenate((past[0], k), 2), np.concatenate((past[1], v), 2)
+        scores = q @ np.repeat(k, group, 1).swapaxes(2, 3) / 2
+        if "softcap" in attributes:
+            scores = 2.5 * np.tanh(scores / 2.5)
+        own = np.arange(count)[:, None] + before
+        hidden = np.arange(keys) > own
+        if "local_window_size" in attributes:
+            hidden |= np.arange(keys) <= own - 2
+        weights = softmax(np.where(hidden, -np.inf, scores))
+        expected = [(weights @ np.repeat(v, group, 1)).swapaxes(1, 2).reshape(batch, count, -1), k, v]
+        checked(tmp_path, node, given, stored, expected, batch * heads * count * keys * 2 * width)
+
+
+def rotated(heads, angles, interleaved):
+    """Pairs of words turned by angles, as complex numbers."""
+    turned = 2 * angles.shape[1]
+    real, imaginary = (
+        (slice(0, turned, 2), slice(1, turned, 2))
+        if interleaved
+        else (
+            slice(turned // 2),
+            slice(turned // 2, turned),
+        )
+    )
+    both = (heads[..., real] + 1j * heads[..., imaginary]) * np.exp(1j * angles)
+    found = heads.copy()
+    found[..., real], found[..., imaginary] = both.real, both.imag
+    return found
+
+
+def test_what_is_not_known_stays_uncounted(tmp_path):
+    node = helper.make_node("FusedConv", ["x", "w"], ["y"], "c", domain=FOREIGN, activation="Own")
+    path = saved(tmp_path, model_of([node], {"x": [1, 2, 5]}, stored={"w": [3, 2, 2]}, domains=[FOREIGN]))
+    network = load_network(path)
+    assert (network.macs, network.passed[0].what, network.passed[0].operations) == (0, "FusedConv", None)
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+def test_short_time_transforms(tmp_path, seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        length, hop, parts = int(rng.integers(2, 12)), int(rng.integers(1, 5)), int(rng.integers(1, 3))
+        frames = int(rng.integers(1, 5))
+        x = numbers(rng, 2, length + (frames - 1) * hop, parts)
+        one_sided = int(parts == 1 and seed % 2)
+        stored = {"hop": np.array(hop), "window": numbers(rng, length)}
+        node = helper.make_node("STFT", ["x", "hop", "window"], ["y"], "s", onesided=one_sided)
+        signal = x[..., 0] + 1j * (x[..., 1] if parts == 2 else 0)
+        taken = np.stack([signal[:, f * hop : f * hop + length] for f in range(frames)], 1) * stored["window"]
+        found = np.fft.fft(taken)[..., : length // 2 + 1 if one_sided else length]
+        macs = 2 * frames * length * parts * found.shape[-1] * 2
+        expected = np.stack((found.real, found.imag), -1)
+        checked(tmp_path, node, {"x": x}, stored, [expected], macs, domain="")

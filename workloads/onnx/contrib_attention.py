@@ -1,0 +1,247 @@
+"""Attention and GroupQueryAttention of com.microsoft, written out in standard operators.
+
+Heads that share their keys are rows of one product, as `attention.py` has it. Every query meets every key: what a
+causal mask hides is computed, and has no weight. Sequences are taken as full: past and new words of all of them are
+valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .rewrites.edits import attributes
+from .rewrites.writer import NodeWriter
+
+_HIDDEN = -3.0e38
+"""What is added to a score that has no weight: any score more is far from the least float, and its exponential 0."""
+
+
+class _Heads(NamedTuple):
+    """Queries, keys and values, each of four axes: batch, heads, positions, width of a head.
+
+    group    heads of queries on one of keys
+    queries  positions of these
+    scale    of scores
+    softcap  largest magnitude of scores; 0: any
+    """
+
+    query: str
+    key: str
+    value: str
+    group: int
+    queries: int
+    scale: float
+    softcap: float = 0.0
+
+
+def attention(writer: NodeWriter) -> bool:
+    """Inputs: words, the weights of all projections side by side, their bias, a mask, past keys and values, and what is
+    added to scores."""
+    given, edit = attributes(writer.node), writer.edit
+    words, weights, bias, mask, past, added, shared = [*writer.node.input, *[""] * 7][:7]
+    shape, columns = edit.shape(words), edit.shape(weights)
+    past_shape = edit.shape(past) if past else (0, 0, 0, 0, 0)
+    heads = given.get("num_heads", 0)
+    known = shape is not None and columns is not None and past_shape is not None and len(shape) == 3 and heads > 0
+    if not known or shared or given.get("do_rotary") or given.get("past_present_share_buffer"):
+        return False
+    assert shape is not None
+    assert columns is not None
+    assert past_shape is not None
+    sizes = list(given.get("qkv_hidden_sizes") or [columns[1] // 3] * 3)
+    if sum(sizes) != columns[1] or any(size % heads for size in sizes) or sizes[0] != sizes[1]:
+        return False
+    projected = writer.product("MatMul", words, weights, part="qkv")
+    if bias:
+        projected = writer.made("Add", "biased", projected, bias)
+    ends = [0, sizes[0], sizes[0] + sizes[1], sum(sizes)]
+    split = [
+        _by_head(
+            writer,
+            writer.made("Slice", f"{name}s", projected, *map(writer.shape, (ends[i], ends[i + 1], 2))),
+            heads,
+            name,
+        )
+        for i, name in enumerate(("query", "key", "value"))
+    ]
+    if past:
+        for place in (0, 1):
+            before = writer.made("Gather", f"past {place}", past, writer.place(place), axis=0)
+            split[1 + place] = writer.made("Concat", f"with past {place}", before, split[1 + place], axis=2)
+    width, before = sizes[0] // heads, past_shape[3]
+    masked = _hidden(writer, shape[1], before, is_causal=bool(given.get("unidirectional")))
+    if mask:
+        found = _mask(writer, mask, words, shape, shape[1] + before, given.get("mask_filter_value", -10000.0))
+        if found is None:
+            return False
+        masked.append(found)
+    masked += [added] if added else []
+    scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
+    _products(writer, _Heads(*split, 1, shape[1], scale), masked, sizes[2])
+    if len(writer.node.output) > 1 and writer.node.output[1]:
+        both = [
+            writer.made("Reshape", f"present {i}", one, writer.shape(1, shape[0], heads, -1, width))
+            for i, one in enumerate(split[1:])
+        ]
+        writer.end("Concat", *both, output=1, axis=0)
+    return True
+
+
+def group_query_attention(writer: NodeWriter) -> bool:
+    """Inputs: queries, keys, values (or all in the first one), past keys and values, lengths, cosines and sines of a
+    rotary embedding, positions, and what is added to scores."""
+    given, edit = attributes(writer.node), writer.edit
+    inputs = [*writer.node.input, *[""] * 16][:16]
+    query, key, value, past_key, past_value = inputs[:5]
+    shape, past = edit.shape(query), edit.shape(past_key) if past_key else (0, 0, 0, 0)
+    heads, shared = given.get("num_heads", 0), given.get("kv_num_heads", 0)
+    if shape is None or past is None or len(shape) != 3 or len(past) != 4 or not heads or not shared or heads % shared:
+        return False
+    present = edit.shape(writer.node.output[1]) if len(writer.node.output) > 1 else None
+    if not _is_read(given, inputs) or (past_key and present is not None and present[2] == past[2]):
+        return False  # or one buffer for past and new words: where these lie is data
+    width = shape[2] // (heads if key else heads + 2 * shared)
+    if not key:
+        ends = [0, heads * width, (heads + shared) * width, shape[2]]
+        query, key, value = (
+            writer.made("Slice", f"packed {i}", query, *map(writer.shape, (ends[i], ends[i + 1], 2))) for i in range(3)
+        )
+    split = [
+        _by_head(writer, one, count, name)
+        for one, count, name in ((query, heads, "query"), (key, shared, "key"), (value, shared, "value"))
+    ]
+    if given.get("do_rotary"):
+        for i in (0, 1):
+            turned = _rotated(writer, split[i], inputs[7:10], (past[2], shape[1], width), ("query", "key")[i])
+            if turned is None:
+                return False
+            split[i] = turned
+    if past_key:
+        split[1] = writer.made("Concat", "keys", past_key, split[1], axis=2)
+        split[2] = writer.made("Concat", "values", past_value, split[2], axis=2)
+    for place in (1, 2):
+        if len(writer.node.output) > place and writer.node.output[place]:
+            writer.end("Identity", split[place], output=place)
+    is_causal, window = bool(given.get("causal", 1)), given.get("local_window_size", -1)
+    masked = _hidden(writer, shape[1], past[2], is_causal=is_causal, window=window)
+    masked += [inputs[10]] if inputs[10] else []
+    scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
+    heads_of = _Heads(*split, heads // shared, shape[1], scale, given.get("softcap", 0.0))
+    _products(writer, heads_of, masked, heads * width, shared)
+    return True
+
+
+def _is_read(given: Mapping[str, Any], inputs: Sequence[str]) -> bool:
+    """Whether nothing is stated that is not known here: sinks, quantized caches, norms of queries."""
+    unknown = ("smooth_softmax", "qk_output", "sliding_window_cache", "kv_cache_bit_width")
+    return not any(inputs[11:]) and not any(given.get(name) for name in unknown)
+
+
+def _by_head(writer: NodeWriter, words: str, heads: int, name: str) -> str:
+    """Heads side by side in the last axis, as an axis behind the batch."""
+    apart = writer.made("Reshape", f"{name} heads", words, writer.shape(0, 0, heads, -1))
+    return writer.made("Transpose", name, apart, perm=[0, 2, 1, 3])
+
+
+def _hidden(writer: NodeWriter, queries: int, before: int, *, is_causal: bool, window: int = 0) -> list[str]:
+    """What is added to scores so that keys behind a query, and those too far before it, have no weight; nothing where
+    every query sees all keys.
+
+    before  keys that come before the first query
+    window  how many keys up to its own a query sees; 0: all
+    """
+    import numpy as np
+
+    keys, places = np.arange(before + queries)[None, :], np.arange(queries)[:, None] + before
+    hidden = (keys > places) & is_causal
+    if window > 0:
+        hidden = hidden | (keys <= places - window)
+    return [writer.number(hidden * _HIDDEN, like=writer.node.input[0])] if hidden.any() else []
+
+
+def _products(writer: NodeWriter, heads: _Heads, masked: list[str], hidden: int, shared: int = 0) -> None:
+    """Scores, their softmax, and the sums of values."""
+    group = heads.group
+    query = heads.query
+    if group > 1:  # rows of one product
+        query = writer.made("Reshape", "groups", query, writer.shape(0, shared, -1, hidden // (shared * group)))
+    turned = writer.made("Transpose", "keys turned", heads.key, perm=[0, 1, 3, 2])
+    scores = writer.product("MatMul", query, turned, part="scores")
+    scores = writer.made("Mul", "scaled", scores, writer.number(heads.scale, like=writer.node.input[0]))
+    if heads.softcap:
+        cap = writer.number(heads.softcap, like=writer.node.input[0])
+        scores = writer.made("Mul", "capped", writer.made("Tanh", "tanh", writer.made("Div", "part", scores, cap)), cap)
+    if group > 1:
+        scores = writer.made("Reshape", "apart", scores, writer.shape(0, shared * group, heads.queries, -1))
+    for i, mask in enumerate(masked):
+        scores = writer.made("Add", f"masked {i}", scores, mask)
+    weights = writer.made("Softmax", "weights", scores, axis=-1)
+    if group > 1:
+        weights = writer.made("Reshape", "together", weights, writer.shape(0, shared, group * heads.queries, -1))
+    found = writer.product("MatMul", weights, heads.value, part="sums")
+    if group > 1:
+        found = writer.made("Reshape", "heads", found, writer.shape(0, shared * group, heads.queries, -1))
+    writer.end("Reshape", writer.made("Transpose", "positions", found, perm=[0, 2, 1, 3]), writer.shape(0, 0, hidden))
+
+
+def _mask(writer: NodeWriter, mask: str, like: str, shape: tuple[int, ...], keys: int, filtered: float) -> str | None:
+    """What is added to scores, of a mask: words that are 0 where a key is hidden, or how many keys each batch has."""
+    import numpy as np
+
+    own = writer.edit.shape(mask)
+    batch, queries, _ = shape
+    kind = writer.edit.element_type(like) or 1
+    if own in ((batch, keys), (batch, queries, keys)):
+        sizes = writer.shape(batch, 1, 1 if len(own) == 2 else queries, keys)
+        seen = writer.made("Cast", "seen", writer.made("Reshape", "mask", mask, sizes), to=kind)
+    elif own == (batch,) and batch > 0:
+        counts = writer.made("Reshape", "counts", mask, writer.shape(-1, 1, 1, 1))
+        places = writer.edit.stored(f"{writer.node.name}.places", np.arange(keys, dtype=np.int32).reshape(1, 1, 1, -1))
+        seen = writer.made("Cast", "seen", writer.made("Less", "mask", places, counts), to=kind)
+    else:
+        return None
+    hidden = writer.made("Sub", "hidden", writer.number(1.0, like=like), seen)
+    return writer.made("Mul", "mask added", hidden, writer.number(filtered, like=like))
+
+
+def _rotated(writer: NodeWriter, words: str, given: list[str], sizes: tuple[int, int, int], name: str) -> str | None:
+    """Heads turned by the angles of their positions: past ones, and new ones behind them, or as stated."""
+    import numpy as np
+
+    cosines, sines, positions = given
+    shape = writer.edit.shape(cosines) if cosines and sines else None
+    before, count, width = sizes
+    if shape is None:
+        return None
+    turned = 2 * shape[1]
+    across = writer.shape(-1, 1, count, turned // 2)
+    index = positions or writer.edit.stored(f"{writer.node.name}.places", np.arange(before, before + count)[None, :])
+    angles = [
+        writer.made("Reshape", f"{name} {what}s", writer.made("Gather", f"{name} {what}", table, index, axis=0), across)
+        for what, table in (("cosine", cosines), ("sine", sines))
+    ]
+    interleaved = attributes(writer.node).get("rotary_interleaved", 0)
+    parts = []
+    for half in (0, 1):
+        ends = (half, turned, 3, 2) if interleaved else (half * turned // 2, (half + 1) * turned // 2, 3, 1)
+        parts.append(writer.made("Slice", f"{name} half {half}", words, *map(writer.shape, ends)))
+
+    def product(half: int, angle: int) -> str:
+        return writer.made("Mul", f"{name} {half} by {angle}", parts[half], angles[angle])
+
+    first = writer.made("Sub", f"{name} turned 0", product(0, 0), product(1, 1))
+    second = writer.made("Add", f"{name} turned 1", product(1, 0), product(0, 1))
+    if interleaved:
+        apart = [
+            writer.made("Reshape", f"{name} apart {i}", one, writer.shape(0, 0, 0, -1, 1))
+            for i, one in enumerate((first, second))
+        ]
+        joined = writer.made("Concat", f"{name} pairs", *apart, axis=4)
+        found = [writer.made("Reshape", f"{name} turned", joined, writer.shape(0, 0, 0, turned))]
+    else:
+        found = [first, second]
+    if turned < width:
+        found.append(writer.made("Slice", f"{name} rest", words, *map(writer.shape, (turned, width, 3, 1))))
+    return writer.made("Concat", f"{name} rotated", *found, axis=3) if len(found) > 1 else found[0]
