@@ -140,6 +140,19 @@ def test_sub_folders_point_one_way(folder: Path) -> None:
     assert not circles(edges)
 
 
+@pytest.mark.parametrize("path", [path for path in MODULES if path.is_relative_to(ROOT / "report")], ids=name_of)
+def test_markup_is_made_of_templates_that_escape(path: Path) -> None:
+    """HTML and SVG come from `Markup` templates: a text that is put together otherwise would not be escaped."""
+    pieces = [
+        part.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+        if isinstance(part, ast.Constant)
+    ]
+    assert not [piece for piece in pieces if re.search(r"</?[a-zA-Z!]\w*[ >]", piece)]
+
+
 def test_circles_are_found() -> None:
     assert circles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a", "e"], "e": []}) == [{"a", "b", "c"}]
     assert circles({"a": ["b", "c"], "b": ["c"], "c": []}) == []

@@ -212,11 +212,12 @@ def _by_memory(texts: list[str] | None) -> dict[str, list[str] | None]:
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
     """Where files go, made if need be: what `--out` says, or the network's name where a program is asked for."""
     from ..forms import check_writes_networks
+    from ..report.parts.files import path_component
     from ..results import prepare_folder
 
     if emit is not None:
         check_writes_networks(emit, "--emit")
-        out = out or Path(network)
+        out = out or Path(path_component(network))
     return None if out is None else prepare_folder(out)
 
 

@@ -92,7 +92,7 @@ def sweep_command(
     for picture in pictures:
         save_figure(draw_sweep(title, points), picture)
     if out_csv is not None:
-        write_bytes(out_csv, sweep_csv(points).encode())
+        write_bytes(out_csv, sweep_csv(points))
     if json:
         show_document([point.as_dict() for point in points])
         return

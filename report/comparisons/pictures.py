@@ -21,7 +21,9 @@ from ..parts.figures import (
     SKY,
     VERMILION,
     figure_style,
+    fitting,
     new_panels,
+    plain_ticks,
     save_figure,
 )
 from .costs import LEAKAGE, MAC
@@ -122,6 +124,7 @@ def _lane(index: int, count: int) -> float:
 def _scale(panel: Axes, most: float) -> None:
     if most > _MANY:
         panel.set_xscale("log")
+        plain_ticks(panel.xaxis)
         panel.set_xlim(0.8, 1.3 * most)
     else:
         beyond = max(most - 1, 0.05)
@@ -165,7 +168,7 @@ PICTURES: Mapping[str, Callable[[ComparisonRows], Figure]] = {
 
 def _name_rows(panel: Axes, archs: Sequence[str]) -> None:
     """Architectures from the top down."""
-    panel.set_yticks(range(len(archs)), archs)
+    panel.set_yticks(range(len(archs)), list(map(fitting, archs)))
     panel.set_ylim(len(archs) - 0.5, -0.5)
     panel.grid(axis="y", visible=False)
     for place in range(1, len(archs)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..parts.svg import line
+from markupsafe import Markup
+
+from ..parts.svg import circle, line, polygon, rect
 from .loops import Effect, EffectKind
 
 STYLE = """
@@ -37,27 +39,24 @@ LEGEND: tuple[tuple[EffectKind, str], ...] = (
 _HALF = 6.0
 
 
-def mark(effect: Effect, x: float, y: float, role: str) -> list[str]:
+def mark(effect: Effect, x: float, y: float, role: str) -> list[Markup]:
     """The mark of an effect around a point; of outputs it points outwards."""
     return shape(effect.kind, x, y, role, upwards=effect.is_output)
 
 
-def shape(kind: EffectKind, x: float, y: float, role: str, upwards: bool = False) -> list[str]:
+def shape(kind: EffectKind, x: float, y: float, role: str, upwards: bool = False) -> list[Markup]:
     """A triangle for words that move, hollow for those that come again, a ring for a tile that stays; in space three
     pieces, three lines from one point, or three lines apart."""
     way = -1.0 if upwards else 1.0
     if kind in ("moves", "again"):
         points = f"{x - _HALF:g},{y - 4 * way:g} {x + _HALF:g},{y - 4 * way:g} {x:g},{y + 5 * way:g}"
-        return [f'<polygon points="{points}" class="{role}{" hollow" if kind == "again" else ""}"/>']
+        return [polygon(points, f"{role}{' hollow' if kind == 'again' else ''}")]
     if kind == "stays":
-        return [f'<circle cx="{x:g}" cy="{y:g}" r="5" class="{role} hollow"/>']
-    ground = f'<rect x="{x - 9:g}" y="{y - 6:g}" width="18" height="12" class="ground"/>'
+        return [circle(x, y, f"{role} hollow", 5)]
+    ground = rect(x - 9, y - 6, 18, 12, "ground", 0)
     places = (x - _HALF, x, x + _HALF)
     if kind == "split":
-        return [
-            ground,
-            *(f'<rect x="{p - 2:g}" y="{y - 4:g}" width="4" height="8" class="{role} part"/>' for p in places),
-        ]
+        return [ground, *(rect(p - 2, y - 4, 4, 8, f"{role} part", 0) for p in places)]
     if kind == "shared":
         return [ground, *(line(x, y - 5 * way, p, y + 5 * way, f"{role} thin") for p in places)]
     return [ground, *(line(p, y - 5, p, y + 5, f"{role} thin") for p in places)]

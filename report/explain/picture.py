@@ -11,12 +11,13 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tile_words
 from ...ir import Loop, Mapping, Node
 from ...ir.units import count, percent, plural, size
-from ..parts.svg import CHARACTER, circle, escape, line, rect
-from ..parts.svg import STYLE as SHARED_STYLE
+from ..parts.svg import CHARACTER, circle, label, line, rect, svg
 from .groups import groups_of
 from .loops import LoopRole, tile_text
 from .marks import LEGEND, STYLE, mark, shape
@@ -75,8 +76,8 @@ class _NestDrawing:
         self.y = float(_MARGIN)
         self.lanes_from = self.lanes_to = 0.0
         self.frames: list[tuple[float, float]] = []  # left and top of each open one
-        self.under: list[str] = []
-        self.over: list[str] = []
+        self.under: list[Markup] = []
+        self.over: list[Markup] = []
 
     @property
     def left(self) -> float:
@@ -248,28 +249,15 @@ class _NestDrawing:
         lanes = [
             line(x, self.lanes_from, x, self.lanes_to, f"{self.role[name]} lane") for name, x in self.lanes.items()
         ]
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {height:g}" '
-                f'width="{self.width:g}" height="{height:g}" role="img" aria-labelledby="title description">',
-                f'<title id="title">{escape(f"Mapping of {name}")}</title>',
-                f'<desc id="description">{escape("; ".join(str(self.mapping).split(chr(10))))}</desc>',
-                f"<style>{SHARED_STYLE}{STYLE}</style>",
-                rect(0, 0, self.width, height, "page", 10),
-                *self.under,
-                *lanes,
-                *self.over,
-                "</svg>\n",
-            ]
-        )
+        about = "; ".join(str(self.mapping).splitlines())
+        return svg(self.width, height, f"Mapping of {name}", about, STYLE, [*self.under, *lanes, *self.over])
 
     def _touch_lanes(self) -> None:
         self.lanes_from = self.lanes_from or self.y - 4
 
     def _text(self, x: float, text: str, kind: str = "", anchor: str = "start") -> None:
         if text:
-            place = f'x="{x:g}" y="{self.y:g}" text-anchor="{anchor}"'
-            self.over.append(f'<text {place} class="{kind}" xml:space="preserve">{escape(text)}</text>')
+            self.over.append(label(x, self.y, text, kind, anchor))
 
 
 def _filled(drawn: int, used: int, size: int) -> int:

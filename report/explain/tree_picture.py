@@ -3,9 +3,11 @@ holds while each operation works, as bars below its capacity: an intermediate la
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from ...ir import Address, Loop
 from ...ir.units import percent, size
-from ..parts.svg import CHARACTER, STYLE, escape, line, rect
+from ..parts.svg import CHARACTER, label, line, rect, svg
 from .tree_facts import MemoryLoad, TreeFacts
 
 _MARGIN = 20
@@ -30,14 +32,15 @@ _PALETTE = (
     "#94405a",
 )
 
-_TREE_STYLE = """
-.branch { fill: none; stroke: #718096; stroke-width: 1 }
-.shared { font-weight: bold }
-.capacity { stroke: #b00020; stroke-width: 2; stroke-dasharray: 6 3 }
-.part { fill-opacity: 0.75 }
-.exchanged { stroke: #1a202c; stroke-width: 2; fill-opacity: 1 }
-.inside { fill: #ffffff; font-weight: bold }
-@media (prefers-color-scheme: dark) { .exchanged { stroke: #e2e8f0 } .capacity { stroke: #ff8a80 } }
+_TREE_STYLE = f"""
+{" ".join(f".c{i} {{ fill: {colour} }}" for i, colour in enumerate(_PALETTE))}
+.branch {{ fill: none; stroke: #718096; stroke-width: 1 }}
+.shared {{ font-weight: bold }}
+.capacity {{ stroke: #b00020; stroke-width: 2; stroke-dasharray: 6 3 }}
+.part {{ fill-opacity: 0.75 }}
+.exchanged {{ stroke: #1a202c; stroke-width: 2; fill-opacity: 1 }}
+.inside {{ fill: #ffffff; font-weight: bold }}
+@media (prefers-color-scheme: dark) {{ .exchanged {{ stroke: #e2e8f0 }} .capacity {{ stroke: #ff8a80 }} }}
 """
 
 
@@ -61,8 +64,8 @@ class _TreeDrawing:
     def __init__(self, e: TreeFacts) -> None:
         self.e, self.fused = e, e.mapping
         tensors = e.mapping.cascade.tensors
-        self.colour = {tensor: _PALETTE[i % len(_PALETTE)] for i, tensor in enumerate(tensors)}
-        self.parts: list[str] = []
+        self.colour = {tensor: f"c{i % len(_PALETTE)}" for i, tensor in enumerate(tensors)}
+        self.parts: list[Markup] = []
         self.y = float(_MARGIN)
         self.top = self.y
         widest = max((self._extent(address) for address, _ in self.fused.tree.walk()), default=0.0)
@@ -134,9 +137,7 @@ class _TreeDrawing:
 
     def _part(self, x: float, y: float, height: float, tensor: str, exchanged: bool) -> None:
         kind = "part exchanged" if exchanged else "part"
-        place = f'x="{x:g}" y="{y:g}" width="{self.bar:g}" height="{max(height, 0.5):g}"'
-        about = f"<title>{escape(tensor)}</title>"
-        self.parts.append(f'<rect {place} fill="{self.colour[tensor]}" class="{kind}">{about}</rect>')
+        self.parts.append(rect(x, y, self.bar, max(height, 0.5), f"{kind} {self.colour[tensor]}", 0, tensor))
         if height >= _SMALLEST_NAMED:
             room = max(1, int((self.bar - 6) / CHARACTER))
             self._text(x + self.bar / 2, y + height / 2 + 4, tensor[:room], "inside", "middle")
@@ -148,7 +149,7 @@ class _TreeDrawing:
             width = CHARACTER * (len(tensor) + 4)
             if x + width > self.width - _MARGIN:
                 x, self.y = float(_MARGIN), self.y + _LINE
-            self.parts.append(f'<rect x="{x:g}" y="{self.y - 9:g}" width="10" height="10" fill="{colour}"/>')
+            self.parts.append(rect(x, self.y - 9, 10, 10, colour, 0))
             self._text(x + 14, self.y, tensor, "quiet")
             x += width
         for words in (
@@ -164,19 +165,8 @@ class _TreeDrawing:
         name = f"{self.fused.cascade.name} on {self.e.arch.name}"
         width = max(self.width, _MARGIN * 2 + 94 * CHARACTER)
         height = self.y + _MARGIN / 2
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-                f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">',
-                f'<title id="title">{escape(f"Fused mapping of {name}")}</title>',
-                f'<desc id="description">{escape("; ".join(str(self.fused).split(chr(10))))}</desc>',
-                f"<style>{STYLE}{_TREE_STYLE}</style>",
-                rect(0, 0, width, height, "page", 10),
-                *self.parts,
-                "</svg>\n",
-            ]
-        )
+        about = "; ".join(str(self.fused).splitlines())
+        return svg(width, height, f"Fused mapping of {name}", about, _TREE_STYLE, self.parts)
 
     def _text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
-        self.parts.append(f'<text {place} class="{kind}" xml:space="preserve">{escape(text)}</text>')
+        self.parts.append(label(x, y, text, kind, anchor))

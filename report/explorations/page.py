@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..fused import FusedComparison
 from ..fused.tables import fused_tables
 from ..parts.figures import save_figure, svg_of
 from ..parts.files import write_bytes
-from ..parts.html import document, picture, to_html
+from ..parts.html import document, heading, picture, to_html
 from ..parts.tables import Table
 from ..parts.text import columns, pairs, plain_text, section
 from .exploration import Exploration
@@ -62,7 +61,7 @@ def exploration_html(exploration: Exploration) -> str:
     """
     seen = picture(svg_of(exploration.figure()), "Points and front of the exploration")
     title = f"{exploration.comparison.networks[0]} on machines over {exploration.sweep}"
-    return document(title, f"<h1>{escape(title)}</h1>{seen}{to_html(exploration_page(exploration))}")
+    return document(title, heading(title, 1), seen, to_html(exploration_page(exploration)))
 
 
 def exploration_data(exploration: Exploration) -> dict[str, Any]:

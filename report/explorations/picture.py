@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..parts.figures import BLUE, GREY, figure_style, legend_above, new_figure
+from ..parts.figures import BLUE, GREY, figure_style, legend_above, new_figure, plain_ticks
 from .measures import MEASURES, Measure
 from .points import ExplorationPoints
 
@@ -48,8 +48,12 @@ def front_figure(exploration: ExplorationPoints) -> Figure:
             aside = (5, 5) if number % 2 else (5, -11)  # neighbours of one place would cover each other
             axes.annotate(", ".join(point.values.values()), place, aside, textcoords="offset points", fontsize=7)
         axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
-        axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
-        axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))
+        if _are_far_apart([latency for _, (_, latency, _) in mapped]):
+            axes.set_xscale("log")
+            plain_ticks(axes.xaxis)
+        if _are_far_apart([pj for _, (pj, _, _) in mapped]):
+            axes.set_yscale("log")
+            plain_ticks(axes.yaxis)
         axes.margins(0.15)
         figure.suptitle(_title(exploration, third), fontsize=9)
         legend_above(axes, 2)
@@ -65,6 +69,6 @@ def _title(exploration: ExplorationPoints, third: Measure) -> str:
     return "\n".join([*lines, fixed] if exploration.notes else lines)
 
 
-def _scale(values: Sequence[float]) -> str:
-    """Logarithmic where values differ by more than a few times: its labels are hard to read elsewhere."""
-    return "log" if values and max(values) > 5 * min(values) > 0 else "linear"
+def _are_far_apart(values: Sequence[float]) -> bool:
+    """Whether values differ by more than a few times: labels of a logarithmic axis are hard to read elsewhere."""
+    return bool(values) and max(values) > 5 * min(values) > 0

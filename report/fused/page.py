@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from importlib.util import find_spec
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
@@ -13,7 +13,7 @@ from rich.text import Text
 from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...run.batch.run import Progress
-from ..parts.html import document, picture, to_html, to_list
+from ..parts.html import document, heading, picture, to_html, to_list
 from ..parts.text import columns, pairs, section, wrapped
 from .comparison import FusedComparison
 from .findings import saving_words
@@ -34,18 +34,23 @@ def fused_page(comparison: FusedComparison, files: Iterable[object] = ()) -> Gro
     return Group(*parts)
 
 
-def fused_html(comparison: FusedComparison) -> str:
+def fused_html(comparison: FusedComparison) -> Markup:
     """The page as a file of HTML, with the picture, where matplotlib is there to draw it."""
-    title = escape(comparison.title)
-    body = f"<h1>{title}</h1>{to_list(comparison.findings)}{drawn(comparison)}{to_html(fused_page(comparison))}"
-    command = f'<pre style="white-space:pre-wrap">{escape(comparison.command)}</pre>'
-    return document(title, f"{body}<h2>Made by</h2>{command}")
+    return document(
+        comparison.title,
+        heading(comparison.title, 1),
+        to_list(comparison.findings),
+        drawn(comparison),
+        to_html(fused_page(comparison)),
+        heading("Made by", 2),
+        Markup('<pre style="white-space:pre-wrap">{}</pre>').format(comparison.command),
+    )
 
 
-def drawn(comparison: FusedComparison) -> str:
+def drawn(comparison: FusedComparison) -> Markup:
     """The picture as a part of HTML; nothing without matplotlib."""
     if find_spec("matplotlib") is None:
-        return ""
+        return Markup("")
     from ..parts.figures import svg_of
 
     return picture(svg_of(comparison.figure()), "What fusing saves")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...run.batch.plan import Settings
-from ..parts.figures import BLUE, GREY, figure_style, new_panels
+from ..parts.figures import BLUE, GREY, figure_style, fitting, new_panels
 from .rows import FusedRow
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ def _draw(panel: Axes, rows: Sequence[FusedRow]) -> None:
         if row.saves_between is not None and row.status == "unproven":
             least, most = row.saves_between
             panel.plot([100 * least, 100 * most], [place, place], color=GREY, linewidth=1.2, marker="|", markersize=6)
-    panel.set_yticks(range(len(rows)), [row.arch for row in rows])
+    panel.set_yticks(range(len(rows)), [fitting(row.arch) for row in rows])
     panel.set_ylim(len(rows) - 0.5, -0.5)
     panel.grid(axis="y", visible=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ...ir.units import count
+from markupsafe import Markup
+
+from ...ir.units import count, plural
 from ...mapper.memory_plan import LiveBuffer, MemoryPlan
 from ...mapper.memory_plan.buffers import live_bytes
-from ..parts.svg import CHARACTER, STYLE, escape, line, rect
+from ..parts.svg import CHARACTER, label, line, polyline, rect, svg
 
 _WIDTH, _HEIGHT = 860, 430
 _LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 50, 40
@@ -43,51 +45,45 @@ class _MemoryDrawing:
 
     def text(self) -> str:
         title = f"{count(self.plan.height)} bytes, {'proven least' if self.plan.proven else 'best so far'}"
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
-            f"<title>{escape(title)}</title><style>{STYLE}{_COLOURS}</style>",
-            rect(0, 0, _WIDTH, _HEIGHT, "page", 0),
-            f'<text x="{_LEFT}" y="28" class="title">{escape(title)}</text>',
-        ]
+        parts = [label(_LEFT, 28, title, "title")]
         for number, (buffer, start, stop) in enumerate(self.plan.places()):
             parts += self.buffer(buffer, start, stop, number)
         parts += self.axes()
-        return "\n".join([*parts, self.live(), "</svg>", ""])
+        buffers = plural(len(self.plan.buffers.buffers), "buffer")
+        about = f"Addresses upwards, time from {self.begin} to {self.end}: {buffers}"
+        return svg(_WIDTH, _HEIGHT, title, about, _COLOURS, [*parts, self.live()])
 
-    def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[str]:
+    def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[Markup]:
         """The rectangle, with its name where there is room for it."""
         x, y = self.x(buffer.lower), self.y(stop)
         width, height = self.x(buffer.upper) - x, self.y(start) - y
-        name = escape(buffer.name)
-        about = f"{name}: {start} to {stop}, live {buffer.lower} to {buffer.upper}"
-        box = rect(x, y, width, height, f"buffer b{number % 5}", 0).replace("/>", f"><title>{about}</title></rect>")
+        about = f"{buffer.name}: {start} to {stop}, live {buffer.lower} to {buffer.upper}"
+        box = rect(x, y, width, height, f"buffer b{number % 5}", 0, about)
         if width < CHARACTER * (len(buffer.name) + 1) or height < _LINE:
             return [box]
-        return [box, f'<text x="{x + 4:g}" y="{y + height / 2 + 4:g}" class="inside">{name}</text>']
+        return [box, label(x + 4, y + height / 2 + 4, buffer.name, "inside")]
 
-    def axes(self) -> list[str]:
+    def axes(self) -> list[Markup]:
         """The ends of both axes, and the capacity."""
         left, right, floor = self.x(self.begin), self.x(self.end), self.y(0)
         parts = [
-            f'<text x="{left}" y="{floor + 18}" class="quiet">time {self.begin}</text>',
-            f'<text x="{right}" y="{floor + 18}" class="quiet" text-anchor="end">{self.end}</text>',
-            f'<text x="{left - 8}" y="{floor}" class="quiet" text-anchor="end">0</text>',
+            label(left, floor + 18, f"time {self.begin}", "quiet"),
+            label(right, floor + 18, str(self.end), "quiet", "end"),
+            label(left - 8, floor, "0", "quiet", "end"),
         ]
         drawn: list[float] = []
         for address, kind in ((self.plan.capacity, "limit"), (self.plan.height, "link")):
             if address is not None and (y := self.y(address)) not in drawn:
                 parts.append(line(left, y, right, y, kind))
                 written = y + 4 if all(abs(y - other) >= _LINE for other in drawn) else max(drawn) + _LINE + 4
-                parts.append(
-                    f'<text x="{left - 8}" y="{written:g}" class="quiet" text-anchor="end">{count(address)}</text>'
-                )
+                parts.append(label(left - 8, written, count(address), "quiet", "end"))
                 drawn.append(y)
         return parts
 
-    def live(self) -> str:
+    def live(self) -> Markup:
         """How much is live, from moment to moment."""
         points, last = [], 0
         for time, size in live_bytes(self.plan.buffers.spans()):
             points += [f"{self.x(time):g},{self.y(last):g}", f"{self.x(time):g},{self.y(size):g}"]
             last = size
-        return f'<polyline class="live" points="{" ".join(points)}"/>'
+        return polyline(" ".join(points), "live")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -16,7 +17,7 @@ from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...mapper.fusing import on_chip, outer_words
 from ...mapper.segmentation import NetworkAnswer
 from ...run.documents.network_plans import network_plan_of
-from ..parts.html import document, picture, to_html
+from ..parts.html import document, heading, picture, to_html
 from ..parts.tables import Table, Value
 from ..parts.text import architecture_rows, columns, exact, pairs, section, wrapped
 from .memory_picture import memory_svg
@@ -46,14 +47,14 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     return Group(*parts)
 
 
-def network_plan_html(answer: NetworkAnswer) -> str:
+def network_plan_html(answer: NetworkAnswer) -> Markup:
     """The page as a file of HTML, with a picture of every memory: time to the right, addresses upwards."""
-    pictures = []
+    pictures: list[Markup] = []
     for (memory, roles), plan in answer.arenas.items():
         what = f"{memory}{_part(answer.question.arch, memory, roles)} while one operation after the other works"
-        pictures.append(f"<h2>{what}</h2>{picture(memory_svg(plan), what)}")
+        pictures += [heading(what, 2), picture(memory_svg(plan), what)]
     title = f"{answer.question.graph.network} on {answer.question.arch.name}"
-    return document(title, f"<h1>{title}</h1>{to_html(network_plan_page(answer))}{''.join(pictures)}")
+    return document(title, heading(title, 1), to_html(network_plan_page(answer)), *pictures)
 
 
 def network_plan_json(answer: NetworkAnswer) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from markupsafe import Markup
+
 from ...arch import Architecture, Fanout, Memory
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant
-from ..parts.svg import CHARACTER, STYLE, circle, escape, line, rect
+from ..parts.svg import CHARACTER, circle, label, line, rect, svg
 from .describe import axis_text, bandwidth, capacity, memory_extras, network_text
 
 _WIDTH = 860
@@ -50,8 +52,8 @@ class _ArchDrawing:
         self.y = float(_MARGIN)
         self.frames: list[float] = []  # where each open one starts
         self.lanes_from = self.lanes_to = 0.0
-        self.under: list[str] = []  # frames and links, below the lines
-        self.over: list[str] = []
+        self.under: list[Markup] = []  # frames and links, below the lines
+        self.over: list[Markup] = []
 
     @property
     def left(self) -> float:
@@ -143,24 +145,10 @@ class _ArchDrawing:
     def text(self) -> str:
         arch = self.arch
         names = ", ".join(level.name for level in arch.levels)
-        title = escape(f"Architecture {arch.name}")
-        described = escape(f"{arch.description}. From the outside in: {names}, MAC.")
-        height = self.y + _MARGIN / 2
+        about = f"{arch.description}. From the outside in: {names}, MAC."
         lanes = [line(x, self.lanes_from, x, self.lanes_to, role) for role, x in _LANES.items()]
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}" '
-                f'height="{height:g}" role="img" aria-labelledby="title description">',
-                f'<title id="title">{title}</title>',
-                f'<desc id="description">{described}</desc>',
-                f"<style>{STYLE}</style>",
-                rect(0, 0, _WIDTH, height, "page", 10),
-                *self.under,
-                *lanes,
-                *self.over,
-                "</svg>\n",
-            ]
-        )
+        shapes = [*self.under, *lanes, *self.over]
+        return svg(_WIDTH, self.y + _MARGIN / 2, f"Architecture {arch.name}", about, "", shapes)
 
     def _box(self, name: str, instances: str, lines: Iterable[str], kind: str) -> float:
         """A box with its name, how many there are, and lines of figures; returns the height of its middle."""
@@ -189,5 +177,4 @@ class _ArchDrawing:
 
     def _text(self, x: float, text: str, kind: str = "", anchor: str = "start") -> None:
         if text:
-            place = f'x="{x:g}" y="{self.y:g}" text-anchor="{anchor}"'
-            self.over.append(f'<text {place} class="{kind}" xml:space="preserve">{escape(text)}</text>')
+            self.over.append(label(x, self.y, text, kind, anchor))

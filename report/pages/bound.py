@@ -7,14 +7,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from markupsafe import escape
 from rich.console import Group
 from rich.table import Table
 
 from ...cost_models.traffic_bounds import done_macs, least_words, reuse_bound, sharing_factor
 from ...ir import Problem
+from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
 from ...mapper.ski_slope import SlopePoint
-from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, save_figure
+from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, plain_ticks, save_figure
 from ..parts.text import columns, layer_rows, pairs, section
 
 _HEAD = ("buffer", "least traffic", "bound", "above it")
@@ -105,12 +107,13 @@ def _above(point: SlopePoint) -> str:
 
 def bound_document(problem: Problem, points: Sequence[SlopePoint], kind: str, command: str) -> str:
     """The same as a Markdown page, with the command that writes it and the pictures beside it."""
+    code = on_one_line(str(problem)).replace("`", "'")
     lines = [
-        f"# Least traffic of {problem.name}",
+        f"# Least traffic of {escape(problem.name)}",
         "",
         f"    {command}",
         "",
-        f"`{problem}`, {count(problem.macs)} MACs.",
+        f"`{code}`, {count(problem.macs)} MACs.",
         "",
         *(f"{name or 'There'}: {text}." for name, text in zeros_rows(problem)),
         *([""] if problem.has_zeros else []),
@@ -147,6 +150,8 @@ def slope_axes(figure: Any, axes: Any, title: str) -> None:
 
     axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved")
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    plain_ticks(axes.xaxis)
+    plain_ticks(axes.yaxis)
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=99))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda words, _: _short(words)))
     axes.tick_params(axis="x", rotation=45)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import escape
 from rich.console import Group
 
 from ...ir import Cascade
@@ -70,7 +71,7 @@ def fused_point_rows(cascade: Cascade, points: Sequence[FusedSlopePoint]) -> lis
 def fused_bound_document(cascade: Cascade, points: Sequence[FusedSlopePoint], kind: str, command: str) -> str:
     """The same as a Markdown page, with the command that writes it and the pictures beside it."""
     lines = [
-        f"# Least traffic of {cascade.name}",
+        f"# Least traffic of {escape(cascade.name)}",
         "",
         f"    {command}",
         "",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +15,7 @@ from ...cost_models.gpu.alignment import thread_width
 from ...cost_models.gpu.sweep import largest_power_of_two
 from ...ir.units import percent, plural, seconds, significant
 from ..parts.figures import BLACK, GREY, figure_style, legend_above, new_figure, new_panels
+from ..parts.tables import Table as ValueTable
 from ..parts.text import columns, pairs, section
 
 if TYPE_CHECKING:
@@ -128,13 +127,10 @@ def tier_name(power: int) -> str:
     return f"{power} and more" if power == _FINEST else str(power)
 
 
-def sweep_csv(points: Sequence[SweepPoint]) -> str:
+def sweep_csv(points: Sequence[SweepPoint]) -> bytes:
     """The points as a table, one a line."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(points[0].as_dict()), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(point.as_dict() for point in points)
-    return text.getvalue()
+    rows = [point.as_dict() for point in points]
+    return ValueTable("sweep", tuple(rows[0]), [tuple(row.values()) for row in rows]).to_csv()
 
 
 @figure_style()

@@ -154,8 +154,7 @@ def draw_roofline(chart: RooflineChart) -> Figure:
     figure.suptitle(textwrap.fill(chart.title, 72), x=0.01, ha="left", fontsize="medium")
     _draw_roofs(axes, chart, low, high)
     _draw_dots(axes, chart)
-    text = figure.supxlabel("\n".join(names), x=0.01, ha="left", fontsize=7, family="monospace")
-    text.set_parse_math(False)
+    figure.supxlabel("\n".join(names), x=0.01, ha="left", fontsize=7, family="monospace")
     legend_above(axes, 2)
     _place_apart(figure, axes, [_number(axes, number, dot) for number, dot in enumerate(_drawn(chart), 1)])
     return figure

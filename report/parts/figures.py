@@ -12,6 +12,7 @@ from .files import make_parent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito, "Color Universal Design": apart for readers with any kind of colour vision.
@@ -37,9 +38,11 @@ _STYLE: Any = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text, so that it can be searched and read out
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "svg.hashsalt": "tilewright",  # the same picture is the same file
 }
 _DOTS_PER_INCH = 150
+_LONGEST_NAME = 32
 
 
 @contextmanager
@@ -66,6 +69,19 @@ def new_panels(width: float, height: float, count: int) -> tuple[Figure, list[Ax
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)  # which can tell how much room a text takes
     return figure, list(figure.subplots(count, squeeze=False)[:, 0])
+
+
+def fitting(name: str) -> str:
+    """A name as it may stand beside an axis: one that is long would leave no room for what is drawn."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers: no text of a picture is read as a formula."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter())
 
 
 def legend_above(axes: Axes, columns: int, title: str | None = None, markers: float = 1.0) -> None:

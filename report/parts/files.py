@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -35,6 +36,11 @@ def write_bytes(path: Path, data: bytes) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise TilewrightError(f"cannot be written: {reason}", where=str(path)) from None
     return path
+
+
+def path_component(name: str) -> str:
+    """A name from a file as one component of a path, which leads nowhere else and suits every file system."""
+    return re.sub(r"[^\w.+-]+", "_", name).strip("._")[:80] or "unnamed"
 
 
 def make_parent(path: Path) -> None:

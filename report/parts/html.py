@@ -1,11 +1,13 @@
-"""Pages made for the terminal as HTML: the same titles, pairs, tables and texts, with real tables."""
+"""Pages made for the terminal as HTML: the same titles, pairs, tables and texts, with real tables.
+
+Every page and every picture is made of `Markup` templates: what is put into one is escaped unless it is markup."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from html import escape
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
@@ -15,32 +17,43 @@ from rich.text import Text
 _CELL = "padding:.1em .8em .1em 0;border:0;vertical-align:top;white-space:pre-line"
 
 
-def to_html(page: RenderableType) -> str:
+def to_html(page: RenderableType) -> Markup:
     """A page of texts, tables and groups of them; it brings no style sheet, so that it changes nothing around it."""
-    return f'<div style="max-width:76em;overflow-x:auto;font-size:90%">{"".join(_parts(page))}</div>'
+    return Markup('<div style="max-width:76em;overflow-x:auto;font-size:90%">{}</div>').format(joined(_parts(page)))
 
 
-def picture(svg: str, what: str) -> str:
+def picture(svg: str, what: str) -> Markup:
     """A picture inside the page, as large as it is: a narrow page scrolls it, for its texts would get too small.
     As an image, for a style inside an SVG would hold for everything around it."""
     data = base64.b64encode(svg.encode()).decode()
-    image = f'<img style="max-width:none" alt="{escape(what)}" src="data:image/svg+xml;base64,{data}">'
-    return f'<div style="overflow-x:auto">{image}</div>'
+    image = Markup('<img style="max-width:none" alt="{}" src="data:image/svg+xml;base64,{}">').format(what, data)
+    return Markup('<div style="overflow-x:auto">{}</div>').format(image)
 
 
-def document(title: str, body: str) -> str:
+def document(title: str, *parts: Markup) -> Markup:
     """A whole file around such parts."""
     head = '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-    head += f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title></head>'
-    return f'{head}<body style="font-family:sans-serif;margin:1em">{body}</body></html>\n'
+    head += '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title></head>'
+    body = '<body style="font-family:sans-serif;margin:1em">{}</body></html>\n'
+    return Markup(head + body).format(title, joined(parts))
 
 
-def to_list(sentences: Iterable[str]) -> str:
+def heading(text: str, level: int) -> Markup:
+    """A title within a page; 1 is the page's own."""
+    return Markup("<h{0}>{1}</h{0}>").format(level, text)
+
+
+def to_list(sentences: Iterable[str]) -> Markup:
     """Sentences, one below the other, each with a mark."""
-    return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)}</ul>"
+    return Markup("<ul>{}</ul>").format(joined(Markup("<li>{}</li>").format(sentence) for sentence in sentences))
 
 
-def _parts(page: RenderableType) -> Iterator[str]:
+def joined(parts: Iterable[Markup]) -> Markup:
+    """Parts, one after the other."""
+    return Markup("").join(parts)
+
+
+def _parts(page: RenderableType) -> Iterator[Markup]:
     if isinstance(page, Group):
         for part in page.renderables:
             yield from _parts(part)
@@ -49,36 +62,37 @@ def _parts(page: RenderableType) -> Iterator[str]:
     elif isinstance(page, Table):
         yield _table(page)
     elif isinstance(page, ProgressBar):
-        yield f'<progress max="{page.total or 1:g}" value="{page.completed:g}"></progress>'
+        yield Markup('<progress max="{:g}" value="{:g}"></progress>').format(page.total or 1, page.completed)
     else:
         yield _text(page if isinstance(page, Text) else Text(str(page)))
 
 
-def _text(text: Text) -> str:
+def _text(text: Text) -> Markup:
     if not text.plain.strip():
-        return ""
+        return Markup("")
     if str(text.style) == "bold":
-        return f'<div style="font-weight:bold;margin:.8em 0 .2em">{escape(text.plain)}</div>'
+        return Markup('<div style="font-weight:bold;margin:.8em 0 .2em">{}</div>').format(text.plain)
     if "\n" in text.plain or text.no_wrap:
         lines = "pre" if text.no_wrap and text.overflow is None else "pre-wrap"  # sentences say `overflow="fold"`
-        return f'<pre style="margin:0;line-height:1.25;white-space:{lines}">{escape(text.plain)}</pre>'
-    return f"<div>{escape(text.plain)}</div>"
+        return Markup('<pre style="margin:0;line-height:1.25;white-space:{}">{}</pre>').format(lines, text.plain)
+    return Markup("<div>{}</div>").format(text.plain)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table) -> Markup:
     head = [column.header for column in table.columns] if table.show_header else []
     columns = [list(column.cells) for column in table.columns]
-    names = f"<thead>{_row('th', head, table)}</thead>" if any(map(str, head)) else ""
+    names = Markup("<thead>{}</thead>").format(_row("th", head, table)) if any(map(str, head)) else ""
     rows = zip(*columns, strict=True) if columns else ()
-    body = "".join(_row("td", row, table) for row in rows)
-    return f'<table style="border-collapse:collapse;width:auto;margin:0">{names}<tbody>{body}</tbody></table>'
+    body = joined(_row("td", row, table) for row in rows)
+    made = '<table style="border-collapse:collapse;width:auto;margin:0">{}<tbody>{}</tbody></table>'
+    return Markup(made).format(names, body)
 
 
-def _row(tag: str, cells: Iterable[RenderableType], table: Table) -> str:
+def _row(tag: str, cells: Iterable[RenderableType], table: Table) -> Markup:
     made = []
     for cell, column in zip(cells, table.columns, strict=True):
         align = "right" if column.justify == "right" else "left"
         bold = ";font-weight:bold" if column.style == "bold" or tag == "th" else ";font-weight:normal"
         words = cell.plain if isinstance(cell, Text) else str(cell)
-        made.append(f'<{tag} style="{_CELL};text-align:{align}{bold}">{escape(words)}</{tag}>')
-    return f"<tr>{''.join(made)}</tr>"
+        made.append(Markup('<{0} style="{1};text-align:{2}{3}">{4}</{0}>').format(tag, _CELL, align, bold, words))
+    return Markup("<tr>{}</tr>").format(joined(made))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Iterable
+
+from markupsafe import Markup
 
 CHARACTER = 7.4
 """Width of a character at 12 px in a monospaced font, rounded up."""
@@ -45,22 +47,51 @@ text.input, text.weight, text.output { stroke: none }
 words are written in it."""
 
 
-def rect(x: float, y: float, width: float, height: float, kind: str, radius: float) -> str:
-    """A rectangle; `kind` are classes of the style."""
-    size = f'width="{width:g}" height="{height:g}" rx="{radius:g}"'
-    return f'<rect x="{x:g}" y="{y:g}" {size} class="{kind}"/>'
+def svg(width: float, height: float, title: str, about: str, style: str, shapes: Iterable[Markup]) -> str:
+    """The text of an SVG file: a picture of this size, told in words by its title and `about`."""
+    head = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:g} {1:g}" width="{0:g}" height="{1:g}" role="img" '
+        'aria-labelledby="title description">\n<title id="title">{2}</title>\n<desc id="description">{3}</desc>'
+    ).format(width, height, drawable(title), drawable(about))
+    styles = Markup("<style>{}{}</style>").format(Markup(STYLE), Markup(style))
+    return Markup("\n").join([head, styles, rect(0, 0, width, height, "page", 10), *shapes, Markup("</svg>\n")])
 
 
-def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+def rect(x: float, y: float, width: float, height: float, kind: str, radius: float, about: str = "") -> Markup:
+    """A rectangle; `kind` are classes of the style, `about` is what a pointer shows."""
+    shape = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" rx="{:g}" class="{}"').format(
+        x, y, width, height, radius, kind
+    )
+    return shape + (Markup("><title>{}</title></rect>").format(drawable(about)) if about else Markup("/>"))
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
     """A straight line."""
-    return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{kind}"/>'
+    return Markup('<line x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}" class="{}"/>').format(x1, y1, x2, y2, kind)
 
 
-def circle(x: float, y: float, kind: str) -> str:
+def circle(x: float, y: float, kind: str, radius: float = 6) -> Markup:
     """A mark on a line."""
-    return f'<circle cx="{x:g}" cy="{y:g}" r="6" class="{kind}"/>'
+    return Markup('<circle cx="{:g}" cy="{:g}" r="{:g}" class="{}"/>').format(x, y, radius, kind)
 
 
-def escape(text: str) -> str:
-    """A text as it may stand in the picture."""
-    return html.escape(_NOT_XML.sub("?", text))
+def polygon(points: str, kind: str) -> Markup:
+    """A filled shape with these corners."""
+    return Markup('<polygon points="{}" class="{}"/>').format(points, kind)
+
+
+def polyline(points: str, kind: str) -> Markup:
+    """A line from point to point."""
+    return Markup('<polyline points="{}" class="{}"/>').format(points, kind)
+
+
+def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> Markup:
+    """Words in the picture."""
+    return Markup('<text x="{:g}" y="{:g}" text-anchor="{}" class="{}" xml:space="preserve">{}</text>').format(
+        x, y, anchor, kind, drawable(words)
+    )
+
+
+def drawable(text: str) -> str:
+    """A text without the characters that no XML file can hold."""
+    return _NOT_XML.sub("?", text)

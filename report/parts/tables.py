@@ -37,11 +37,12 @@ class Table:
     rows: Sequence[tuple[Value, ...]]
 
     def to_csv(self) -> bytes:
-        """Comma-separated, the names of the columns in the first line; None is an empty field."""
+        """Comma-separated, the names of the columns in the first line; None is an empty field, and a text that a
+        spreadsheet would take for a formula begins with an apostrophe."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerow(map(_no_formula, self.columns))
+        writer.writerows(map(_no_formula, row) for row in self.rows)
         return text.getvalue().encode()
 
     def records(self) -> list[dict[str, Value]]:
@@ -78,6 +79,10 @@ class Table:
         form = check_format(place.suffix.removeprefix("."), str(path))
         data = {"csv": self.to_csv, "json": self.to_json, "parquet": self.to_parquet}[form]()
         return write_bytes(place, data)
+
+
+def _no_formula(value: Value) -> Value:
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def check_format(name: str, where: str | None = None) -> str:

@@ -48,7 +48,7 @@ def test_the_tiers_are_those_of_the_powers_of_two() -> None:
 
 def test_the_table_has_every_point() -> None:
     made = points(range(1024, 1100, 25))
-    rows = list(csv.DictReader(io.StringIO(sweep_csv(made))))
+    rows = list(csv.DictReader(io.StringIO(sweep_csv(made).decode())))
     assert [int(row["n"]) for row in rows] == [1024, 1049, 1074, 1099]
     assert [float(row["seconds"]) for row in rows] == [point.seconds for point in made]
 

@@ -13,6 +13,7 @@ import pytest
 from tilewright.report.comparisons import html
 from tilewright.report.comparisons.comparison import Comparison
 from tilewright.report.comparisons.html import html_page
+from tilewright.report.parts.html import document, heading, to_list
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
 STATIC = Path(html.__file__).parent / "static"
@@ -106,6 +107,19 @@ def evaluated(browser: Any, script: str, expression: str) -> Any:
     page = browser.new_page()
     page.set_content('<script id="data" type="application/json">{}</script>')
     return page.evaluate("source => new Function(source)()", f"{source}\nreturn {expression};")
+
+
+def test_names_run_no_scripts(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    hostile = "</title></script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    rows = tuple(replace(row, network=hostile, layer=hostile) for row in comparison.rows)
+    page, complaints = opened(browser, replace(comparison, rows=rows, networks=(hostile,)), tmp_path)
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.reload()
+    page.wait_for_selector("html[data-ready=yes]")
+    assert hostile in page.locator("#summary-table").inner_text()
+    page.set_content(document(hostile, heading(hostile, 1), to_list([hostile])))
+    assert page.locator("h1").inner_text() == hostile
+    assert complaints == []
 
 
 def test_numbers_keep_their_exponents(browser: Any) -> None:
