@@ -107,10 +107,14 @@ class Proofs(WeightedSums):
         """Why no mapping keeps the limits; or that the means have run out before this was known."""
         divided = self._bound(objective, math.inf, self.bounds)
         if min(divided, self._least_ragged(objective, math.inf)) == math.inf:
-            return unmet_limits(
-                objective, lambda one: min(self.corners, key=lambda c: one.value(c.energy, c.latency)).cost
-            )
+            return unmet_limits(objective, self._lowest)
         return self._undecided()
+
+    def _lowest(self, one: Objective) -> tuple[float, bool]:
+        """What nothing is below by an objective without limits, and whether one of the corners is as low."""
+        found = min(one.value(c.energy, c.latency) for c in self.corners)
+        bound = min(self._bound(one, found, self.bounds), self._least_ragged(one, found))
+        return (found, True) if bound >= found * (1 - RELATIVE_TOLERANCE) else (bound, False)
 
     def _nothing_found(self) -> TilewrightError:
         name = self.question.cascade.name
