@@ -265,6 +265,12 @@ def size_text(bits: Fraction | float) -> str:
     return f"{number_text(exact / by)} {name}"
 
 
+def size_words(bits: int) -> str:
+    """A size as a message says it, rounded: 5.28 MiB."""
+    name, by = next(((name, by) for name, by in _WRITTEN_SIZES if bits >= by), _WRITTEN_SIZES[-1])
+    return f"{bits / by:,.2f}".rstrip("0").rstrip(".") + f" {name}"
+
+
 def number_text(value: Fraction | float) -> str:
     """A number in the shortest way that gives the same float again."""
     exact = Fraction(value)

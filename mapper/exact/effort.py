@@ -34,6 +34,8 @@ class Effort:
     """The same for the search where lines are always full: it may be all that is needed."""
     least_seconds_to_count: float = 0.02
     """Time to count the space in, however short the search was."""
+    seconds_to_diagnose: float = 1.0
+    """Time to work out why nothing fits, besides as much as the search took: it is known then that nothing does."""
     part_to_tell: float = 0.05
     """Time, as part of what the search took, in which to work out what is told of a proof that is not complete."""
 

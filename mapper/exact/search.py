@@ -50,6 +50,7 @@ from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedE
 from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
+from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error
 from ..garbage import collecting_rarely
@@ -128,6 +129,7 @@ class ExactSearch:
         """The best mapping, its cost, and the proof."""
         # What a tile of operands with zeros takes is a mean: that one word takes least is known of others alone.
         too_small = None if self.original.has_zeros else shortage_error(self.original, self.machine)
+        too_small = too_small or fixed_tiles_error(self.original, self.machine, self.constraints, self.space)
         if too_small is not None:
             raise too_small
         if not self.solve():
@@ -294,11 +296,8 @@ class ExactSearch:
 
     def _nothing_found(self) -> TilewrightError:
         """Why there is no mapping; or that the means have run out before this was known."""
-        try:
-            if self.is_finished:
-                return self._nothing_fits()
-        except OutOfMeans:
-            pass
+        if self.is_finished:
+            return self._nothing_fits()
         return UndecidedError(
             "no mapping was found, and none was ruled out, before time or memory ran out",
             where=self.original.name,
@@ -306,27 +305,37 @@ class ExactSearch:
         )
 
     def _nothing_fits(self) -> InfeasibleError:
+        """The error that says why, as far as that is known within means of its own: about what the search took."""
+        seconds = self.effort.seconds_to_diagnose
+        own = Means.from_now(
+            seconds + min(time.perf_counter() - self._started, self.means.seconds_left), self.means.memory_limit
+        )
         if isinstance(self.objective, Capped):
-            return unmet_limits(self.objective, self._least)
+            return unmet_limits(self.objective, lambda objective: self._least(objective, own))
         if self.constraints.is_free:
             return diagnose(self.original, self.machine)
-        conflict = smallest_conflict(self.constraints, self._has_mapping)
+        # That shortages were ruled out says that the simplest mapping fits.
+        self._witnesses = [] if self.original.has_zeros else [simplest_mapping(self.original, self.machine)]
+        conflict = smallest_conflict(self.constraints, lambda fewer: self._has_mapping(fewer, own))
         if not conflict:
             return diagnose(self.original, self.machine)
         return conflict_error(self.original, self.constraints, conflict)
 
-    def _least(self, objective: Objective) -> Cost:
-        """What the best mapping by another objective costs. Raises OutOfMeans where that is not proven in time."""
-        search = replace(self, objective=objective, count=1, ceiling=math.inf)
-        cost = search.run()[1]
-        if not search.is_finished:
-            raise OutOfMeans
-        return cost
+    def _least(self, objective: Objective, means: Means) -> tuple[float, bool]:
+        """What no mapping is below by another objective, and whether one is as low."""
+        search = replace(self, objective=objective, count=1, ceiling=math.inf, means=means)
+        try:
+            certificate = search.run()[2]
+        except UndecidedError:
+            return search.open_bound, False
+        return certificate.lower_bound, certificate.proven
 
-    def _has_mapping(self, constraints: Constraints) -> bool:
+    def _has_mapping(self, constraints: Constraints, means: Means) -> bool:
         if any(not violations(mapping, self.machine, constraints) for mapping in self._witnesses):
             return True
-        search = replace(self, constraints=constraints, count=1, enough=True, ceiling=math.inf)
+        if fixed_tiles_error(self.original, self.machine, constraints, self.space) is not None:
+            return False
+        search = replace(self, constraints=constraints, count=1, enough=True, ceiling=math.inf, means=means)
         if not search.solve():
             if not search.is_finished:
                 raise OutOfMeans

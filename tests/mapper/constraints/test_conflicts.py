@@ -15,6 +15,7 @@ from tilewright.mapper.constraints import Constraints, combine
 from tilewright.mapper.constraints.conflicts import conflict_error, smallest_conflict
 from tilewright.mapper.constraints.files import load_constraints
 from tilewright.mapper.constraints.violations import violations
+from tilewright.mapper.means import OutOfMeans
 from tilewright.workloads import gemm
 
 SINGLES = Constraints(temporal={("GLB", dim): (1, 1) for dim in "ABCDEFG"}).singles()
@@ -37,8 +38,8 @@ def test_the_smallest_set_is_found(seed: int) -> None:
     )
     expected = tuple(single.name for single in next(hits))
     found = smallest_conflict(combine(SINGLES), oracle(conflicts))
-    assert len(found) == len(expected)
-    assert all({s.name for s in conflict} & set(found) for conflict in conflicts)
+    assert len(found.removed) == len(expected)
+    assert all({s.name for s in conflict} & set(found.removed) for conflict in conflicts)
     assert found == smallest_conflict(combine(reversed(SINGLES)), oracle(conflicts))
 
 
@@ -51,15 +52,41 @@ def test_with_few_calls_it_is_still_a_set_that_works() -> None:
         asked += 1
         return bool(oracle(conflicts)(constraints))
 
-    assert smallest_conflict(combine(SINGLES), feasible, most_calls=0) == tuple(s.name for s in SINGLES[1:])
+    assert smallest_conflict(combine(SINGLES), feasible, most_calls=0).removed == tuple(s.name for s in SINGLES[1:])
     assert asked == 1 + len(SINGLES)
-    assert smallest_conflict(combine(SINGLES), feasible) == ("no loop over A at GLB",)
+    assert smallest_conflict(combine(SINGLES), feasible).removed == ("no loop over A at GLB",)
+
+
+@pytest.mark.parametrize("calls", range(12))
+def test_what_is_known_when_the_means_run_out_is_so(calls: int) -> None:
+    """None has A beside B; C cannot be satisfied at all."""
+    a, b, c = SINGLES[0], SINGLES[1], SINGLES[2]
+    there_is = oracle([frozenset([a, b]), frozenset([c])])
+    asked = 0
+
+    def feasible(constraints: Constraints) -> bool:
+        nonlocal asked
+        asked += 1
+        if asked > calls:
+            raise OutOfMeans
+        return there_is(constraints)
+
+    found = smallest_conflict(combine(SINGLES), feasible)
+    text = str(conflict_error(gemm(2, 2, 2), combine(SINGLES), found))
+    assert found
+    if calls < 3:
+        assert "the search for those that stand in the way ran out of time" in text
+    elif calls < 8:
+        assert "none has this one beside the others: no loop over B at GLB (the others: no loop over A at GLB)" in text
+    else:
+        assert found.removed == (b.name, c.name)
+        assert "without these there are some: no loop over B at GLB; no loop over C at GLB" in text
 
 
 def test_the_two_ends() -> None:
     everything = combine(SINGLES)
-    assert smallest_conflict(everything, lambda _: True) == ()
-    assert smallest_conflict(everything, lambda _: False) == ()
+    assert not smallest_conflict(everything, lambda _: True)
+    assert not smallest_conflict(everything, lambda _: False)
 
 
 def test_a_real_conflict_in_words() -> None:
@@ -73,7 +100,7 @@ def test_a_real_conflict_in_words() -> None:
         return any(not violations(mapping, machine, asked) for mapping in mappings)
 
     conflict = smallest_conflict(constraints, feasible)
-    assert conflict == ("exactly 2 trips of M on array.y",)
+    assert conflict.removed == ("exactly 2 trips of M on array.y",)
     error = conflict_error(problem, constraints, conflict)
     assert isinstance(error, InfeasibleError)
     assert str(error) == (
