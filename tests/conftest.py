@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import longer
+
 # How long an example takes says nothing on a machine that does other things too.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -22,9 +24,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that take long come first, so that in the end no process is left alone with one."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that take long are left to the run of all tests, or to `-m long`; they come first, so that in the end no
+    process is left alone with one."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    if not longer.ALL and not config.getoption("-m"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = items[len(left_out) :]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import longer
 from generators import random_architecture
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, list_archs, load_arch, parse_arch
 from tilewright.arch.writer import architecture_text
@@ -18,7 +19,7 @@ def test_the_library(name: str) -> None:
     assert parse_arch(architecture_text(arch)) == arch
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_random_machines(seed: int) -> None:
     arch = random_architecture(random.Random(seed), capacity=200)
     assert parse_arch(architecture_text(arch)) == arch

@@ -30,7 +30,7 @@ from tilewright.ir import (
     Tree,
 )
 
-SEEDS = blocks(seeds=480, size=60)
+SEEDS = blocks(480, 60)
 
 
 @cache
@@ -179,7 +179,7 @@ def test_every_boundary_is_counted_once() -> None:
         assert set(inner.values()) <= {1}
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=90, size=45))
+@pytest.mark.parametrize("seeds", blocks(90, 45))
 def test_first_tiles_are_those_of_every_visit(seeds: range) -> None:
     """Wherever a branch is visited, it fills and empties: alike visits together in the closed form, each in its turn in
     the simulator."""

@@ -58,7 +58,7 @@ def _with_switches(rng: random.Random, arch: Architecture) -> Architecture:
     )
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=200, size=50))
+@pytest.mark.parametrize("seeds", blocks(200, 50))
 def test_costs_are_those_of_the_documents(seeds: range) -> None:
     """Words, bits in use, energy and latency; in a branch, in all, and through windows."""
     for seed in seeds:

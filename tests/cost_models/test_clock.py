@@ -7,6 +7,7 @@ from statistics import median
 
 import pytest
 
+import longer
 from generators import memory, random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import clocked_cycles, evaluate
@@ -98,7 +99,7 @@ def test_random_mappings() -> None:
     assert max(filling) < 1.6
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", longer.seeds(30))
 def test_memories_without_overlap_take_their_time_beside_compute(seed: int) -> None:
     rng = random.Random(seed)
     mapping, arch = drawn(seed)

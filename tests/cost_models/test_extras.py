@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import longer
 from generators import memory, random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import Accesses, Cost, cost_of, count_words, evaluate, simulate
@@ -74,7 +75,7 @@ class TestBlocks:
         assert energies(found)["DRAM", "O"] == 10
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", longer.seeds(150))
 def test_with_perfect_tiles_all_instances_move_as_many_words(seed: int) -> None:
     """So that blocks of the mean instance are those of each."""
     rng = random.Random(seed)
@@ -85,7 +86,7 @@ def test_with_perfect_tiles_all_instances_move_as_many_words(seed: int) -> None:
         assert vars(accesses) == each
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_energy_of_the_simulated_accesses(seed: int) -> None:
     """Energies put together again from what the simulator counts, a kind of access at a time."""
     rng = random.Random(seed)

@@ -10,6 +10,7 @@ from functools import cache
 import islpy as isl
 import pytest
 
+import longer
 from generators import random_architecture, random_mapping, random_problem, tensor
 from tilewright.arch import Architecture, Halo, Memory
 from tilewright.cost_models import Accesses, AccessTable, count_words
@@ -139,7 +140,7 @@ def test_first_tiles_equal_the_cost_model() -> None:
                 assert count(tiles.range()) == expected[item.memory, item.tensor], f"seed {seed}, {item}\n{mapping}"
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", longer.seeds(30))
 def test_next_tile_along_a_rank(seed: int) -> None:
     """One move of one window: what is new by sets is what is wanted and not held by the closed form."""
     rng = random.Random(seed)

@@ -7,6 +7,7 @@ from math import inf
 
 import pytest
 
+import longer
 from generators import memory, random_architecture, random_mapping, random_problem
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import evaluate, roofline
@@ -54,7 +55,7 @@ def test_a_shared_port_has_one_roof_and_no_port_a_flat_one() -> None:
         assert (found.binding is roof) is binds
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_the_lowest_roof_is_the_rate_of_the_mapping(seed: int) -> None:
     rng = random.Random(seed)
     problem, arch = random_problem(rng), random_architecture(rng)

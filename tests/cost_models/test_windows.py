@@ -19,7 +19,7 @@ from tilewright.cost_models.cascades.windowed_walk import WindowedWalk
 from tilewright.ir import FusedMapping, MappingError, Renews
 from tilewright.workloads import cascade
 
-SEEDS = blocks(seeds=320, size=80)
+SEEDS = blocks(320, 80)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How long the readers are fed with wrong input: TILEWRIGHT_FUZZ=100 does it a hundred times as long."""
+"""How long the readers are fed with wrong input, in the measure of `longer.py`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import yaml
 from hypothesis import settings
 
-from longer import TIMES
+import longer
 from tilewright import TilewrightError
 
 
 def some(examples: int) -> settings:
-    """Settings of a property that is tried on so many examples, or on more where that is asked for."""
-    return settings(max_examples=examples * TIMES, deadline=10_000 if TIMES == 1 else None)
+    """Settings of a property that is tried on so many examples, or on a part of them by default."""
+    return settings(max_examples=len(longer.seeds(examples)), deadline=10_000 if longer.TIMES == 1 else None)
 
 
 def read_or_refused(read: Callable[[], Any]) -> Any:

@@ -167,7 +167,7 @@ def test_a_wrong_value_is_refused(border: Border) -> None:
                     pytest.fail(f"{name}({argument}={value!r}) is {function(**(right | {argument: value}))}")
 
 
-@pytest.mark.skipif(longer.TIMES == 1, reason="starts hundreds of processes: TILEWRIGHT_FUZZ=2")
+@pytest.mark.skipif(longer.TIMES == 1, reason="starts hundreds of processes: TILEWRIGHT_TESTS=2")
 @pytest.mark.filterwarnings("ignore")
 def test_an_unlikely_value_is_answered_or_refused(border: Border, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(border.folder)

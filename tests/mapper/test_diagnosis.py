@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import longer
 from generators import memory, random_problem, tensor
 from tilewright import search
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
@@ -137,7 +138,7 @@ def smallest(problem: Problem, arch: Architecture) -> Mapping:
     return Mapping(problem, LoopNest((*names, *loops, *inner)))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_there_is_a_diagnosis_exactly_when_the_smallest_mapping_does_not_fit(seed: int) -> None:
     rng = random.Random(seed)
     problem = random_problem(rng)

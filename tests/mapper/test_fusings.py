@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import longer
 import tilewright as tw
 from cascade_brute_force import Placed, Trees
 from cascade_cases import CHEAP, Case, random_case
 from cascade_skeletons import Skeleton, Skeletons
-from longer import TIMES
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError, UndecidedError
 from tilewright.mapper import fusings
@@ -16,7 +16,7 @@ from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.fusing import FusedAnswer, answer_undiagnosed
 from tilewright.mapper.fusings import Passing, answer_fusings, fusing_of
 
-SEEDS = range(8 * TIMES) if TIMES > 1 else (0, 2, 12, 18)
+SEEDS = longer.seeds(8) if longer.TIMES > 1 else (0, 2, 12, 18)
 COUNT = 4
 
 Fusing = tuple[Passing, ...]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import brute_force
+import longer
 from generators import memory, random_architecture
-from longer import TIMES
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
 from tilewright.cost_models import Cost, evaluate, parse_objective
 from tilewright.ir import MappingError, Problem, ProblemError, TilewrightError
@@ -53,7 +53,7 @@ def costs_of(problem: Problem, arch: Architecture) -> list[Cost]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4 * TIMES))
+@pytest.mark.parametrize("seed", longer.seeds(4))
 def test_the_best_of_both_forms(seed: int) -> None:
     """Against all mappings of both, with what lowering adds."""
     rng = random.Random(seed)

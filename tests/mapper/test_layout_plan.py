@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from longer import TIMES, blocks
+import longer
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import Objective, parse_objective
 from tilewright.cost_models.ports import port_cycles
@@ -130,7 +130,7 @@ def _least_of(
     )
 
 
-@pytest.mark.parametrize("seeds", blocks(SEEDS, 10))
+@pytest.mark.parametrize("seeds", longer.blocks(SEEDS, 10))
 def test_the_plan_is_the_best_of_all(seeds: range) -> None:
     for seed in seeds:
         rng = random.Random(seed)
@@ -173,7 +173,7 @@ def _problem(layer: Occurrence) -> Problem:
 
 @pytest.mark.parametrize("objective", ["edp", "ed2p"])
 def test_the_least_product_is_that_of_all_plans(objective: str) -> None:
-    for seed in range(4 * TIMES):
+    for seed in longer.seeds(4):
         rng = random.Random(seed)
         graph, costs = network(rng), Costs(seed, rng.choice([1e4, 1e5, 1e6]))
         asked = parse_objective(objective)
@@ -185,7 +185,7 @@ def test_the_least_product_is_that_of_all_plans(objective: str) -> None:
         assert plan.product.value == pytest.approx(least), f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_the_least_sum_is_that_of_all_values(seed: int) -> None:
     rng = random.Random(seed)
     values = {name: rng.randint(1, 3) for name in "abcde"}
@@ -236,7 +236,7 @@ class OneMapping(Costs):
 @pytest.mark.parametrize("objective", ["energy", "edp"])
 @pytest.mark.parametrize("searches", [0, 5, 12])
 def test_a_plan_whose_time_is_up_is_one_with_a_bound(objective: str, searches: int) -> None:
-    for seed in range(4 * TIMES):
+    for seed in longer.seeds(4):
         graph, costs = network(random.Random(seed)), Costs(seed, 1e5)
         asked, means = parse_objective(objective), Ticking(costs=costs, searches=searches)
         plan = plan_layouts(graph, ARCH, asked, costs, LAYOUTS, means)

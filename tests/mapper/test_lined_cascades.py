@@ -7,9 +7,9 @@ import random
 import pytest
 from trees import random_cascade, random_tree
 
+import longer
 import tilewright as tw
 from generators import random_architecture
-from longer import TIMES
 from tilewright.arch import Architecture
 from tilewright.cost_models.cascades import evaluate_open_tree, evaluate_tree, with_tree_layouts
 from tilewright.cost_models.layouts import packed
@@ -36,7 +36,7 @@ def _case_of(seed: int) -> tuple[FusedMapping, Architecture]:
 def test_no_tree_costs_less_than_what_is_empty_in_its_lines() -> None:
     """The energy, and products of energy and latency, of trees at random; some have no more than the bound."""
     compared = reached = 0
-    for seed in range(80 * TIMES):
+    for seed in longer.seeds(80):
         tree, arch = _case_of(seed)
         try:
             full, (lined, _) = evaluate_tree(tree, packed(arch)), evaluate_open_tree(tree, arch)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+import longer
 from generators import random_problem
 from tilewright.cost_models.cost import tensor_tile_words
 from tilewright.ir import ceil_div
@@ -82,7 +83,7 @@ def test_even_growth_of_layers() -> None:
     assert [dim for dim in dilated.dim_names if not linear_growth(dilated, dim)] == ["P", "Q"]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_even_growth_means_equal_steps(seed: int) -> None:
     rng = random.Random(seed)
     problem = random_problem(rng)

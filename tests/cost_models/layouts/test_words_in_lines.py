@@ -8,6 +8,7 @@ from collections import defaultdict
 
 import pytest
 
+import longer
 from generators import memory, random_problem, tensor
 from tilewright.cost_models.layouts import Layout, line_box, parse_layout, tensor_extents
 from tilewright.ir import Problem, Tensor, TilewrightError
@@ -44,7 +45,7 @@ def laid_out(layout: Layout, of: Tensor, extents: Place, room: int) -> dict[Plac
     return found
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", longer.seeds(200))
 def test_words_share_a_line_where_they_share_a_box(seed: int) -> None:
     rng = random.Random(seed)
     problem = random_problem(rng)

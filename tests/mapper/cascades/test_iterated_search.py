@@ -43,7 +43,7 @@ def searched(case: Case, objective: str, best: float) -> float:
     return value
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=15, size=5))
+@pytest.mark.parametrize("seeds", blocks(15, 5))
 def test_the_search_finds_the_best_of_all_trees_that_iterate(seeds: range) -> None:
     for seed in seeds:
         case, objective = random_case(seed, MOST, iterates=True), OBJECTIVES[seed % 3]

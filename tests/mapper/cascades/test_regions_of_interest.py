@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 
+import longer
 from tilewright.mapper.cascades.terms.regions import least_value, least_weight, line_across, opening
 from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
@@ -26,7 +27,7 @@ def within(region: OpenRegion) -> set[tuple[float, float]]:
     return {point for point in GRID if region.holds(AtLeast(*point, region.weights.of(*point)))}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_a_region_holds_what_its_measure_says(seed: int) -> None:
     region = random_region(random.Random(seed))
     energy, latency = np.array(GRID).T
@@ -35,7 +36,7 @@ def test_a_region_holds_what_its_measure_says(seed: int) -> None:
     assert measured.tolist() == [pytest.approx(region.of(*point)) for point in GRID]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_known_points_leave_aside_what_costs_no_less_in_both(seed: int) -> None:
     rng = random.Random(seed)
     region, points = random_region(rng), rng.sample(GRID, 3)
@@ -43,7 +44,7 @@ def test_known_points_leave_aside_what_costs_no_less_in_both(seed: int) -> None:
     assert within(region.without(points)) == left
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_what_is_left_beside_others_lies_within_together_with_them(seed: int) -> None:
     rng = random.Random(seed)
     region, (energy, latency), visits = random_region(rng), rng.choice(GRID), rng.choice([1, 2, 4])
@@ -54,7 +55,7 @@ def test_what_is_left_beside_others_lies_within_together_with_them(seed: int) ->
     assert not (left.is_empty and together)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_one_region_in_another(seed: int) -> None:
     rng = random.Random(seed)
     one = random_region(rng)
@@ -66,7 +67,7 @@ def test_one_region_in_another(seed: int) -> None:
     assert other.lies_in(one) or not seed % 2
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_lines_across_openings_find_the_least_product(seed: int) -> None:
     """Each line is the least of a weighted sum over some points; the bounds at first lie a little lower than these."""
     rng = random.Random(seed)

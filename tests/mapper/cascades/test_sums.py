@@ -83,7 +83,7 @@ def random_pair(seed: int) -> Case:
     )
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=4, size=2))
+@pytest.mark.parametrize("seeds", blocks(4, 2))
 def test_the_best_of_all_trees_is_found(seeds: range) -> None:
     """And proven, in the even space, where visits do not add to each other's sums."""
     for seed in seeds:
@@ -116,7 +116,7 @@ def random_triple(seed: int) -> Case:
     return Case("chain", cascade(lines, sizes), arch, "perfect", rng.choice(["even", "uneven"]), "all")
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=12, size=3))
+@pytest.mark.parametrize("seeds", blocks(12, 3))
 def test_sums_that_go_on_in_shared_loops_are_proven(seeds: range) -> None:
     """Wide in one memory, and finished in another: which is which is known for each node."""
     for seed in seeds:
@@ -146,7 +146,7 @@ def random_accumulator(seed: int) -> Case:
     return Case("chain", cascade(lines, n=4, k=2, p=2), arch, "perfect", "even", "all")
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=24, size=6))
+@pytest.mark.parametrize("seeds", blocks(24, 6))
 def test_sums_have_room_while_other_operations_work(seeds: range) -> None:
     """A tree is not taken in which unfinished sums of one operation have no room beside the tiles of another one, that
     a loop over what is summed makes work in the meantime; and the best of all others is proven."""

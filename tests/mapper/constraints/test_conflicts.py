@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+import longer
 from brute_force import all_mappings
 from tilewright.arch import load_arch
 from tilewright.ir import InfeasibleError
@@ -26,7 +27,7 @@ def oracle(conflicts: list[frozenset[Constraints]]) -> Callable[[Constraints], b
     return lambda asked: not any(conflict <= set(asked.singles()) for conflict in conflicts)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_the_smallest_set_is_found(seed: int) -> None:
     rng = random.Random(seed)
     conflicts = [frozenset(rng.sample(SINGLES, rng.randint(1, 3))) for _ in range(rng.randint(1, 5))]

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+import longer
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import count_words
@@ -81,7 +82,7 @@ def loops_by_position(mapping: Mapping, arch: Architecture, memory: str) -> list
     return [(x.dim, x.trips) for x in between if not isinstance(x, Node) and not x.is_spatial]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_a_mapping_satisfies_its_own_figures_and_nothing_beyond(seed: int) -> None:
     """Constraints read off a random nest hold; each one, moved by the least step, does not."""
     rng = random.Random(seed)
@@ -123,7 +124,7 @@ def test_a_mapping_satisfies_its_own_figures_and_nothing_beyond(seed: int) -> No
     assert [len(violations(mapping, arch, one)) > 0 for one in wrong] == [True] * len(wrong)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_every_loop_in_time_belongs_to_one_memory(seed: int) -> None:
     rng = random.Random(seed)
     arch = random_architecture(rng)

@@ -13,9 +13,9 @@ from emitted_networks import agrees_with_onnx, as_library, needs_gcc, random_ans
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+import longer
 import tilewright as tw
 from generators import random_architecture
-from longer import TIMES
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
 from tilewright.mapper.emit.network import emit_c_network, emit_numpy_network, network_program, network_weights
@@ -121,7 +121,7 @@ MODELS = {"gelus": gelus, "images": images, "words": words, "inverted": inverted
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
     """Whatever is fused, and on whatever machine; within the precision of the reference, which is single."""
-    for seed in range(2 * TIMES):
+    for seed in longer.seeds(2):
         folder = tmp_path / str(seed)
         folder.mkdir()
         agrees_with_onnx(MODELS[name](), folder, seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_emit_c import STRICT, compiled, needs_gcc, run, write
 
+import longer
 from generators import random_architecture, random_mapping, tensor
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models.sparse import with_densities
@@ -45,7 +46,7 @@ def test_c_with_packed_operands(seed: int, tmp_path: Path) -> None:
     assert "OK" in done.stdout
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", longer.seeds(12))
 def test_numpy_with_packed_operands(seed: int) -> None:
     mapping, arch = random_packed(seed)
     text = emit_numpy(mapping, arch)

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from quantized_models import IMAGE, qdq, qlinear
 
+import longer
 from generators import random_architecture
-from longer import TIMES
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
 from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights, stored_bytes
@@ -48,14 +48,14 @@ def image(seed: int) -> np.ndarray:
 
 
 @needs_gcc
-@pytest.mark.parametrize("seed", range(2 * TIMES))
+@pytest.mark.parametrize("seed", longer.seeds(2))
 def test_qlinear_operators(seed: int, tmp_path: Path) -> None:
     model, x = qlinear(seed), image(seed)
     np.testing.assert_array_equal(computed(model, tmp_path, x, seed), reference(model, x))
 
 
 @needs_gcc
-@pytest.mark.parametrize("seed", range(2 * TIMES))
+@pytest.mark.parametrize("seed", longer.seeds(2))
 def test_floats_between_quantizing_become_integers(seed: int, tmp_path: Path) -> None:
     """With scales that make no rounding errors in single precision, the integers are those of the floats."""
     model, x = qdq(seed, exact=seed % 2 == 0), image(seed)

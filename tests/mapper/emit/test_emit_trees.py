@@ -20,7 +20,7 @@ from tilewright.mapper.emit import emit_tree, verify_tree
 from tilewright.mapper.emit.tree_program import program
 from tilewright.workloads import cascade
 
-SEEDS = blocks(seeds=200, size=50)
+SEEDS = blocks(200, 50)
 
 
 def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
@@ -50,7 +50,7 @@ def test_every_function_has_a_program(function: str) -> None:
     assert verification, verification.message
 
 
-@pytest.mark.parametrize("seeds", blocks(seeds=60, size=30))
+@pytest.mark.parametrize("seeds", blocks(60, 30))
 def test_programs_of_windows_agree(seeds: range) -> None:
     for seed in seeds:
         rng = random.Random(seed)

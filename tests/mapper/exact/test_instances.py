@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pytest
 
+import longer
 from generators import random_problem
 from tilewright.arch import ArrayAxis, Fanout
 from tilewright.ir import Problem, ceil_div
@@ -90,7 +91,7 @@ def leaves(left: int, x: int, y: int) -> int:
     return ceil_div(ceil_div(left, x), y)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", longer.seeds(50))
 def test_axis_use_finds_room_when_there_is_some(seed: int) -> None:
     rng = random.Random(seed)
     sizes = (rng.randint(1, 12), rng.randint(1, 12))
@@ -111,7 +112,7 @@ def test_axis_use_of_a_fanout() -> None:
     assert AxisUse.of(Fanout(name="grid", axes=(ArrayAxis(size=5), ArrayAxis(size=7)))).sizes == (5, 7)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_split_realizes_what_axis_use_allows(seed: int) -> None:
     rng = random.Random(seed)
     problem = random_problem(rng)
@@ -156,7 +157,7 @@ def reachable_arrays(problem: Problem, fanout: Fanout, tiling: Tiling) -> set[tu
     }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_array_vectors_are_all_that_an_array_can_realize(seed: int) -> None:
     rng = random.Random(seed)
     problem = gemm(rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 6))
@@ -167,7 +168,7 @@ def test_array_vectors_are_all_that_an_array_can_realize(seed: int) -> None:
         assert set(vectors) == reachable_arrays(problem, fanout, tiling)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_realizable_over_some_tiles(seed: int) -> None:
     """Just what some trips on the axes make of the tiles that are left."""
     rng = random.Random(seed)

@@ -13,7 +13,7 @@ import pytest
 from lined_cases import banked, case_of, different_layouts, orders, stated
 
 import brute_force
-from longer import TIMES, blocks
+import longer
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.open_choices import evaluate_open
@@ -52,7 +52,7 @@ def searched(problem: Problem, arch: Architecture, objective: object, ragged: bo
     return certificate.value
 
 
-@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+@pytest.mark.parametrize("seeds", longer.blocks(SEEDS, BLOCK))
 def test_optimum_with_stated_layouts(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     # Rules for ragged trips count in small problems too.
     monkeypatch.setattr("tilewright.mapper.exact.preparing.has_few_tiles", lambda problem: False)
@@ -79,7 +79,7 @@ def test_mappings_alike_in_words_may_differ_in_lines(seed: int) -> None:
 
 
 def test_optimum_with_the_time_of_first_tiles() -> None:
-    for seed in range(0, 4 * TIMES):
+    for seed in longer.seeds(4):
         (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
         layouts = {
             (m.name, t.name): rng.choice(orders(problem, t.name)) for m in arch.memories for t in problem.tensors
@@ -118,7 +118,7 @@ def test_optimum_where_a_layer_states_wide_sums(seed: int) -> None:
     assert found == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("seeds", blocks(SEEDS // 2, BLOCK))
+@pytest.mark.parametrize("seeds", longer.blocks(SEEDS // 2, BLOCK))
 def test_optimum_with_open_layouts(seeds: range) -> None:
     """One or two tensors in one or two memories are left open; the oracle tries all orders of their ranks, with all
     blocks inside of them."""

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+import longer
 from tilewright.ir import ceil_div
 from tilewright.mapper.exact.rows import ceil_div_array, count_active, per_distinct_row, repeated
 
@@ -84,7 +85,7 @@ def test_rows_that_differ_in_the_first_column_only() -> None:
     assert set(found[:, 1].tolist()) == {2**31 - 1}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", longer.seeds(10))
 def test_rows_are_repeated_with_the_entries_of_their_lists(seed: int) -> None:
     rng = random.Random(seed)
     lists = [[rng.randint(0, 9) for _ in range(rng.randint(0, 3))] for _ in range(4)]

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+import longer
 import tilewright as tw
 from generators import random_architecture, random_problem
 from tilewright.arch import Memory
@@ -69,7 +70,7 @@ def test_memory_that_ran_out_is_told() -> None:
     assert certificate.open_part.bound == pytest.approx(certificate.lower_bound / certificate.value)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", longer.seeds(12))
 def test_the_part_told_has_the_lowest_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whenever a search ends, and whatever it works on then."""
     rng = random.Random(seed)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from lined_cases import banked, lined
 
+import longer
 from generators import random_architecture, tensor
-from longer import TIMES
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES
 from tilewright.cost_models.layouts.choices import with_layouts
@@ -83,7 +83,7 @@ def test_steps_tell_dimensions_apart_in_lines() -> None:
 
 def test_the_same_optimum_with_open_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
     mirrored = 0
-    for seed in range(16 * TIMES):
+    for seed in longer.seeds(16):
         rng = random.Random(seed)
         problem, arch, ragged = square(rng), lined(rng, random_architecture(rng, 1, 24)), rng.random() < 0.5
         arch = with_layouts(banked(rng, arch) if seed % 4 == 0 else arch, problem, {"all": "any"})
@@ -151,7 +151,7 @@ def with_savings(rng: random.Random, problem: Problem, arch: Architecture) -> tu
 
 def test_the_same_optimum_with_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     mirrored = 0
-    for seed in range(12 * TIMES):
+    for seed in longer.seeds(12):
         rng = random.Random(seed)
         problem, arch = with_savings(rng, square(rng), random_architecture(rng, 1, 24))
         objective = OBJECTIVES[seed % len(OBJECTIVES)]
@@ -174,7 +174,7 @@ def test_operands_with_zeros_do_not_change_places() -> None:
 
 def test_the_same_optimum_as_without_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
     mirrored = 0
-    for seed in range(16 * TIMES):
+    for seed in longer.seeds(16):
         rng = random.Random(seed)
         problem, arch, ragged = square(rng), random_architecture(rng, rng.randint(1, 2), 24), rng.random() < 0.6
         objective, space = OBJECTIVES[seed % len(OBJECTIVES)], SPACES[seed % 2]

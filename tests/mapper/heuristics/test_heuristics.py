@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import longer
 from brute_force import all_mappings, count
 from generators import memory, random_architecture, random_problem
 from tilewright import load_arch, search
@@ -57,7 +58,7 @@ def genomes(space: GenomeSpace, rng: random.Random) -> list[Genome]:
 # ---- the space ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_every_genome_is_a_mapping_and_fits_when_it_says_so(seed: int) -> None:
     space, rng = random_space(seed, capacity=(None, 40, 400)[seed % 3])
     space = GenomeSpace(space.problem, varied(space.arch, rng), space.tiling)
@@ -90,7 +91,7 @@ def loops(mapping: Mapping, dim: str) -> list[Loop]:
     return [loop for loop in mapping.nest.loops if loop.dim == dim]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_genome_to_mapping_and_back(seed: int) -> None:
     space, rng = random_space(seed)
     for genome in genomes(space, rng):

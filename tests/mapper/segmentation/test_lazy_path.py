@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+import longer
 from tilewright.mapper.segmentation.lazy_path import Asked, Edge, cheapest_but, cheapest_way
 
 
@@ -37,7 +38,7 @@ def random_edges(rng: random.Random, places: int) -> tuple[list[Edge], dict[int,
     return edges, truth
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_no_way_is_cheaper_and_the_bound_holds(seed: int) -> None:
     rng = random.Random(seed)
     places = rng.randrange(2, 8)
@@ -90,7 +91,7 @@ def test_of_equal_ways_the_one_of_more_steps_is_taken() -> None:
     assert len(found.edges) == 3
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", longer.seeds(20))
 def test_ways_with_forbidden_runs_are_left_out(seed: int) -> None:
     """Forbidding the best way's runs one after the other gives all ways, by rising costs."""
     rng = random.Random(seed)

@@ -146,7 +146,7 @@ def limits_between(front: list[Point], rng: random.Random) -> list[Objective]:
 
 
 @pytest.mark.parametrize("number", range(7))
-@pytest.mark.parametrize("seed", range(6 * longer.TIMES))
+@pytest.mark.parametrize("seed", longer.seeds(6))
 def test_no_way_is_better(seed: int, number: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     case = case_of(seed, tmp_path_factory.getbasetemp())
     objective = limits_between(case.front, random.Random(seed))[number]

@@ -8,6 +8,7 @@ from collections.abc import Mapping as MappingABC
 
 import pytest
 
+import longer
 from brute_force import all_mappings, count, count_uneven, uneven_mappings
 from generators import memory, random_architecture, random_problem, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
@@ -93,7 +94,7 @@ def small(problem: Problem, arch: Architecture, tiling: Tiling, space: Space, li
 
 
 @pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_equals_the_listed_space(seed: int, space: Space) -> None:
     rng = random.Random(seed)
     compared = 0

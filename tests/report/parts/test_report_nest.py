@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import longer
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import load_arch
 from tilewright.ir import LoopNest, Mapping, MappingError
@@ -41,7 +42,7 @@ def test_notes_give_tile_sizes_and_axes() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", longer.seeds(60))
 def test_the_annotated_nest_parses_back(seed: int) -> None:
     rng = random.Random(seed)
     problem, arch = random_problem(rng), random_architecture(rng)

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+import longer
 import tilewright as tw
 from generators import random_architecture, random_mapping, random_problem, with_extras
 from make_schema import DOCUMENTS, schema_file
@@ -72,7 +73,7 @@ def test_the_command_line_prints_it() -> None:
     assert "mapping-schema is no architecture" in refused.stderr
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", longer.seeds(24))
 def test_documents_of_every_kind_are_valid(seed: int) -> None:
     validator().validate(document(seed))
 

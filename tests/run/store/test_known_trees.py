@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import longer
 import tilewright as tw
 from tilewright import stored
 from tilewright.cost_models import ENERGY
@@ -53,7 +54,7 @@ def pretended(asked: CascadeQuestion, least: float) -> FusedAnswer | NothingBelo
     return tree(value, bound) if value < asked.below else NothingBelow(min(bound, asked.below))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", longer.seeds(40))
 def test_what_is_known_is_never_wrong_and_never_less(seed: int) -> None:
     """Random searches after each other: what is answered from what is known is no worse than a search would be, and
     what is searched is searched because there may be more."""

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import brute_force
+import longer
 from generators import random_architecture, random_problem, windows_below_arrays, with_wide_sums
-from longer import TIMES, blocks
 from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
@@ -168,7 +168,7 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
 MOST_MAPPINGS = 160
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 20))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 def test_every_mapping_of_small_spaces(seeds: range) -> None:
     """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
@@ -203,7 +203,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
     """Tables of several groups of arrays in one go are those of each group, bit for bit; and so are those of some of
     them."""
     compared = stacks = 0
-    for seed in range(24 * TIMES):
+    for seed in longer.seeds(24):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng, rng.randint(1, 2))
         context = context_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
@@ -251,7 +251,7 @@ def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> 
     return Constraints(temporal=temporal, orders=orders)
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 20))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 def test_constrained_mappings(seeds: range) -> None:
     """Bounds know where constraints allow no loops, and which may not come yet."""
     checked = ordered = tighter = 0
@@ -282,7 +282,7 @@ def test_constrained_mappings(seeds: range) -> None:
     assert tighter > 15
 
 
-@pytest.mark.parametrize("seeds", blocks(24, 12))
+@pytest.mark.parametrize("seeds", longer.blocks(24, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longer import TIMES
+import longer
 from tilewright.arch import load_arch
 from tilewright.mapper.exact.arrays import fanouts
 from tilewright.mapper.exact.effort import Effort
@@ -20,7 +20,7 @@ FEW_CELLS = Effort(first_cells=40)
 
 
 class TestWaitingLines:
-    @pytest.mark.parametrize("seed", range(6 * TIMES))
+    @pytest.mark.parametrize("seed", longer.seeds(6))
     def test_coarse_tables_lead_to_the_same_optimum(self, seed: int) -> None:
         rng = random.Random(seed)
         arch = load_arch(rng.choice(["tpu_v1", "tpu_v1", "gemmini"]), {"DRAM.line": f"{rng.choice([16, 32, 64])} B"})

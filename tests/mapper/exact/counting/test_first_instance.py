@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 
+import longer
 from generators import random_architecture, random_problem
-from longer import TIMES
 from paths import context_of, random_uneven, steps_to
 from tilewright.cost_models.closed_form import count_words
 from tilewright.cost_models.cost import cost_of
@@ -17,7 +17,7 @@ def test_cycles_of_the_busiest_instance() -> None:
     """Never above on the way nor in the end; in the end just so many where no rank is a sum of several dimensions. The
     average over instances is less at times."""
     same = averages = 0
-    for seed in range(400 * TIMES):
+    for seed in longer.seeds(400):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 9), random_architecture(rng)
         mapping = random_uneven(rng, problem, arch, ragged=True)
@@ -39,5 +39,5 @@ def test_cycles_of_the_busiest_instance() -> None:
             same += bool(busiest)
             context.costs = context.costs.__class__(context.hierarchy, context.costs.cost_columns)
             averages += (complete.costs(context)[columns, 0] < found[columns] * (1 - 1e-9)).any()
-    assert same > 50 * TIMES
-    assert averages > 10 * TIMES
+    assert same > 50 * longer.TIMES
+    assert averages > 10 * longer.TIMES

@@ -10,7 +10,7 @@ import pytest
 from lined_cases import case_of, orders, stated
 
 import brute_force
-from longer import TIMES
+import longer
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.layouts import packed
@@ -65,7 +65,7 @@ def _slides_over_gaps(problem: Problem, arch: Architecture) -> bool:
 def test_complete_rows_cost_what_the_cost_model_says(told: Told) -> None:
     """No bound is above the cost; and it is the energy of perfect tiles, but with halos that no loop tells, and where
     tiles with gaps slide."""
-    for seed in range(30 * TIMES):
+    for seed in longer.seeds(30):
         problem, arch, ragged = _stated_case(seed)
         for objective in OBJECTIVES:
             told.clear()
@@ -118,7 +118,7 @@ def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch
     assert made == {False}
 
 
-@pytest.mark.parametrize("seed", range(12 * TIMES))
+@pytest.mark.parametrize("seed", longer.seeds(12))
 def test_where_no_mapping_fills_lines_all_cost_more_than_words(seed: int) -> None:
     """Then no best mapping of words is looked for first."""
     problem, arch, ragged = case_of(seed)

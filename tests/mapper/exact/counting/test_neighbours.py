@@ -6,14 +6,14 @@ import random
 
 import numpy as np
 
-from longer import TIMES
+import longer
 from tilewright.mapper.exact.counting.rank_traffic import shared_by_neighbours
 
 
 def test_no_intervals_share_more() -> None:
     """Of intervals at random places, so far apart at least, some of them missing, the last one shorter."""
     reached = 0
-    for seed in range(400 * TIMES):
+    for seed in longer.seeds(400):
         rng = random.Random(seed)
         count, span, step = rng.randint(1, 9), rng.randint(1, 9), rng.randint(1, 12)
         clipped = rng.randint(0, span - 1)
@@ -35,7 +35,7 @@ def test_no_intervals_share_more() -> None:
 def test_no_windows_share_more_of_what_is_new() -> None:
     """Windows of two dimensions that slide along one, spread along the other, with all that is left at its end."""
     compared = reached = 0
-    for seed in range(600 * TIMES):
+    for seed in longer.seeds(600):
         rng = random.Random(seed)
         tile, size, wide, c = rng.randint(1, 5), rng.randint(2, 12), rng.randint(1, 7), rng.randint(1, 2)
         apart, moved = tile * rng.randint(1, 2), rng.randint(1, wide)

@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import longer
 from generators import random_architecture, random_problem, windows_below_arrays
-from longer import TIMES
 from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models.closed_form import count_words
@@ -112,7 +112,7 @@ def test_words_of_random_mappings(start: int) -> None:
 def test_windows_that_share_over_fanouts_above_their_charge() -> None:
     """Counted exactly once these are passed, whatever loops stand between."""
     counted_so = more = 0
-    for seed in (*range(400 * TIMES), 516):  # the last one: idle instances of two arrays that share a sum
+    for seed in (*longer.seeds(400), 516):  # the last one: idle instances of two arrays that share a sum
         rng = random.Random(seed)
         problem, arch = windows_below_arrays(rng)
         ragged = rng.random() < 0.6
