@@ -46,7 +46,7 @@ from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .results import prepare_folder, write_file
 from .workloads import Network, load_network
-from .workloads.network import Widths
+from .workloads.network import Uncounted, Widths
 
 if TYPE_CHECKING:
     import pandas
@@ -123,6 +123,16 @@ class CompiledNetwork(Shown):
         from .run.documents.network_plans import network_plan_of
 
         return network_plan_of(self.answer)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all groups."""
+        return self.answer.macs
+
+    @property
+    def uncounted(self) -> Uncounted:
+        """What the network asks for beside its groups."""
+        return self.answer.question.uncounted
 
     @property
     def energy_pj(self) -> float:
@@ -245,9 +255,10 @@ class CompiledNetwork(Shown):
     def __str__(self) -> str:
         verdict = "proven optimal" if self.certificate.proven else f"gap {percent(self.certificate.gap, 1)}"
         saved = f"; fusing saves {percent(self.saves, 1)}" if self.saves else ""
+        left = f"; {self.uncounted.beside(self.macs)}" if self.uncounted.names else ""
         return (
             f"{self.network} on {self.arch.name}: {energy(self.energy_pj)}, {count(self.latency_cycles)} cycles, "
-            f"{verdict} for {self.certificate.objective}{saved}"
+            f"{verdict} for {self.certificate.objective}{saved}{left}"
         )
 
 
@@ -363,7 +374,8 @@ def network_question(
     count = checks.whole(most, "the number of operations of a group")
     wanted, kind = parse_objective(objective), tiling_or_default(tiling)
     check_objective(wanted)
-    return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits)
+    uncounted = network.uncounted
+    return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits, uncounted=uncounted)
 
 
 def with_choices(

@@ -22,6 +22,25 @@ WIDTHS = ("file", "arch")
 
 
 @dataclass(frozen=True)
+class Uncounted:
+    """What a network is known to ask for, and its graph does not have: no plan counts it.
+
+    macs   of its layers
+    names  of these, and of operators of which nothing is known
+    """
+
+    macs: int = 0
+    names: tuple[str, ...] = ()
+
+    def beside(self, counted: int) -> str:
+        """In words, beside the MACs that are counted."""
+        if not self.names:
+            return f"{counted:,}"
+        every = f" of {counted + self.macs:,}" if self.macs else ""
+        return f"{counted:,}{every} MACs, not counted: {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
 class NetworkLayer:
     """One row of a network.
 
@@ -82,6 +101,20 @@ class Network(Shown):
     def weights(self) -> int:
         """Stored parameters of the whole network, in words, repeats counted."""
         return sum(layer.weights for layer in self.layers)
+
+    @cached_property
+    def uncounted(self) -> Uncounted:
+        """Layers that its graph lacks."""
+        if self.wiring is None:
+            return Uncounted(self.macs, tuple(layer.name for layer in self.layers))
+        counted: dict[str, int] = {}
+        for occurrence in self.wiring:
+            counted[occurrence.layer] = counted.get(occurrence.layer, 0) + occurrence.macs
+        names = list[str]()
+        for layer in self.layers:
+            if layer.macs != counted.get(layer.name, 0):
+                names += [node for node in layer.nodes if node not in self.wiring.by_name] or [layer.name]
+        return Uncounted(self.macs - sum(counted.values()), tuple(names))
 
     def __str__(self) -> str:
         layers = sum(layer.repeat for layer in self.layers)

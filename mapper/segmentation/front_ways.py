@@ -82,7 +82,7 @@ class FrontWays:
             if front is not None and (id(front), edge.taken) not in least:
                 least[id(front), edge.taken] = front.least(edge.taken, self.weights)
         self._least = [
-            NOTHING if front is None else least[id(front), edge.taken]
+            NOTHING if front is None else least[id(front), edge.taken].times(edge.times)
             for front, edge in zip(self._fronts, self.steps.edges, strict=True)
         ]
 
@@ -166,8 +166,8 @@ class FrontWays:
         left = self._left(most, usable)
         of_all: dict[tuple[int, Taken], AtLeast] = {}
         for number, own in left.items():
-            key = id(self._fronts[number]), self.steps.edges[number].taken
-            of_all[key] = AtLeast(*map(max, of_all.get(key, own), own))
+            key, each = self._key(number), own.times(1 / self.steps.edges[number].times)
+            of_all[key] = AtLeast(*map(max, of_all.get(key, each), each))
         boxes: dict[tuple[int, Taken], list[StepChoice]] = {}
         trees: dict[tuple[int, Taken], list[KnownTree]] = {}
         found = []
@@ -176,15 +176,20 @@ class FrontWays:
             if front is None:
                 found.append(StepWithChoices(edge.start, edge.end, edge.stays, (StepChoice(NOTHING, edge),)))
                 continue
-            key = id(front), edge.taken
+            key = self._key(number)
             if key not in trees:
                 trees[key] = front.best(edge.taken, self.residency)
                 boxes[key] = list(self._open(front, edge.taken, of_all[key])) if is_open else []
             known = [StepChoice(self._cost(tree), self._edge(number, tree)) for tree in trees[key]]
-            choices = tuple(choice for choice in (*known, *boxes[key]) if is_within(choice.least, own))
+            every = (StepChoice(one.least.times(edge.times), one.what) for one in (*known, *boxes[key]))
+            choices = tuple(choice for choice in every if is_within(choice.least, own))
             if choices:
                 found.append(StepWithChoices(edge.start, edge.end, edge.stays, choices))
         return found
+
+    def _key(self, number: int) -> tuple[int, Taken]:
+        """What steps have in common whose choices are the same."""
+        return id(self._fronts[number]), self.steps.edges[number].taken
 
     def _left(self, most: AtLeast, usable: Usable) -> dict[int, AtLeast]:
         """By the number of a step what ways of interest leave for it, of those that they may have."""
@@ -229,8 +234,9 @@ class FrontWays:
             finding = Finding(edge.taken, math.inf, answer.certificate.lower_bound, value, answer, tree.used)
             self._told[key] = GroupKind(edge.kind.cascade, edge.kind.stays, findings=[finding])
         kind = self._told[key]
+        whole = edge.times * value
         found = GroupEdge(
-            edge.start, edge.end, value, value, True, edge.stays, edge.step, kind, edge.taken, edge.weights
+            edge.start, edge.end, whole, whole, True, edge.stays, edge.step, kind, edge.taken, edge.weights, edge.times
         )
         self._known[number, id(tree.answer)] = found
         return found

@@ -192,6 +192,7 @@ class GroupCosts:
             return
         if any(one.kind is kind and one.taken == taken for one in self.running.values()):
             return
+        below /= edge.times
         asked = self._asked(kind, taken, below)
         seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
         with self._noting_interrupts():

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..certificate import RELATIVE_TOLERANCE, Certificate
-from ..fusing import outer_words
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
 from .lazy_path import CheapestWay, Choose, cheapest_way
-from .question import Apart, NetworkAnswer, NetworkQuestion
+from .question import Apart, NetworkAnswer, NetworkQuestion, totals_of
 from .room_path import RoomPath
 from .searching import GroupSolvers
 from .segments import Segments
@@ -201,23 +200,20 @@ class GroupSearch:
         assert kind is not None
         told = (one.answer.unfused for one in kind.findings if one.answer and one.taken == edge.taken)
         one = next((unfused for unfused in told if unfused is not None), None)
-        if one is not None:
+        if one is not None:  # of a softmax or a norm, which are done once
             proof = one.certificate
             return Apart(one.energy_pj, one.latency_cycles, one.outer_words, proof.value, proof.lower_bound)
         best = kind.best(edge.taken, self.residency)
         if best is None or best.answer is None:
             return None
-        cost, bound = best.answer.cost, min(best.value, kind.bound(edge.taken))
-        return Apart(cost.energy_pj, cost.latency_cycles, outer_words(cost), best.value, bound)
+        bound = min(best.value, kind.bound(edge.taken))
+        return Apart(*totals_of(best.answer.cost, edge.times), edge.times * best.value, edge.times * bound)
 
     def _passing(self, way: CheapestWay) -> Apart | None:
         """The best where nothing stays between groups."""
-        answers = [self.steps.answer(edge) for edge in way.edges if isinstance(edge, GroupEdge)]
-        costs = [answer.cost for answer in answers if answer is not None]
         if not way.edges:
             return None
-        energy, latency = sum(cost.energy_pj for cost in costs), sum(cost.latency_cycles for cost in costs)
-        return Apart(energy, latency, sum(map(outer_words, costs)), way.value, min(way.bound, way.value))
+        return Apart(*self.steps.totals(way.edges), way.value, min(way.bound, way.value))
 
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
@@ -225,7 +221,9 @@ class GroupSearch:
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
         left_aside = {"in the network's order": self.steps.in_order, "nothing stays on chip": self.steps.all_pass}
         aside = (words for words, is_so in left_aside.items() if is_so)
-        told = (groups, *map(str, question.weights_in), *aside, *self._told_of_groups())
+        without = question.uncounted.names
+        rest = (f"without {', '.join(without)}, which no group has",) if without else ()
+        told = (groups, *map(str, question.weights_in), *aside, *rest, *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,

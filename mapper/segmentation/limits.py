@@ -15,7 +15,6 @@ from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades.terms.regions import least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..certificate import RELATIVE_TOLERANCE
-from ..fusing import outer_words
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
 from .group_costs import Progress
@@ -24,7 +23,6 @@ from .products import answer_at
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .segments import Forbidden, Segments
-from .steps import GroupEdge
 
 
 @dataclass
@@ -84,6 +82,9 @@ class LimitedSearch:
         found = Segments(steps, way, corners.means, next_best)
         searched = sum(corner.searched for corner in corners.found) + ways.searches.searched
         proof = corners.certificate(found.way.value, found.way.bound, searched)
+        if any(group.times > 1 for group in steps.groups):  # at corners that is no restriction: sums are least so
+            told = (*proof.constraints, "what is done several times has one mapping")
+            proof = replace(proof, constraints=tuple(dict.fromkeys(told)))
         return NetworkAnswer(
             self.question,
             found.segments,
@@ -139,7 +140,4 @@ def _whole(ways: FrontWays, usable: Usable) -> list[Apart]:
     value, edges = ways.best_of(usable)
     if not edges:
         return []
-    answers = [ways.steps.answer(edge) for edge in edges if isinstance(edge, GroupEdge)]
-    costs = [answer.cost for answer in answers if answer is not None]
-    energy, latency = sum(cost.energy_pj for cost in costs), sum(cost.latency_cycles for cost in costs)
-    return [Apart(energy, latency, sum(map(outer_words, costs)), value, 0.0)]
+    return [Apart(*ways.steps.totals(edges), value, 0.0)]

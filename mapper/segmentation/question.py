@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from ...arch import Architecture
 from ...cost_models import Objective
+from ...cost_models.cascades import FusedCost
 from ...ir import Cascade
 from ...workloads.graph import NetworkGraph
+from ...workloads.network import Uncounted
 from ..cascades import CascadeQuestion, Fuse
 from ..certificate import Certificate
 from ..fusing import FusedAnswer, outer_words
@@ -38,6 +41,7 @@ class NetworkQuestion:
     stays          whether tensors may stay on chip between groups
     weights_in     weights that lie on chip before the run
     total_s        seconds for the whole, after which the best so far is taken; None: as long as it takes
+    uncounted      what the network asks for beside its graph
     """
 
     graph: NetworkGraph
@@ -51,12 +55,35 @@ class NetworkQuestion:
     stays: bool = True
     weights_in: tuple[WeightsIn, ...] = ()
     total_s: float | None = None
+    uncounted: Uncounted = Uncounted()
 
     def of_group(self, cascade: Cascade) -> CascadeQuestion:
         """The question about one group."""
         return CascadeQuestion(
             cascade, self.arch, self.objective, self.tiling, self.space, self.fuse, limits=self.limits
         )
+
+
+class RunCost(NamedTuple):
+    """Energy, latency, and the words that the outermost memory reads and writes."""
+
+    energy_pj: float
+    latency_cycles: float
+    outer_words: int
+
+
+FREE = RunCost(0.0, 0.0, 0)
+
+
+def totals_of(cost: FusedCost, times: int) -> RunCost:
+    """What something costs that is done so many times."""
+    return RunCost(times * cost.energy_pj, times * cost.latency_cycles, times * outer_words(cost))
+
+
+def total(every: Iterable[RunCost]) -> RunCost:
+    """The sum of some."""
+    columns = list(zip(*every, strict=True))
+    return RunCost(*map(sum, columns)) if columns else FREE
 
 
 @dataclass(frozen=True)
@@ -66,8 +93,9 @@ class Segment:
     names   of its operations, in the order of the network
     answer  its best tree, cost and certificate; None: made in a way that is no operation here, and not counted
     arenas  addresses of its tiles, and of what others have left there, in every bounded memory
-    stays   (tensor of its cascade, memory) of those that it finds on chip, or leaves there
     alike   the number of the first segment that differs from it in names alone; its own, where there is none before it
+    stays   (tensor of its cascade, memory) of those that it finds on chip, or leaves there
+    times   how often it is done, one after the other, each time by the same tree
     """
 
     names: tuple[str, ...]
@@ -75,6 +103,12 @@ class Segment:
     arenas: tuple[Arena, ...]
     alike: int
     stays: tuple[tuple[str, str], ...] = ()
+    times: int = 1
+
+    @property
+    def totals(self) -> RunCost:
+        """What it costs, every time counted; nothing, where it is not counted."""
+        return FREE if self.answer is None else totals_of(self.answer.cost, self.times)
 
 
 @dataclass(frozen=True)
@@ -164,20 +198,31 @@ class NetworkAnswer:
         """Of all segments that are counted."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-accumulates of all segments that are counted."""
+        occurrences, counted = self.question.graph.by_name, (one for one in self.segments if one.answer is not None)
+        return sum(occurrences[name].macs for one in counted for name in one.names)
+
+    @cached_property
+    def totals(self) -> RunCost:
+        """Of the whole run."""
+        return total(segment.totals for segment in self.segments)
+
     @property
     def energy_pj(self) -> float:
         """Of the whole run."""
-        return sum(answer.cost.energy_pj for answer in self.answers)
+        return self.totals.energy_pj
 
     @property
     def latency_cycles(self) -> float:
         """Of the whole run."""
-        return sum(answer.cost.latency_cycles for answer in self.answers)
+        return self.totals.latency_cycles
 
     @property
     def outer_words(self) -> int:
         """Words that the outermost memory reads and writes."""
-        return sum(outer_words(answer.cost) for answer in self.answers)
+        return self.totals.outer_words
 
     @cached_property
     def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from ...arch import Architecture, Memory
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Role
-from ...workloads.graph import OUTSIDE, GraphReading, OperationGroup, bits_of
+from ...workloads.graph import GraphReading, OperationGroup, bits_of
 from ..cascades.terms.upper_memories import UpperMemories
 
 Taken = tuple[int, ...]
@@ -171,7 +171,7 @@ def _passes_between_operations(reading: GraphReading, place: int) -> bool:
     """Whether a tensor is made by an operation, and read by operations alone, in the form in which it is made."""
     meaning, made = reading.graph.meaning, reading.occurrences[place]
     readers = [reading.occurrences[i] for i in bits_of(reading.readers[place])]
-    if made.kind == OUTSIDE or not readers or any(reader.kind == OUTSIDE for reader in readers):
+    if made.is_alone or not readers or any(reader.is_alone for reader in readers):
         return False
     if reading.handed_out >> place & 1:
         return False

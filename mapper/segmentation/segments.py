@@ -163,7 +163,7 @@ class Segments:
             assert edge.kind is not None
             best = edge.kind.best(edge.taken, self.steps.residency)
             alike = first.setdefault((id(edge.kind), id(best)), number)
-            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge)))
+            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge), edge.times))
         return tuple(found)
 
     def _staying(self) -> tuple[StayingTensor, ...]:

@@ -21,7 +21,7 @@ from .covers import CheapestCover
 from .fewer_stay import FewerStay
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
-from .question import NetworkQuestion
+from .question import NetworkQuestion, RunCost, total, totals_of
 from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of, rooms_of
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
 from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
@@ -41,12 +41,14 @@ class GroupEdge(Edge):
     kind     of its group; None: no operation
     taken    bits of each memory that other tensors take meanwhile, weights and zeros around its own included
     weights  of its group that lie on chip all the time
+    times    how often its group is done: bound and value are of all of them
     """
 
     step: GroupStep
     kind: GroupKind | None
     taken: Taken
     weights: OwnWeights
+    times: int = 1
 
     @cached_property
     def weight_names(self) -> frozenset[str]:
@@ -185,7 +187,8 @@ class NetworkSteps:
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
-        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(step.stays), step, kind, taken, own)
+        stay, times = len(step.stays), group.times
+        return GroupEdge(step.start, step.end, 0.0, math.inf, False, stay, step, kind, taken, own, times)
 
     def _around(self, step: GroupStep) -> Taken:
         """Bits of each memory that tensors of a step that stay take more than its group holds of them: zeros around
@@ -239,9 +242,14 @@ class NetworkSteps:
         for kind in self.kinds if kinds is None else [each for one in kinds for each in (one, *one.more)]:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
-                    edge.bound = kind.bound(edge.taken)
-                    edge.value = kind.value(edge.taken, self.residency)
+                    edge.bound = edge.times * kind.bound(edge.taken)
+                    edge.value = edge.times * kind.value(edge.taken, self.residency)
                     edge.is_known = kind.is_known(edge.taken, self.residency)
+
+    def totals(self, edges: Iterable[Edge]) -> RunCost:
+        """What some steps cost together by the best known mapping of each."""
+        found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
+        return total(totals_of(answer.cost, edge.times) for edge, answer in found if answer is not None)
 
     def answer(self, edge: GroupEdge) -> FusedAnswer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""

@@ -35,6 +35,7 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     best = exploration.best
     asked = [
         ("Network", exploration.comparison.networks[0]),
+        *(("MACs", told) for told in exploration.left_out.values()),
         ("Sweep", f"{exploration.sweep}, {count(len(summaries) + len(exploration.beyond))} points"),
         *(("Limit", _limit_text(exploration, limit)) for limit in exploration.limits),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
@@ -69,6 +70,7 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
     best, comparison = exploration.best, exploration.comparison
     return {
         "command": comparison.command,
+        "left_out": exploration.left_out,
         "best": dict(best.values) if best else None,
         **{table.name: table.records() for table in (exploration.table(), _detail_tables(exploration)[0])},
     }

@@ -125,6 +125,11 @@ class ExplorationPoints:
             return None
         return self.comparison.row(point.summary.network, point.summary.arch).saves
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """By network, what of it no group has, and is in no figure; nothing where nothing was fused."""
+        return self.comparison.left_out if isinstance(self.comparison, FusedComparison) else {}
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the figures leave out: memories that change in size, while an access costs the same at every size."""

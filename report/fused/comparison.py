@@ -73,6 +73,11 @@ class FusedComparison(Shown):
         return tuple(row for row in self.rows if row.status == "failed")
 
     @property
+    def left_out(self) -> dict[str, str]:
+        """By network, what of it no group has, and is in no figure."""
+        return {row.network: row.left_out for row in self.rows if row.left_out}
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """What fusing saves, in sentences."""
         return findings(self.rows, self.settings.objective.name)

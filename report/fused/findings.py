@@ -18,6 +18,8 @@ def findings(rows: Sequence[FusedRow], objective: str) -> tuple[str, ...]:
         here = [row for row in rows if row.network == network and row.saves is not None]
         parts = [*_saved(here, objective), *_nothing(here)]
         found += [f"{network}: {'; '.join(parts)}."] if parts else []
+    left_out = {row.network: row.left_out for row in rows if row.left_out}
+    found += [f"{network}: {told}; figures and proofs are of the rest." for network, told in left_out.items()]
     found += [f"{row.network} on {row.arch}: {_first_line(row)}" for row in rows if row.answer is None]
     return tuple(found)
 

@@ -73,6 +73,7 @@ def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:
     each = f", {seconds(limit)} for each" if limit is not None else ""
     return [
         ("Networks", ", ".join(comparison.networks)),
+        *(("MACs", f"{network}: {told}") for network, told in comparison.left_out.items()),
         ("Architectures", ", ".join(comparison.archs)),
         ("Groups", f"of up to {plural(comparison.most, 'operation')}{each}"),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),

@@ -10,6 +10,7 @@ from ...mapper.fusing import memories_of_exchange
 from ...mapper.segmentation import NetworkAnswer
 from ...run.batch.job import Failure
 from ...run.store import NoMapping
+from ...workloads.network import Uncounted
 from ..comparisons.rows import Status
 from ..comparisons.summaries import Summary
 
@@ -106,6 +107,12 @@ class FusedRow:
         return self.machine.memories[0].name
 
     @property
+    def left_out(self) -> str:
+        """What of the network no group has, and is in no figure; nothing where there is none."""
+        rest = self.answer.question.uncounted if self.answer else Uncounted()
+        return rest.beside(self.answer.macs) if self.answer and rest.names else ""
+
+    @property
     def fewer_words(self) -> float | None:
         """The part of the words at the outermost memory that fusing saves; None where there is nothing to compare."""
         if self.answer is None or self.answer.apart is None or not self.answer.apart.outer_words:
@@ -127,7 +134,8 @@ class FusedRow:
         """The network as a whole, as comparisons of layers have it."""
         answer, clock = self.answer, self.machine.clock_hz
         cycles = answer.latency_cycles if answer else 0.0
-        units = sum(one.cost.utilization * one.cost.latency_cycles for one in answer.answers) if answer else 0.0
+        counted = [one for one in answer.segments if one.answer is not None] if answer else []
+        units = sum(one.answer.cost.utilization * one.totals.latency_cycles for one in counted if one.answer)
         return Summary(
             network=self.network,
             arch=self.arch,

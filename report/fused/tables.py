@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...run.batch.plan import Settings
-from ..networks.network_plan import segment_table
+from ..networks.network_plan import SEGMENT_COLUMNS, segment_table
 from ..parts.tables import Table, Value
 from .findings import findings
 from .rows import FusedRow
@@ -28,7 +28,8 @@ def fused_data(rows: Sequence[FusedRow], settings: Settings, command: str) -> di
 def network_rows(rows: Sequence[FusedRow], settings: Settings) -> Table:
     """One row for each network and architecture: the best, and the best with nothing fused."""
     columns = (
-        *(*_PLACE, "objective", "tiling", "space", "status", "operations", "groups", "fused_groups"),
+        *(*_PLACE, "objective", "tiling", "space", "status", "macs", "macs_not_counted", "not_counted"),
+        *("operations", "groups", "fused_groups"),
         *("energy_pJ", "latency_cycles", "latency_s", "outer_words", "objective_value", "lower_bound", "gap_fraction"),
         *("apart_energy_pJ", "apart_latency_cycles", "apart_outer_words", "apart_objective_value"),
         *("apart_lower_bound", "saves_fraction", "saves_at_least_fraction", "saves_at_most_fraction"),
@@ -39,23 +40,23 @@ def network_rows(rows: Sequence[FusedRow], settings: Settings) -> Table:
 
 def group_rows(rows: Sequence[FusedRow]) -> Table:
     """One row for each group of each network on each architecture, in the order in which they run."""
-    columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
     found: list[tuple[Value, ...]] = []
     for row in rows:
         if row.answer is not None:
             found += [(row.network, row.arch, *values) for values in segment_table(row.answer).rows]
-    return Table("groups", (*_PLACE, *columns), found)
+    return Table("groups", (*_PLACE, *SEGMENT_COLUMNS), found)
 
 
 def _network_row(row: FusedRow, settings: Settings) -> tuple[Value, ...]:
     answer = row.answer
     place = (row.network, row.arch, settings.objective.name, settings.tiling, settings.space, row.status)
-    counts: tuple[Value, ...] = (None,) * 3
+    counts: tuple[Value, ...] = (None,) * 6
     best: tuple[Value, ...] = (None,) * 7
     apart: tuple[Value, ...] = (None,) * 5
     if answer is not None:
         proof, seconds = answer.certificate, answer.latency_cycles / row.machine.clock_hz
-        counts = row.operations, row.groups, row.fused_groups
+        rest = answer.question.uncounted
+        counts = (answer.macs, rest.macs, " ".join(rest.names), row.operations, row.groups, row.fused_groups)
         best = (answer.energy_pj, answer.latency_cycles, seconds, answer.outer_words)
         best = (*best, proof.value, proof.lower_bound, proof.gap)
     if answer is not None and answer.apart is not None:

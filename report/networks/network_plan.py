@@ -14,13 +14,19 @@ from ...arch import Architecture
 from ...cost_models import Capped, parse_objective
 from ...ir.units import count, energy, percent, plural, seconds, significant, size
 from ...mapper.certificate import RELATIVE_TOLERANCE
-from ...mapper.fusing import on_chip, outer_words
+from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
 from ...run.documents.network_plans import network_plan_of
 from ..parts.html import document, heading, picture, to_html
 from ..parts.tables import Table, Value
 from ..parts.text import architecture_rows, columns, exact, pairs, section, wrapped
 from .memory_picture import memory_svg
+
+SEGMENT_COLUMNS = (
+    *("group", "operations", "same_as", "times"),
+    *("energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound"),
+)
+"""Of the table of a plan's groups."""
 
 
 def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Group:
@@ -30,6 +36,7 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     operations = sum(len(segment.names) for segment in counted)
     rows = [
         ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
+        ("MACs", question.uncounted.beside(answer.macs)),
         *architecture_rows(question.arch),
     ]
     has_on_chip = answer.staying or answer.left_out
@@ -72,18 +79,18 @@ def segment_table(answer: NetworkAnswer) -> Table:
     rows: list[tuple[Value, ...]] = []
     for number, segment in enumerate(answer.segments, 1):
         if segment.answer is not None:
-            cost, proof = segment.answer.cost, segment.answer.certificate
-            figures = cost.energy_pj, cost.latency_cycles, outer_words(cost), proof.value, proof.lower_bound
-            rows.append((number, "+".join(segment.names), segment.alike + 1, *figures))
-    columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
-    return Table("groups", columns, rows)
+            proof, times = segment.answer.certificate, segment.times
+            figures = *segment.totals, times * proof.value, times * proof.lower_bound
+            rows.append((number, "+".join(segment.names), segment.alike + 1, segment.times, *figures))
+    return Table("groups", SEGMENT_COLUMNS, rows)
 
 
 def _groups_shown(answer: NetworkAnswer) -> RenderableType:
     outermost = answer.question.arch.memories[0].name
     table = columns(("#", "operations", "on chip"), ("energy", "cycles", f"words at {outermost}", "proof"))
     for number, segment in enumerate(answer.segments, 1):
-        names = "\n".join(wrapped(" + ".join(segment.names), 34))
+        repeated = f" ({segment.times:,} times)" if segment.times > 1 else ""
+        names = "\n".join(wrapped(" + ".join(segment.names) + repeated, 34))
         found = segment.answer
         if found is None:
             table.add_row(str(number), names, "not counted", "", "", "", "")
@@ -92,12 +99,10 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
             names += f"\n(as {segment.alike + 1})"
         kept = [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
         kept += [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
-        cost, proof = found.cost, found.certificate
+        cost, proof = segment.totals, found.certificate
         verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
-        words = count(outer_words(cost))
-        table.add_row(
-            str(number), names, "\n".join(kept), energy(cost.energy_pj), count(cost.latency_cycles), words, verdict
-        )
+        figures = energy(cost.energy_pj), count(cost.latency_cycles), count(cost.outer_words)
+        table.add_row(str(number), names, "\n".join(kept), *figures, verdict)
     return table
 
 

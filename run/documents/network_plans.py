@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ...ir import MemoryPlanError
-from ...mapper.fusing import on_chip, outer_words
+from ...mapper.fusing import on_chip
 from ...mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
 from .files import Strict, document_from, members_of, read_text
 from .mappings import written_by
 
-NETWORK_PLAN_VERSION: Final = 2
+NETWORK_PLAN_VERSION: Final = 3
 """Of the form of plan.json of a network."""
 
 _TOLERANCE = 1e-9
@@ -61,6 +61,7 @@ class GroupPart(Strict):
     operations      their names
     counted         false: what is made in a way that is no operation
     same_as         the number of the first group that differs in names alone, from 1
+    times           how often it is done; all figures are of all of these together
     energy_pj, latency_cycles  of the group
     outer_words     that the outermost memory reads and writes
     lower_bound     of the objective, proven
@@ -74,6 +75,7 @@ class GroupPart(Strict):
     operations: tuple[str, ...]
     counted: bool
     same_as: int | None = None
+    times: int = 1
     energy_pj: float | None = None
     latency_cycles: float | None = None
     outer_words: int | None = None
@@ -110,6 +112,7 @@ class StayingPart(Strict):
 class PlanSummary(Strict):
     """The whole run.
 
+    macs          multiply-accumulates of all groups; null: a document of version 2 or before
     energy_pj, latency_cycles  sums over groups
     outer_words   that the outermost memory reads and writes
     value         of the objective
@@ -121,6 +124,7 @@ class PlanSummary(Strict):
     interrupted   whether it was ended before its end
     """
 
+    macs: int | None = None
     energy_pj: float
     latency_cycles: float
     outer_words: int
@@ -155,16 +159,18 @@ class NetworkPlanDocument(Strict):
     objective      what was minimized
     tiling, space  of the mappings to choose from
     constraints    on the groups
+    not_counted    layers that no group has, and operators of which nothing is known: figures and proofs are of the rest
+    macs_not_counted  multiply-accumulates of these layers
     summary        of the whole run
     nothing_fused  what it costs with nothing fused; null: that is not known
     nothing_stays  what it costs with nothing on chip between groups; null: that is not known, or nothing stays
     staying        what stays on chip between groups, and weights that lie there all the time
     groups         in the order in which they run
 
-    Documents of version 1 have nothing on chip between groups.
+    Documents of version 1 have nothing on chip between groups; up to version 2 they do not say what is not counted.
     """
 
-    network_plan_version: Literal[1, 2] = NETWORK_PLAN_VERSION
+    network_plan_version: Literal[1, 2, 3] = NETWORK_PLAN_VERSION
     written_by: str
     network: str
     architecture: str
@@ -172,6 +178,8 @@ class NetworkPlanDocument(Strict):
     tiling: str
     space: str
     constraints: tuple[str, ...]
+    not_counted: tuple[str, ...] = ()
+    macs_not_counted: int = 0
     summary: PlanSummary
     nothing_fused: ApartPart | None
     nothing_stays: ApartPart | None = None
@@ -256,7 +264,10 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
         tiling=proof.tiling,
         space=proof.space,
         constraints=tuple(proof.constraints),
+        not_counted=question.uncounted.names,
+        macs_not_counted=question.uncounted.macs,
         summary=PlanSummary(
+            macs=answer.macs,
             energy_pj=answer.energy_pj,
             latency_cycles=answer.latency_cycles,
             outer_words=answer.outer_words,
@@ -308,10 +319,9 @@ def _group(segment: Segment) -> GroupPart:
         operations=segment.names,
         counted=True,
         same_as=segment.alike + 1,
-        energy_pj=answer.cost.energy_pj,
-        latency_cycles=answer.cost.latency_cycles,
-        outer_words=outer_words(answer.cost),
-        lower_bound=answer.certificate.lower_bound,
+        times=segment.times,
+        **segment.totals._asdict(),
+        lower_bound=segment.times * answer.certificate.lower_bound,
         proven=answer.certificate.proven,
         on_chip=on_chip(answer.mapping, answer.cost),
         stays=dict(segment.stays),

@@ -21,6 +21,7 @@ from tilewright.cli.compile import compile_network
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
+from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION
 from tilewright.run.documents.schemas import network_plan_schema_path
 from tilewright.stored import group_stored
 
@@ -87,7 +88,7 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
     assert run(["compile", table, *MACHINE, "--group", "1", "--out", "out"]).exit_code == 0
     path = tmp_path / "out" / "plan.json"
     text = path.read_text(encoding="utf-8")
-    schema = json.loads(network_plan_schema_path(2).read_text(encoding="utf-8"))
+    schema = json.loads(network_plan_schema_path(NETWORK_PLAN_VERSION).read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(json.loads(text))
     plan = tw.load_network_plan(path)
     assert [group.operations for group in plan.groups if group.counted] == [
@@ -139,7 +140,7 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
 
 
 def test_the_schema_of_plans_is_that_of_the_models() -> None:
-    found = network_plan_schema_path(2).read_text(encoding="utf-8")
+    found = network_plan_schema_path(NETWORK_PLAN_VERSION).read_text(encoding="utf-8")
     assert found == network_plan_schema_file(), "run python docs/make_schema.py"
     Draft202012Validator.check_schema(json.loads(found))
 

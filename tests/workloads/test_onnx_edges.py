@@ -124,7 +124,7 @@ def test_exported_networks(name: str, joined: int, left: int) -> None:
     network = load_network(LIGHT / f"light_{name}.onnx")
     graph = network.wiring
     assert graph is not None
-    assert sum(occurrence.multiplies for occurrence in graph) == sum(layer.repeat for layer in network.layers)
+    assert sum(occurrence.macs for occurrence in graph) == network.macs
     found = 0
     for reader in graph:
         for source in reader.sources:

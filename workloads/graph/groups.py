@@ -19,12 +19,14 @@ class OperationGroup:
     names    of the occurrences
     cascade  of them; None: what is made in a way that is no operation here
     tensors  by occurrence that makes it, what the cascade calls each tensor that is no parameter
+    times    how often it is done
     """
 
     places: tuple[int, ...]
     names: tuple[str, ...]
     cascade: Cascade | None
     tensors: Mapping[str, str] = field(default_factory=dict, compare=False)
+    times: int = 1
 
     @property
     def start(self) -> int:
@@ -50,10 +52,7 @@ def operation_groups(
 
     softmax    "parts" or "one", as of `cascade_of`
     runs_only  only those that stand one after the other in the network
-
-    Raises ProblemError where occurrences alone are no operations, and are not said to be made outside: all are named.
     """
-    _check_layers(graph)
     reading = GraphReading(graph)
     found = []
     for places in sorted(_connected(reading, most), key=lambda one: (one[0], one[-1], one)):
@@ -63,15 +62,6 @@ def operation_groups(
         if group is not None:
             found.append(group)
     return found
-
-
-def _check_layers(graph: NetworkGraph) -> None:
-    """ProblemError for layers that read in a way that is not known, all of them named."""
-    unknown = [graph.shown(occurrence) for occurrence in graph if occurrence.multiplies and occurrence.problem is None]
-    if unknown:
-        message = f"layers that cannot be mapped with others: {', '.join(unknown)}"
-        hint = "export them as Conv, Gemm or MatMul of two different tensors, or search each of them alone"
-        raise ProblemError(message, where=graph.network, hint=hint)
 
 
 class GraphReading:
@@ -90,8 +80,8 @@ class GraphReading:
         count = len(self.occurrences)
         self.before, self.readers, self.handed_out = [0] * count, [0] * count, 0
         for i, occurrence in enumerate(self.occurrences):
-            for source in occurrence.sources:
-                made = self.place.get(source.name)
+            for name in occurrence.reads:
+                made = self.place.get(name)
                 if made is not None:
                     self.before[i] |= 1 << made
                     self.readers[made] |= 1 << i
@@ -136,7 +126,7 @@ def mask_of(places: Sequence[int]) -> int:
 
 
 def _connected(reading: GraphReading, most: int) -> Iterator[tuple[int, ...]]:
-    """All sets of up to so many occurrences that read one another, or a common tensor; what is no operation, alone."""
+    """All sets of up to so many occurrences that read one another, or a common tensor; what has to be alone, alone."""
     count = len(reading.occurrences)
     near = [reading.before[i] | reading.readers[i] for i in range(count)]
     common: dict[str, int] = {}
@@ -146,13 +136,13 @@ def _connected(reading: GraphReading, most: int) -> Iterator[tuple[int, ...]]:
     for i, occurrence in enumerate(reading.occurrences):
         for source in occurrence.sources:
             near[i] |= common[source.name] & ~(1 << i)
-    outside = mask_of([i for i, occurrence in enumerate(reading.occurrences) if occurrence.kind == OUTSIDE])
+    alone = mask_of([i for i, occurrence in enumerate(reading.occurrences) if occurrence.is_alone])
     for first in range(count):
-        if outside >> first & 1:
+        if alone >> first & 1:
             yield (first,)
             continue
         # Sets whose first place is this one, each once: what is passed over is not taken later on.
-        later = ~outside & ~((1 << first + 1) - 1)
+        later = ~alone & ~((1 << first + 1) - 1)
         waiting = [(1 << first, near[first] & later, 1 << first)]
         while waiting:
             chosen, open_ones, seen = waiting.pop()
@@ -175,7 +165,8 @@ def _group(reading: GraphReading, places: tuple[int, ...], softmax: SoftmaxForm)
     if not (reading.is_closed(places) and reading.is_convex(places) and _in_one_form(graph, members)):
         return None
     try:
-        return OperationGroup(places, names, *joined_with_names(graph, members, f"{graph.network}:{shown}", softmax))
+        cascade, tensors = joined_with_names(graph, members, f"{graph.network}:{shown}", softmax)
+        return OperationGroup(places, names, cascade, tensors, members[0].times)
     except ProblemError:
         if len(members) == 1:
             raise

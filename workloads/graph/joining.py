@@ -32,6 +32,9 @@ def joined(
 
     Raises ProblemError for those that are no operations, that do not connect, and whose sizes do not fit.
     """
+    for occurrence in occurrences if len(occurrences) > 1 else ():
+        if occurrence.is_alone:
+            raise _no_operation(graph, occurrence)
     return joined_with_names(graph, occurrences, name, softmax)[0]
 
 
@@ -89,9 +92,8 @@ class Member:
 def members_of(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) -> list[Member]:
     """The operations that an occurrence is made of. ProblemError for what is no operation."""
     shown = graph.shown(occurrence)
-    if occurrence.kind == OUTSIDE or (occurrence.multiplies and occurrence.problem is None):
-        hint = "leave it out: what it makes is then an input of the cascade"
-        raise ProblemError(f"{shown} is no operation that a cascade can have", where=graph.network, hint=hint)
+    if occurrence.kind == OUTSIDE:
+        raise _no_operation(graph, occurrence)
     if occurrence.problem is not None:
         return [_layer(occurrence, occurrence.problem, shown)]
     shapes = [occurrence.shape, *(graph.shape(source.name) for source in occurrence.sources)]
@@ -110,6 +112,12 @@ def members_of(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm
         writes = tuple(rank[0][0] for rank in problem.output.ranks)
         found.append(Member(f"{shown}{behind}", f"{occurrence.name}{behind}", part.operation, reads, writes))
     return found
+
+
+def _no_operation(graph: NetworkGraph, occurrence: Occurrence) -> ProblemError:
+    hint = "leave it out: what it makes is then an input of the cascade"
+    message = f"{graph.shown(occurrence)} is no operation that a cascade can have"
+    return ProblemError(message, where=graph.network, hint=hint)
 
 
 def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> Member:

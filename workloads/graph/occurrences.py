@@ -44,7 +44,9 @@ class Occurrence:
     name     unique in the graph
     kind     "layer", "outside", or a name of BETWEEN ("add", "softmax", ...)
     sources  what it reads
-    problem  of a layer; None where it is not known how it reads what it reads
+    follows  what it reads as well, in a way that no cascade has: whatever its problem reads is an operand of its own
+    times    how often it is done, each time with operands of its own, as the steps of a recurrent layer
+    problem  of a layer
     layer    of a layer, the name of its row
     local    its name inside its block
     entry    which entry of the table made it: of those that one block made, the first has their local names too
@@ -57,6 +59,8 @@ class Occurrence:
     name: str
     kind: str
     sources: tuple[Source, ...] = ()
+    follows: tuple[str, ...] = field(default=(), kw_only=True)
+    times: int = field(default=1, kw_only=True)
     problem: Problem | None = None
     layer: str = ""
     local: str = ""
@@ -70,6 +74,21 @@ class Occurrence:
     def multiplies(self) -> bool:
         """Whether it is a layer."""
         return self.kind == LAYER
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Who makes what it reads, or what that is called outside of the network."""
+        return (*(source.name for source in self.sources), *self.follows)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is mapped on its own, and nothing that it reads or makes stays on chip."""
+        return self.kind == OUTSIDE or bool(self.follows) or self.times > 1
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates, every time counted."""
+        return self.times * self.problem.macs if self.multiplies and self.problem is not None else 0
 
 
 @dataclass(frozen=True)
@@ -135,12 +154,12 @@ class NetworkGraph:
         """All that lie on a way from one to the other, both included, in order; none, where no way leads there."""
         after = {first.name}
         for occurrence in self.occurrences:
-            if any(source.name in after for source in occurrence.sources):
+            if any(name in after for name in occurrence.reads):
                 after.add(occurrence.name)
         before = {last.name}
         for occurrence in reversed(self.occurrences):
             if occurrence.name in before:
-                before |= {source.name for source in occurrence.sources}
+                before |= set(occurrence.reads)
         return [o for o in self.occurrences if o.name in after & before] if last.name in after else []
 
     def shape(self, name: str) -> tuple[int, ...] | None:

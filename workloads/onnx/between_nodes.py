@@ -14,8 +14,8 @@ def without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
     """Why no program can do what a node does besides its operation."""
     if occurrence.kind == OUTSIDE:
         return None
-    if occurrence.multiplies and occurrence.problem is None:
-        return "there is no program for this operator" if occurrence.sources else None
+    if occurrence.follows:
+        return "there is no program for this operator"
     if any(node.has(position) and not node.input(position).constant for position in (1, 2)) and (
         node.op == "LayerNormalization" or (node.op in ("Conv", "Gemm") and node.has(2))
     ):

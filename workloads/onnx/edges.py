@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from ...ir import Operand, Problem, ProblemError, Tensor
+from ...ir import Operand, ProblemError, Tensor
 from ..graph.meaning import WORD, Apart, ApartOperation, ApartRead, NetworkMeaning, StoredOperand, WordFinish
 from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
@@ -21,7 +21,7 @@ from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
 from .finished_words import broadcast_shape, changed_words, less_zero_point, own_words, zero_point
 from .lies import Lies, stored_lies
-from .nodes import OnnxNode, OnnxValue
+from .nodes import OnnxNode, OnnxValue, Repeated
 from .quantized import QUANTIZED
 from .values import StoredModel
 from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
@@ -39,7 +39,7 @@ def onnx_wiring(
     network: str,
     nodes: Iterable[OnnxNode],
     layers: Sequence[NetworkLayer],
-    problems: Mapping[str, Problem],
+    parts: Mapping[str, Sequence[tuple[str, Repeated]]],
     dense: Iterable[str],
     *,
     ends: GraphEnds,
@@ -50,7 +50,7 @@ def onnx_wiring(
 
     nodes     in order
     layers    of the network
-    problems  by node, of those that are one problem
+    parts     by node its problems, each with a name
     dense     operators that become problems
     ends      tensors that the file is given, and that it hands out
     stored    its parameters
@@ -62,7 +62,7 @@ def onnx_wiring(
     apart: frozenset[str] = frozenset()
     singles = any(node.op in QUANTIZED for node in every)
     while True:  # every round has more tensors apart
-        reader = _NodeReader(rows, problems, frozenset(dense), names, stored, apart, singles=singles)
+        reader = _NodeReader(rows, parts, frozenset(dense), names, stored, apart, singles=singles)
         for node in every:
             reader.read(node)
         meaning = reader.meaning(ends)
@@ -84,7 +84,7 @@ class _NodeReader:
     def __init__(
         self,
         rows: Mapping[str, str],
-        problems: Mapping[str, Problem],
+        parts: Mapping[str, Sequence[tuple[str, Repeated]]],
         dense: frozenset[str],
         taken: set[str],
         stored_model: StoredModel,
@@ -93,7 +93,7 @@ class _NodeReader:
         singles: bool,
     ) -> None:
         self.singles = singles
-        self.rows, self.problems, self.dense, self.taken = rows, problems, dense, taken
+        self.rows, self.parts, self.dense, self.taken = rows, parts, dense, taken
         self.stored_model, self.apart = stored_model, apart
         self.wanted: set[str] = set()
         self.made_apart: dict[str, Apart] = {}
@@ -126,7 +126,7 @@ class _NodeReader:
             else:
                 self._add(node, self._layer(node) if is_layer else self._between(node, values))
         except ProblemError:  # attributes that nothing else asks for
-            self._add(node, self._outside(node, LAYER if node.name in self.rows else OUTSIDE))
+            self._add(node, self._on_its_own(node) if is_layer else self._outside(node))
 
     def view(self, value: OnnxValue) -> TensorView | None:
         """How a tensor lies in what was made; None where its shape is not known. What nothing has made comes from
@@ -138,10 +138,16 @@ class _NodeReader:
             self.extents[name] = value.shape
         return self.views.get(value.name)
 
+    def _see(self, node: OnnxNode) -> None:
+        """Know how all lies that a node reads."""
+        for value in node.inputs:
+            if value is not None and not value.constant:
+                self.view(value)
+
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
         self.found.append(occurrence)
         reason = self._program_apart(node, occurrence)
-        for source in dict.fromkeys(one.name for one in occurrence.sources):
+        for source in dict.fromkeys(occurrence.reads):
             for position, value in enumerate(node.inputs):
                 if value and value.name in self.views and self.views[value.name].source == source:
                     read = less_zero_point(node, position, self.views[value.name], self.unknown)
@@ -192,22 +198,48 @@ class _NodeReader:
             raise ProblemError(f"no program works out {value.name}", where=node.where)
         return Lies(view.source, value, tuple(axis_places(axis) for axis in view.axes))
 
-    def _outside(self, node: OnnxNode, kind: str = OUTSIDE) -> Occurrence:
-        names = [self.views[value.name].source for value in node.inputs if value and value.name in self.views]
+    def _outside(self, node: OnnxNode) -> Occurrence:
         shape = node.outputs[0].shape if node.outputs else None
-        row = self.rows.get(node.name, "") if kind == LAYER else ""
-        return Occurrence(node.name, kind, tuple(map(Source, dict.fromkeys(names))), layer=row, shape=shape)
+        return Occurrence(node.name, OUTSIDE, tuple(map(Source, self._read_by(node))), shape=shape)
+
+    def _read_by(self, node: OnnxNode) -> tuple[str, ...]:
+        """Who makes what a node reads."""
+        names = (self.views[value.name].source for value in node.inputs if value and value.name in self.views)
+        return tuple(dict.fromkeys(names))
 
     # ---- layers ----------------------------------------------------------------------------------------------
 
+    def _on_its_own(self, node: OnnxNode) -> Occurrence:
+        """A layer whose operands are no tensors that others make as they lie; several problems are done one after the
+        other, and what the node makes comes from them."""
+        parts, read, shape = self.parts.get(node.name, ()), self._read_by(node), node.output.shape
+        if not parts:
+            return self._outside(node)
+        found = []
+        for name, part in parts:
+            found.append(
+                Occurrence(
+                    name,
+                    LAYER,
+                    follows=(*read, *(one.name for one in found[-1:])),
+                    times=part.times,
+                    problem=part.problem,
+                    layer=self.rows[name],
+                    shape=shape if len(parts) == 1 else None,
+                )
+            )
+        if len(found) == 1:
+            return found[0]
+        self.found += found
+        return Occurrence(node.name, OUTSIDE, (Source(found[-1].name),), shape=shape)
+
     def _layer(self, node: OnnxNode) -> Occurrence:
-        problem = self.problems.get(node.name)
+        parts = self.parts.get(node.name, ())
         positions = _OPERANDS.get(node.op)
-        for value in node.inputs:
-            if value is not None and not value.constant:
-                self.view(value)
-        if problem is None or positions is None or node.name not in self.rows:
-            return self._outside(node, LAYER if node.name in self.rows else OUTSIDE)
+        self._see(node)
+        if not parts or positions is None:
+            return self._on_its_own(node)
+        problem = parts[0][1].problem
         operands = [node.input(position) for position in positions]
         zeros = [zero_point(node, position) for position in positions]
         turned = operands[0].constant and not operands[1].constant
@@ -227,13 +259,15 @@ class _NodeReader:
                 self.stored[node.name, tensor.name] = _stored_operand(node, operand, zero, order)
                 continue
             view = self.view(operand)
-            found = lying(view, order, tensor.ranks, problem) if view is not None else None
-            if view is not None and not self._has_images(view, operand, tensor):
-                found = None
-            if view is None or found is None:
-                self.wanted |= {operand.name} if view is not None else set()
-                return self._outside(node, LAYER)
+            if view is None:
+                return self._on_its_own(node)
+            found = lying(view, order, tensor.ranks, problem) if self._has_images(view, operand, tensor) else None
+            if found is None:
+                self.wanted.add(operand.name)
+                return self._on_its_own(node)
             sources.append(Source(view.source, found, zeros_before(node, tensor.ranks)))
+        if len({source.name for source in sources}) < len(sources):
+            return self._on_its_own(node)
         row = self.rows[node.name]
         return Occurrence(node.name, LAYER, tuple(sources), problem=problem, layer=row, writes=writes)
 

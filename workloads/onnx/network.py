@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
-from ..network import Network, NetworkLayer, Widths
+from ..network import Network, NetworkLayer, Uncounted, Widths
 from .attention import attention
 from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
@@ -69,6 +70,13 @@ class OnnxNetwork(Network):
     graph: nx.MultiDiGraph[str] = field(kw_only=True, repr=False, compare=False, hash=False)
 
     @cached_property
+    def uncounted(self) -> Uncounted:
+        """Layers that its graph lacks, since it was simplified, and operators that nothing is known of."""
+        known = super().uncounted
+        unknown = (one.what for one in self.passed if one.operations is None)
+        return replace(known, names=tuple(dict.fromkeys((*known.names, *unknown))))
+
+    @cached_property
     def operations(self) -> int:
         """Multiply-accumulates of all layers, and operations of what is passed through, as far as it can be counted."""
         return self.macs + sum(one.operations or 0 for one in self.passed)
@@ -106,7 +114,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
     except ProblemError as error:
         raise error.located(str(path)) from None
-    found: list[tuple[str, Repeated]] = []
+    found: dict[str, list[tuple[str, Repeated]]] = {}
     passed: list[PassedThrough] = []
     for node in narrowed:
         operator = OPERATORS.get(node.op) if not node.domain else None
@@ -114,7 +122,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
             continue
         dense = _dense(operator, node, nodes, model, str(path))
         parts = dense.parts if widths == "file" else tuple(_of_any_width(part) for part in dense.parts)
-        found += _named(node.name, parts)
+        found[node.name] = _named(node.name, parts)
         beside = [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
         passed += beside if parts or beside else [PassedThrough(node.op, 1, 0, 0, _EMPTY)]
     try:
@@ -122,14 +130,13 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     except ProblemError as error:
         raise error.located(str(path)) from None
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
-    layers = tuple(_layers(path.stem, found))
-    single = {name: part.problem for name, part in found if part.times == 1 and "#" not in name}
+    layers = tuple(_layers(path.stem, itertools.chain(*found.values())))
     simpler, counts = rewritten(model)
     wiring, epilogues = onnx_wiring(
         path.stem,
         nodes_of(simpler),
         layers,
-        single,
+        found,
         OPERATORS,
         ends=GraphEnds(*(tuple(value.name for value in end) for end in (model.graph.input, model.graph.output))),
         stored=StoredModel(path, dims or {}, simpler),

@@ -71,6 +71,10 @@ class AtLeast(NamedTuple):
     def __add__(self, other: AtLeast) -> AtLeast:  # type: ignore[override]
         return AtLeast(self.energy + other.energy, self.latency + other.latency, self.weight + other.weight)
 
+    def times(self, factor: float) -> AtLeast:
+        """So many times as much."""
+        return AtLeast(*(factor * one for one in self))
+
 
 NOTHING: Final = AtLeast(0.0, 0.0, 0.0)
 

@@ -17,7 +17,7 @@ from onnx_models import model_of, saved
 from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.emit.network import network_program, network_weights
 from tilewright.workloads import load_network
-from tilewright.workloads.graph import operation_groups
+from tilewright.workloads.graph import joined, operation_groups
 
 node = helper.make_node
 RNG = np.random.default_rng(7)
@@ -341,7 +341,7 @@ def test_a_function_that_is_handed_out_alone(tmp_path: Path) -> None:
     assert [group.names for group in operation_groups(graph, 3)] == [("x",), ("first",), ("second",)]
 
 
-def test_layers_that_no_group_can_have_are_named_at_once(tmp_path: Path) -> None:
+def test_layers_that_read_in_no_way_that_a_cascade_has_are_groups_of_their_own(tmp_path: Path) -> None:
     nodes = [
         node("Einsum", ["x", "x"], ["a"], "gram", equation="ij,kj->ik"),
         node("MatMul", ["a", "u"], ["b"], "product"),
@@ -349,5 +349,8 @@ def test_layers_that_no_group_can_have_are_named_at_once(tmp_path: Path) -> None
     ]
     graph = load_network(saved(tmp_path, model_of(nodes, {"x": [3, 3]}, stored={"u": w(3, 3)}))).wiring
     assert graph is not None
-    with pytest.raises(ProblemError, match="layers that cannot be mapped with others: gram, square"):
-        operation_groups(graph, 2)
+    assert [group.names for group in operation_groups(graph, 3)] == [("x",), ("gram",), ("product",), ("square",)]
+    assert graph.meaning is not None
+    assert [text.partition(":")[0] for text in graph.meaning.unknown] == ["Einsum gram", "Einsum square"]
+    with pytest.raises(ProblemError, match="gram is no operation that a cascade can have"):
+        joined(graph, graph.occurrences[1:3], "both")
