@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..inputs import checks
 from ..ir import Problem, ProblemError, did_you_mean
 from .arguments import check_keys, pair, whole
+from .cascades import cascade
 from .einsum import einsum
 from .files import read_yaml
 from .layers import batched_gemm, conv2d, gemm
@@ -28,8 +29,14 @@ _ROW_REQUIRED = {
     "conv": ("K", "C", "P", "Q", "R", "S"),
     "gemm": ("M", "N", "K", "weight"),
     "einsum": ("spec", "sizes", "weight"),
+    "operation": ("text", "sizes", "weight"),
 }
-_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",), "einsum": ()}
+_ROW_OPTIONAL = {
+    "conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"),
+    "gemm": ("B",),
+    "einsum": (),
+    "operation": (),
+}
 _CONV_ARGUMENTS = ("K", "C", "P", "Q", "R", "S", "N", "groups", "stride", "dilation")
 _KINDS: dict[type, str] = {str: "a text", list: "a list", bool: "true or false", dict: "keys with values"}
 
@@ -272,4 +279,18 @@ def _einsum(row: dict[str, Any], title: str) -> Problem:
         raise error.located(title) from None
 
 
-_BUILDERS = {"conv": _conv, "gemm": _gemm, "einsum": _einsum}
+def _operation(row: dict[str, Any], title: str) -> Problem:
+    """A sum of products in the words of a cascade's operations."""
+    text, sizes = _typed(row, "text", str, title), _typed(row, "sizes", dict, title)
+    try:
+        found = cascade(text, {str(index): size for index, size in sizes.items()})
+    except ProblemError as error:
+        raise error.located(title) from None
+    (operation,) = found.operations
+    if not operation.multiplies or operation.pads or operation.generations or found.others:
+        hint = "write 'O[k,p] += I[c,2*p+r] * W[k,c,r]'"
+        raise ProblemError(f"text is {text!r}, expected a sum of products without pads", where=title, hint=hint)
+    return replace(operation.problem, name=title)
+
+
+_BUILDERS = {"conv": _conv, "gemm": _gemm, "einsum": _einsum, "operation": _operation}

@@ -14,7 +14,7 @@ from . import completions
 from .machines import settings_named
 from .mappings import show_result
 from .options import QuietOption, SetOption
-from .terminal import show_document
+from .terminal import say, show_document
 
 if TYPE_CHECKING:
     from ..mapper.importers import ImportedMachine
@@ -60,7 +60,7 @@ def import_timeloop(
     tilewright import timeloop arch.yaml problem.yaml ERT.yaml --out imported
     tilewright emit result/mapping.json --to timeloop > case.yaml
     """
-    from ..mapper.timeloop import read_parts, read_timeloop
+    from ..mapper.timeloop import complete, read_parts
 
     with _knowing("timeloop", files):
         parts = read_parts(files)
@@ -73,8 +73,10 @@ def import_timeloop(
         raise TilewrightError("there is a mapping, which is evaluated and not written", where="--out", hint="--json")
     from ..results import evaluate
 
-    mapping, arch = read_timeloop(files)
+    mapping, arch = complete(parts)
     cost = evaluate(mapping, arch)
+    for note in parts.notes:
+        say(f"note: {note}")
     if json:
         from ..run.documents.mappings import dump_mapping
 

@@ -29,10 +29,10 @@ def with_tables(
     access of the level's width. Raises ArchitectureError for tables that have nothing of the architecture.
     """
     machine = load_arch(arch, dict(settings or {}))
-    energy, area = _read(paths)
+    notes: list[str] = []
+    energy, area = _read(paths, notes)
     levels = [memory.name for memory in machine.memories]
     chosen: dict[str, str] = {}
-    notes = []
     for name in dict.fromkeys([*energy, *area]):
         actions = energy.get(name, {})
         if name in levels:
@@ -58,7 +58,7 @@ def _memory(name: str, actions: Actions, area: float | None) -> dict[str, str]:
     return chosen | ({f"{name}.area": f"{area!r} mm2"} if area else {})
 
 
-def _read(paths: Iterable[str | os.PathLike[str]]) -> tuple[dict[str, Actions], dict[str, float]]:
+def _read(paths: Iterable[str | os.PathLike[str]], notes: list[str]) -> tuple[dict[str, Actions], dict[str, float]]:
     energy: dict[str, Actions] = {}
     area: dict[str, float] = {}
     for path in paths:
@@ -67,7 +67,7 @@ def _read(paths: Iterable[str | os.PathLike[str]]) -> tuple[dict[str, Actions], 
         parts: Mapping[str, Field] = top.members({}, _TABLES)
         for key, part in parts.items():
             if key.startswith("ERT"):
-                energy |= energies(part)
+                energy |= energies(part, notes)
             else:
                 area |= areas(part)
     return energy, area

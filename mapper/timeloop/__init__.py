@@ -1,15 +1,17 @@
 """Timeloop v0.4 files: problem, architecture and mapping, read into ours. `mapper/emit/timeloop.py` writes them.
 
-    documents.py     the files as one document
+    documents.py     the files as one document, and their versions
     problem.py       problem:      shape and instance
-    architecture.py  architecture: nodes; energies from attributes or an ERT
+    nodes.py         architecture: nodes and their attributes
+    architecture.py  the machine of the nodes; energies from attributes or an ERT
     accelergy.py     ERT and ART: Accelergy's tables of energies and areas
-    constraints.py   constraints of nodes, as a constraints file
-    mapping.py       mapping:      factors, permutations, bypass
+    directives.py    what nodes, lists of constraints and mappings ask for; implied.py: what follows from that
+    constraints.py   the same as a constraints file
+    mapping.py       the same as a nest
 
-What is read is what our model has an equal for. Everything else is an error that names it.
+Every key is read, is an error that names it, or is named by a note: `Parts.notes`.
 """
 
-from .documents import Imported, Parts, read_parts, read_timeloop
+from .documents import Imported, Parts, complete, read_parts, read_timeloop
 
-__all__ = ["Imported", "Parts", "read_parts", "read_timeloop"]
+__all__ = ["Imported", "Parts", "complete", "read_parts", "read_timeloop"]

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...arch import Architecture
 from ...arch.document import Field, read_document, read_text
+from ...arch.units import shown
 from ...ir import Mapping, MappingError, Problem, TilewrightError
-from .architecture import read_architecture
-from .constraints import read_constraints
+from .architecture import read_architecture, without_sharing
+from .constraints import constraints_of, switches_of
+from .directives import Names, read_directives
+from .implied import resolve
 from .mapping import read_nest
+from .nodes import NO_SPARSE, TimeloopNode, read_leaves
 from .problem import read_problem
 
 TAGS = ("!Container", "!Component", "!Parallel", "!Hierarchical", "!Pipelined", "!Nothing")
+VERSION = "0.4"
 _PARTS = {
     "architecture": "Timeloop's architecture, with nodes",
     "problem": "Timeloop's problem, with shape and instance",
     "mapping": "Timeloop's mapping, a list of directives",
 }
-# What steers searches and front ends has no bearing on what a given mapping costs.
-_NO_BEARING = ("mapper", "mapspace", "mapspace_constraints", "architecture_constraints", "globals", "variables")
 _TABLES = ("ERT", "ART", "ERT_summary", "ART_summary")
-_EMPTY = ("compound_components", "components", "sparse_optimizations")
+_LEFT_OUT = {
+    "mapper": "it steers Timeloop's search",
+    "mapspace": "it names Timeloop's search space; --tiling and --space choose ours",
+    "globals": "they are for expressions and estimators",
+    "components": "an ERT has what classes of components come to",
+    "compound_components": "an ERT has what classes of components come to",
+}
+_CONSTRAINTS = ("constraints", "architecture_constraints", "mapspace_constraints")
+_WITHOUT_EQUAL = {"layout": "Timeloop's layouts have no equal here", "sparse_optimizations": NO_SPARSE}
+_OLDER = ("subtree", "local", "arithmetic", "storage")
+"""Keys of an architecture before v0.4."""
 
 
 class Imported(NamedTuple):
@@ -43,7 +59,8 @@ class Parts(NamedTuple):
 
     given        names of the parts
     mapping      where there is a problem and an architecture as well
-    constraints  of the architecture's nodes, in the form of a constraints file, with Timeloop's dimensions
+    constraints  in the form of a constraints file, with Timeloop's dimensions
+    notes        what was left out, changed or assumed, a sentence each
     """
 
     given: frozenset[str]
@@ -51,6 +68,16 @@ class Parts(NamedTuple):
     arch: Architecture | None
     mapping: Mapping | None
     constraints: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Files:
+    """The parts as they are written; of constraints there may be several."""
+
+    parts: dict[str, Field] = field(default_factory=dict)
+    constraints: list[Field] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def read_timeloop(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[tuple[str, str]] = ()) -> Imported:
@@ -61,7 +88,11 @@ def read_timeloop(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[
 
     Raises MappingError, with file, line and field, for what cannot be read and for what has no equal in our model.
     """
-    parts = read_parts(paths, texts)
+    return complete(read_parts(paths, texts))
+
+
+def complete(parts: Parts) -> Imported:
+    """The mapping and architecture of parts; MappingError names those that are missing."""
     missing = [f"{key} ({what})" for key, what in _PARTS.items() if key not in parts.given]
     if parts.mapping is None or parts.arch is None:
         raise MappingError(f"missing: {', '.join(missing)}", where="Timeloop files")
@@ -72,32 +103,101 @@ def read_parts(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[tup
     """What is in Timeloop v0.4 files, each part alone; the arguments and errors are those of `read_timeloop`."""
     try:
         read = [(os.fspath(path), read_text(Path(path), os.fspath(path), "a Timeloop file")) for path in paths]
-        parts = _parts([*read, *texts])
-        problem = read_problem(parts["problem"]) if "problem" in parts else None
-        arch, constraints = None, {}
-        if "architecture" in parts:
-            arch = read_architecture(parts["architecture"], parts.get("ERT"), parts.get("ART"))
-            constraints = read_constraints(parts["architecture"], arch)
-        mapping = None
-        if "mapping" in parts and problem is not None and arch is not None:
-            mapping = Mapping(problem, read_nest(parts["mapping"], problem, arch))
-        return Parts(frozenset(parts), problem, arch, mapping, constraints)
+        return _read(_files([*read, *texts]))
     except TilewrightError as error:
         raise MappingError(error.message, where=error.where, hint=error.hint) from None
 
 
-def _parts(files: Iterable[tuple[str, str]]) -> dict[str, Field]:
-    parts: dict[str, Field] = {}
-    for name, text in files:
+def _read(files: _Files) -> Parts:
+    parts, notes = files.parts, files.notes
+    problem = read_problem(parts["problem"], notes) if "problem" in parts else None
+    if "architecture" not in parts:
+        if files.constraints and "mapping" not in parts:
+            raise files.constraints[0].error("constraints name levels, expected the file with the architecture as well")
+        return Parts(frozenset(parts), problem, None, None, {}, tuple(notes))
+    variables = parts["variables"].mapping("variables by name") if "variables" in parts else {}
+    members = parts["architecture"].members({"nodes": "a list of !Container and !Component"}, ("version",))
+    leaves = read_leaves(members["nodes"], variables, notes)
+    arch = read_architecture(parts["architecture"], leaves, parts.get("ERT"), parts.get("ART"), notes)
+    _note_variables(variables, leaves, notes)
+    mapped = parts["mapping"] if "mapping" in parts and problem is not None else None
+    names = Names(problem, notes)
+    asked = read_directives(leaves, files.constraints, mapped, names)
+    resolve(asked, leaves, names)
+    arch = without_sharing(arch, switches_of(asked, leaves, arch, problem))
+    if mapped is not None and problem is not None:
+        mapping = Mapping(problem, read_nest(asked, leaves, problem, arch))
+        return Parts(frozenset(parts), problem, arch, mapping, {}, tuple(notes))
+    constraints = constraints_of(asked, leaves, arch, problem, notes)
+    return Parts(frozenset(parts), problem, arch, None, constraints, tuple(notes))
+
+
+def _note_variables(variables: MappingABC[str, Field], leaves: Iterable[TimeloopNode], notes: list[str]) -> None:
+    """Names those that no number refers to."""
+    given = [each.value for leaf in leaves for each in leaf.attributes.own.values()]
+    texts = [text for text in (*given, *(each.value for each in variables.values())) if isinstance(text, str)]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    unread = [name for name in variables if name not in ("version", "global_cycle_seconds") and name not in words]
+    if unread:
+        notes.append(f"variables that no number refers to are left out: {', '.join(unread)}")
+
+
+def _files(texts: Iterable[tuple[str, str]]) -> _Files:
+    found = _Files()
+    known = (*_PARTS, *_TABLES, "variables", *_CONSTRAINTS, *_LEFT_OUT, *_WITHOUT_EQUAL)
+    for name, text in texts:
         top = read_document(text, name, "a Timeloop file", "start with 'architecture:', 'problem:' or 'mapping:'", TAGS)
-        for written, part in top.members({}, (*_PARTS, *_TABLES, *_NO_BEARING, *_EMPTY)).items():
+        _check_dump(top)
+        for written, part in top.members({}, known).items():
             key = written.removesuffix("_summary")
-            if key in parts:
-                raise part.error(f"a second {key}, the first is in {parts[key].where}")
-            if key in _EMPTY and _says_something(part):
-                raise part.error(f"{key} has no equal here")
-            parts[key] = part
-    return parts
+            _check_version(part, key)
+            if key in _WITHOUT_EQUAL and _says_something(part):
+                raise part.error(_WITHOUT_EQUAL[key])
+            if key in _LEFT_OUT and _says_something(part):
+                found.notes.append(f"{key} is left out: {_LEFT_OUT[key]}")
+            elif key in _CONSTRAINTS:
+                found.constraints.append(part)
+            elif key in found.parts:
+                raise part.error(f"a second {key}, the first is in {found.parts[key].where}")
+            else:
+                found.parts[key] = part
+    return found
+
+
+def _check_dump(top: Field) -> None:
+    """Refuse what Timeloop's front end makes of its input: nodes are flat in it, in an older form."""
+    if isinstance(top.value, MappingABC) and "dumped_by_timeloop_front_end" in top.value:
+        message = "this is what Timeloop's front end made of its input, in the form of version 0.3"
+        raise top.value["dumped_by_timeloop_front_end"].error(
+            f"{message}; expected the input itself, version {VERSION}"
+        )
+
+
+def _check_version(part: Field, key: str) -> None:
+    """Refuse a part of another version than 0.4, or of none."""
+    if key not in ("architecture", "problem") or not isinstance(part.value, MappingABC):
+        if isinstance(part.value, MappingABC) and key not in ("ERT", "ART") and "version" in part.value:
+            _check_text(part.value["version"], key)
+        return
+    expected = f"expected version {VERSION}"
+    if "version" in part.value:
+        _check_text(part.value["version"], key)
+    older = [name for name in _OLDER if name in part.value]
+    if older:
+        message = f"{older[0]} is how versions 0.1 to 0.3 of Timeloop nest an architecture"
+        raise part.error(f"{message}, {expected}, with a list of nodes", hint=_REWRITE)
+    if "version" not in part.value:
+        raise part.error(f"no version is stated, {expected}", key="version", hint=f"version: {VERSION}, if it is so")
+
+
+_REWRITE = "v0.4 lists nodes, !Container and !Component, from the outside in"
+
+
+def _check_text(given: Field, key: str) -> None:
+    text = given.text(f"version: {VERSION}")
+    if text != VERSION:
+        message = f"this {key} is of Timeloop's version {shown(text)[1:-1]}, expected version {VERSION}"
+        raise given.error(message, hint=_REWRITE if key == "architecture" else None)
 
 
 def _says_something(part: Field) -> bool:

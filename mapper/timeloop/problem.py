@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Mapping as MappingABC
+from difflib import get_close_matches
 
 from ...arch.document import Field
+from ...arch.units import shown
 from ...ir import Problem, Rank, Role, Tensor, did_you_mean
 
 _PROJECTION = "a list of ranks, each a list of terms such as [P] or [P, Wstride]"
 
 
-def read_problem(part: Field) -> Problem:
+def read_problem(part: Field, notes: list[str]) -> Problem:
     """The problem. Raises TilewrightError with the place of what cannot be expressed."""
     members = part.members({"shape": "a shape", "instance": "sizes"}, ("version",))
     shape = members["shape"].members(
-        {"dimensions": "a list of dimensions", "data_spaces": "a list of data spaces"}, ("name", "coefficients")
+        {"dimensions": "a list of dimensions", "data_spaces": "a list of data spaces"},
+        ("name", "coefficients", "flatten"),
     )
+    if "flatten" in shape and shape["flatten"].value:
+        raise shape["flatten"].error("flatten has no equal here: dimensions that are tiled as one", hint=_FLATTEN)
     dims = [field.text("a dimension such as P") for field in shape["dimensions"].elements("a list of dimensions")]
     coefficients = _coefficients(shape.get("coefficients"))
-    sizes, given = _instance(members["instance"], dims, coefficients)
+    sizes, given = _instance(members["instance"], dims, coefficients, notes)
     coefficients |= given
     spaces = shape["data_spaces"].elements("a list of data spaces")
-    tensors = [_tensor(space, sizes, coefficients) for space in spaces]
-    name = shape["name"].text() if "name" in shape else "problem"
+    tensors = [_tensor(space, sizes, coefficients, notes) for space in spaces]
+    name = shape["name"].text() if "name" in shape and shape["name"].value else "problem"
     return Problem(name, tuple((dim, sizes[dim]) for dim in dims), _in_order(_with_roles(tensors), part))
+
+
+_FLATTEN = "list the flattened dimension alone, with the product of the sizes"
 
 
 def _coefficients(field: Field | None) -> dict[str, int]:
@@ -34,24 +43,42 @@ def _coefficients(field: Field | None) -> dict[str, int]:
     return found
 
 
-def _instance(field: Field, dims: list[str], coefficients: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    members = field.members(dict.fromkeys(dims, "the size of this dimension"), (*coefficients, "densities"))
-    if "densities" in members and members["densities"].value:
-        raise members["densities"].error("densities have no equal here: operations are dense")
+def _instance(
+    field: Field, dims: list[str], coefficients: Mapping[str, int], notes: list[str]
+) -> tuple[dict[str, int], dict[str, int]]:
+    members = field.mapping("sizes by dimension")
+    for dim in dims:
+        if dim not in members:
+            raise field.error("missing, expected the size of this dimension", key=dim)
+    for key in ("densities", "commonDensity"):
+        if key in members and members[key].value:
+            value = members[key].value
+            known = ", ".join(value) if isinstance(value, MappingABC) else "all"
+            notes.append(f"{key} ({known}) is left out: a row of network.yaml may say density: {{TENSOR: 0.5}}")
+    rest = [key for key in members if key not in (*dims, *coefficients, "densities", "commonDensity", "name")]
+    for key in rest:
+        if near := get_close_matches(key, coefficients, 1, 0.9):
+            raise members[key].error(f"unknown key {shown(key)}", hint=f"did you mean {near[0]!r}?")
+    if rest:
+        notes.append(f"{', '.join(rest)} of the instance is left out: no dimension or coefficient is called so")
     sizes = {dim: members[dim].whole("a whole number") for dim in dims}
     return sizes, {name: members[name].whole("a whole number") for name in coefficients if name in members}
 
 
-def _tensor(space: Field, sizes: Mapping[str, int], coefficients: Mapping[str, int]) -> Tensor:
-    members = space.members({"name": "a name such as Weights", "projection": _PROJECTION}, ("read_write",))
-    writes = "read_write" in members and members["read_write"].text().lower() == "true"
-    ranks = tuple(_rank(rank, sizes, coefficients) for rank in members["projection"].elements(_PROJECTION))
-    return Tensor(members["name"].text(), ranks, "output" if writes else "input")
+def _tensor(space: Field, sizes: Mapping[str, int], coefficients: Mapping[str, int], notes: list[str]) -> Tensor:
+    members = space.members({"name": "a name such as Weights", "projection": _PROJECTION}, ("read_write", "ranks"))
+    writes = "read_write" in members and members["read_write"].text().lower() in ("true", "1")
+    name = members["name"].text()
+    if "ranks" in members and members["ranks"].value:
+        notes.append(f"ranks of {name} is left out: it names axes for layouts")
+    given = members["projection"].elements(_PROJECTION)
+    return Tensor(name, tuple(_rank(rank, sizes, coefficients) for rank in given), "output" if writes else "input")
 
 
 def _rank(rank: Field, sizes: Mapping[str, int], coefficients: Mapping[str, int]) -> Rank:
     terms = []
-    for term in rank.elements("a list of terms such as [P, Wstride]"):
+    plain = isinstance(rank.value, str)  # one dimension alone
+    for term in (rank,) if plain else rank.elements("a list of terms such as [P, Wstride]"):
         parts = (term,) if isinstance(term.value, str) else term.elements("a dimension, and perhaps its coefficient")
         dim = parts[0].text("a dimension such as P")
         if dim not in sizes:

@@ -167,7 +167,7 @@ def test_timeloop_files_without_a_mapping(tmp_path: Path) -> None:
     result = tw.search(tw.gemm(16, 16, 16), "three_level", constraints="array.y.trips.K=1")
     whole = yaml_documents(result.emit("timeloop"))
     arch = whole["architecture"].replace(
-        "    class: storage\n", "    class: storage\n    constraints: {dataspace: {keep: [Inputs, Outputs, Weights]}}\n"
+        "    class: storage\n", "    class: storage\n    constraints: {dataspace: {keep: [A, O, W]}}\n"
     )
     for name, text in (("arch.yaml", arch + whole["ERT"]), ("problem.yaml", whole["problem"])):
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -186,6 +186,10 @@ def test_a_file_of_ones_own(tmp_path):
             "mine:a: einsum 'mk,kn->mn': sizes: missing n",
         ),
         ("{name: a, op: einsum, spec: 'mk,kn->mn', sizes: 3, weight: true}", "mine:a: key sizes is 3, expected keys"),
+        (
+            "{name: a, op: operation, text: 'O[k] = exp(I[k])', sizes: {k: 2}, weight: true}",
+            "mine:a: text is 'O[k] = exp(I[k])', expected a sum of products without pads",
+        ),
         (GOOD_ROW.replace("}", ", note: 3}"), "layer c1: key note is 3, expected a text"),
         (
             "{name: fc, op: gemm, M: 1, N: 1, K: 1, weight: true, B: true}",
@@ -198,6 +202,13 @@ def test_errors_name_the_file_the_layer_and_the_key(tmp_path, row, message):
     with pytest.raises(ProblemError) as error:
         load_network(path)
     assert str(error.value).startswith(f"{path}: {message}")
+
+
+def test_a_row_in_the_words_of_operations(tmp_path):
+    row = "{name: a, op: operation, text: 'O[k,p] += I[c,2*p+r] * W[k,c,r]', weight: true, "
+    problem = load_network(written(tmp_path, [row + "sizes: {k: 4, p: 5, c: 2, r: 3}}"])).layer("a").problem
+    assert str(problem) == "mine:a: O[k, p] += I[c, 2*p+r] * W[k, c, r]  (K=4 P=5 C=2 R=3)"
+    assert [tensor.role for tensor in problem.tensors] == ["input", "weight", "output"]
 
 
 @pytest.mark.parametrize(

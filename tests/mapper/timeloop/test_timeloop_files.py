@@ -37,7 +37,7 @@ architecture:
       name: RegisterFile
       class: regfile
       attributes: {depth: 64, width: 8, datawidth: 8, vector_access_energy: 0.5}
-      constraints: {dataspace: {keep: [Weights]}}
+      constraints: {dataspace: {keep: [Weights, Inputs, Outputs]}}
   - !Component
     name: MACC
     class: intmac
@@ -124,7 +124,7 @@ def test_figures_of_the_architecture() -> None:
 
 WRONG = [
     (0, "class: SRAM", "klass: SRAM", "a.yaml:16: architecture.nodes[3].klass: unknown key 'klass'"),
-    (0, "depth: 32768", "ports: 3", "attributes.ports: unknown key 'ports'"),
+    (0, "depth: 32768", "dept: 3", "attributes.dept: unknown key 'dept'"),
     (0, "energy: 1}", "energy: one}", "found 'one', expected a number"),
     (0, ", energy: 1}", "}", "no energy is given for MACC"),
     (0, "!Parallel", "!Pipelined", "!Pipelined has no equal here"),
@@ -132,13 +132,14 @@ WRONG = [
     (0, "depth: 64,", "depth: 64, multiple_buffering: 3,", "3 copies of a tile have no equal here"),
     (0, "width: 64, datawidth: 8}", "width: 60, datawidth: 8}", "60 bits are no whole number of words of 8 bits"),
     (1, "[P, Pstride]", "[P, stride]", "unknown coefficient 'stride'"),
-    (1, "P: 16,", "P: 16, densities: {Inputs: 0.5},", "densities have no equal here"),
+    (1, "P: 16, Pstride", "P: 16, Pstrid", "instance.Pstrid: unknown key 'Pstrid'"),
     (1, "      read_write: True\n", "", "found 0 data spaces with read_write, expected one"),
     (1, "C: 32, ", "", "problem.instance.C: missing"),
-    (2, "R=1,P=1,K=1,C=16", "R=1,P=1,K=1,C=0", "'C=0' leaves the factor to the tool"),
+    (2, "R=1,P=1,K=1,C=16", "R=1,P=1,K=1,C=0", "dimension C has 32 elements, and its loops are 32 x 2"),
+    (2, "R=1,P=1,K=1,C=16", "R=1,P=1,K=1,C<=16", "a mapping needs one number of trips of C, found a range"),
     (2, "R=1,P=1,K=1,C=16", "R=1,P=1,K=1,C=8", "dimension C has 32 elements, and its loops are 8 x 2"),
     (2, "target: GlobalBuffer", "target: GlobalBuffr", "the architecture has no 'GlobalBuffr'"),
-    (2, "permutation: [P, R, K, C]", "permutation: [P, R, K]", "the permutation does not place C"),
+    (2, "permutation: [P, R, K, C]", "permutation: [P, R]", "the permutation does not place C, K"),
     (2, "type: bypass", "type: skip", "found 'skip'"),
 ]
 
@@ -271,7 +272,7 @@ architecture:
   - !Container
     name: PE
     spatial: {meshX: 4, meshY: 2}
-    constraints: {spatial: {permutation: [C, K, R, P], split: 1, factors: [R=1, P<=2, C=0]}}
+    constraints: {spatial: {permutation: [C, K, R, P], split: 1, factors: [R=1, P<=2]}}
   - !Parallel
     nodes:
     - !Component
@@ -281,8 +282,7 @@ architecture:
       constraints:
         dataspace: {keep: [Inputs], bypass: [Outputs]}
         temporal: {permutation: RPK, factors: "R=3, K<=4"}
-    - !Nothing
-      name: past
+    - !Nothing {constraints: {dataspace: {keep: [Weights, Outputs]}}}
   - !Component
     name: MAC
     class: intmac
@@ -304,14 +304,14 @@ def test_parts_alone_with_their_constraints_and_areas() -> None:
     assert parts.constraints == {
         "memories": {
             "spad": {
-                "keep": {"input": "must", "output": "never"},
+                "keep": {"input": "must", "output": "never", "weight": "never"},
                 "temporal": {"R": 3, "K": {"max": 4}},
-                "order": ["K", "P", "R"],
+                "order": ["others", "K", "P", "R"],
             }
         },
         "fanouts": {
             "inter_PE_spatial": {
-                "x": {"trips": {"R": 1, "P": 1, "K": 1}},
+                "x": {"trips": {"R": 1, "P": 1, "K": 1, "others": 1}},
                 "y": {"trips": {"R": 1, "P": {"max": 2}, "C": 1}},
             }
         },
@@ -320,7 +320,6 @@ def test_parts_alone_with_their_constraints_and_areas() -> None:
     with pytest.raises(MappingError, match="missing: problem"):
         read_timeloop(texts=[("arch.yaml", CONSTRAINED)])
     for old, new, message in (
-        ("keep: [Inputs]", "keep: [Biases]", "'Biases' has no role here, expected Inputs, Weights or Outputs"),
         ("K<=4", "K!=4", "found 'K!=4', expected a dimension and its factor"),
         ("area: 500", "area: large", "found 'large', expected a number"),
     ):
