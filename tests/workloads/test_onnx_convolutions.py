@@ -222,7 +222,7 @@ def spatial(problem):
     return [size for name, size in problem.dims if name in "ZPQ"] + [s for name, s in problem.dims if name in "TRS"]
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(24, 24))
+@pytest.mark.parametrize("seeds", longer.blocks(100, 100))
 def test_conv_transpose_that_pads_itself(tmp_path, seeds):
     """With auto_pad SAME_*, and beside it output_padding, phases and shape are those of the reference."""
     for seed in seeds:

@@ -67,7 +67,7 @@ def test_fused_convolutions_and_products(tmp_path, activation, parameters, done)
     checked(tmp_path, node, {"x": x, "z": z}, {"w": w, "b": b}, [expected], 3 * 2 * 2 * 4)
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+@pytest.mark.parametrize("seeds", longer.blocks(40, 40))
 def test_products_of_transposed_operands(tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def test_products_of_transposed_operands(tmp_path, seeds):
         checked(tmp_path, node, given, {}, [expected], math.prod(ahead) * m * n * k)
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+@pytest.mark.parametrize("seeds", longer.blocks(40, 40))
 def test_products_with_packed_weights(tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -141,7 +141,7 @@ def test_products_of_integers_as_floats(tmp_path):
     checked(tmp_path, node, {"a": a}, stored, [expected], 3 * 4 * 5)
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(6, 6))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 60))
 def test_attention(tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def test_attention(tmp_path, seeds):
         checked(tmp_path, node, given, stored, expected, products + batch * count * hidden * sum(sizes))
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(6, 6))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 60))
 def test_grouped_query_attention(tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -245,7 +245,7 @@ def test_what_is_not_known_stays_uncounted(tmp_path):
     assert (network.macs, network.passed[0].what, network.passed[0].operations) == (0, "FusedConv", None)
 
 
-@pytest.mark.parametrize("seeds", longer.blocks(8, 8))
+@pytest.mark.parametrize("seeds", longer.blocks(40, 40))
 def test_short_time_transforms(tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)

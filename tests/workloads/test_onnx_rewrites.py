@@ -23,6 +23,29 @@ def w(*shape: int) -> np.ndarray:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
+def sizes() -> tuple[onnx.ModelProto, int]:
+    """Positions counted from a shape, zeros of a shape; the zeros themselves depend on parameters alone then."""
+    nodes = [
+        node("Shape", ["x"], ["shape"], "shape"),
+        node("Gather", ["shape", "second"], ["count"], "gather"),
+        node("Range", ["none", "count", "step"], ["places"], "range"),
+        node("Cast", ["places"], ["numbers"], "cast", to=1),
+        node("ConstantOfShape", ["shape"], ["zeros"], "zeros"),
+        node("Sum", ["x", "numbers", "zeros"], ["y"], "sum"),
+    ]
+    stored = {name: np.array(value) for name, value in (("second", 1), ("none", 0), ("step", 1))}
+    return model_of(nodes, {"x": [20, 5]}, stored=stored), 4
+
+
+def responses() -> tuple[onnx.ModelProto, int]:
+    """As many channels as images: of others onnx's reference makes no sums."""
+    nodes = [
+        node("LRN", ["x"], ["a"], "even", size=2, alpha=0.5, bias=2.0),
+        node("LRN", ["a"], ["y"], "odd", size=5, alpha=3.0, beta=0.5),
+    ]
+    return model_of(nodes, {"x": [3, 3, 2, 4]}), 2
+
+
 def unused() -> tuple[onnx.ModelProto, int]:
     nodes = [
         node("Relu", ["x"], ["a"], "first"),
@@ -84,6 +107,8 @@ def batch_norms() -> tuple[onnx.ModelProto, int]:
 
 
 CASES = {
+    "sizes": sizes,
+    "responses": responses,
     "unused": unused,
     "unmoved": unmoved,
     "equal": equal,

@@ -70,6 +70,9 @@ def apart_of(
         _check_moving(node, lies)
         return lambda: _moved(node, lies, number, stored)
     if node.op in WORDS:
+        unknown = [value.name for value, one in zip(node.inputs, lies, strict=True) if value and one is None]
+        if unknown:
+            raise ProblemError(f"no program works out {unknown[0]}", where=node.where)
         word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
         return lambda: _by_words(node, lies, singles=singles)
     found = _of_many(node, lies, stored) if number == 0 else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from ...ir import Call, Expression, Number
 from ..graph.occurrences import OUTSIDE, Occurrence
-from .convolutions import auto_pad_of, pads_of
+from .convolutions import pool_begins
 from .nodes import OnnxNode
 
 
@@ -69,8 +69,8 @@ def window_of_pool(node: OnnxNode) -> tuple[tuple[int, int], tuple[int, int], tu
     """Size, stride and zeros of a pooling; None where the positions that it leaves are not those of a plain one."""
     size = node.integers("kernel_shape", 2, 1, 1)
     stride, dilation = node.integers("strides", 2, 1, 1), node.integers("dilations", 2, 1, 1)
-    before = [low for low, _ in pads_of(node, 2)] if auto_pad_of(node) in ("NOTSET", "VALID") else []
-    if not before or set(dilation) != {1} or (node.op == "AveragePool" and any(before)):
+    before = pool_begins(node)
+    if set(dilation) != {1} or (node.op == "AveragePool" and any(before)):
         return None
     sizes = node.shape(0)[2:]
     counts = [(n + 2 * b - k) // s + 1 for n, k, s, b in zip(sizes, size, stride, before, strict=True)]

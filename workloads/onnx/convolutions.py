@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...ir import ProblemError
 from ..layers import convolution
@@ -87,6 +88,34 @@ def pads_of(node: OnnxNode, axes: int) -> tuple[tuple[int, int], ...]:
     """(begin, end) of every axis; the attribute has all begins first."""
     both = node.integers("pads", 2 * axes, 0)
     return tuple(zip(both[:axes], both[axes:], strict=True))
+
+
+def pool_begins(node: OnnxNode) -> tuple[int, ...]:
+    """Positions before the first word of every axis of an image at which the windows of a pooling begin."""
+    sizes, outputs = node.shape(0)[2:], (node.output.shape or ())[2:]
+    axes, mode = len(sizes), auto_pad_of(node)
+    if not mode.startswith("SAME"):
+        return tuple(low for low, _ in pads_of(node, axes)) if mode == "NOTSET" else (0,) * axes
+    window = Window(*(node.integers(name, axes, 1, 1) for name in ("kernel_shape", "strides", "dilations")))
+    reaches = zip(sizes, outputs, window.stride, window.reach, strict=True)
+    needed = [max(0, (count - 1) * step + reach - size) for size, count, step, reach in reaches]
+    return tuple(zeros // 2 if mode == "SAME_UPPER" else zeros - zeros // 2 for zeros in needed)
+
+
+def ceiled_shape(attributes: Mapping[str, Any], shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The shape that a pooling with ceil_mode makes: windows that begin behind the image and its padding's front are
+    left out, as ONNX's text says, and its inference does not."""
+    (image,) = shapes[:1]
+    axes, found = len(image) - 2, []
+    ones = [1] * axes
+    pads = attributes.get("pads") or [0] * 2 * axes
+    steps, apart = attributes.get("strides") or ones, attributes.get("dilations") or ones
+    for size, window, step, gap, low, high in zip(
+        image[2:], attributes["kernel_shape"], steps, apart, pads[:axes], pads[axes:], strict=True
+    ):
+        count = -(-(size + low + high - gap * (window - 1) - 1) // step) + 1
+        found.append(count - 1 if (count - 1) * step >= size + low else count)
+    return (*image[:2], *found)
 
 
 def auto_pad_of(node: OnnxNode) -> str:

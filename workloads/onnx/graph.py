@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .nodes import OnnxNode, OnnxValue
-from .shapes import RANDOM, TypeAndShape, infer, type_bits, type_name
+from .shapes import RANDOM, TypeAndShape, folded, type_bits, type_name
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def nodes_of(model: onnx.ModelProto) -> tuple[OnnxNode, ...]:
     """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
-    values = _values(model, infer(model))
+    values = _values(model, *folded(model))
     used: set[str] = set()
     version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
     return tuple(_as_meant(_node(node, values, used), version) for node in model.graph.node)
@@ -43,9 +43,9 @@ def _name(node: onnx.NodeProto, used: set[str]) -> str:
     return _unique(node.name or next(filter(None, node.output), node.op_type), used)
 
 
-def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[str, OnnxValue]:
-    """Every tensor by name."""
-    constants = {tensor.name for tensor in model.graph.initializer}
+def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape], computed: Iterable[str]) -> dict[str, OnnxValue]:
+    """Every tensor by name; those that were computed with shapes depend on parameters alone, too."""
+    constants = {tensor.name for tensor in model.graph.initializer} | {*computed}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     for node in model.graph.node:
         # A subgraph may read tensors that are no inputs of its node.

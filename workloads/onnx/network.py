@@ -117,7 +117,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     found: dict[str, list[tuple[str, Repeated]]] = {}
     passed: list[PassedThrough] = []
     for node in narrowed:
-        operator = OPERATORS.get(node.op) if not node.domain else None
+        operator = OPERATORS.get(node.op) if _is_read(node) else None
         if operator is None:
             continue
         dense = _dense(operator, node, nodes, model, str(path))
@@ -129,7 +129,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         check_declared(model, {value.name: value.shape for node in nodes for value in node.outputs})
     except ProblemError as error:
         raise error.located(str(path)) from None
-    passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
+    passed += [passed_node(node) for node in nodes if not _is_read(node)]
     layers = tuple(_layers(path.stem, itertools.chain(*found.values())))
     simpler, counts = rewritten(model)
     wiring, epilogues = onnx_wiring(
@@ -150,6 +150,11 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         graph=graph_of(model, nodes),
         wiring=wiring,
     )
+
+
+def _is_read(node: OnnxNode) -> bool:
+    """Whether a node is read as layers: not if it need not run with the model."""
+    return node.op in OPERATORS and not node.domain and not all(value.constant for value in node.outputs)
 
 
 def _dense(operator: Operator, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, where: str) -> Dense:

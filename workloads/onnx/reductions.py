@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...ir import Call, Expression, Operand, ProblemError
 from ..graph.meaning import WORD, ApartOperation
 from ..graph.occurrences import EPSILON
-from .convolutions import auto_pad_of, pads_of
+from .convolutions import pool_begins
 from .lies import Lies
 from .nodes import OnnxNode
 from .values import StoredModel
@@ -88,13 +88,11 @@ def pooled(node: OnnxNode, lies: Lies) -> ApartOperation:
         return over(POOLING[node.op], lies, [*offsets, *(each.reshape(1, -1) for each in lies.offsets[2:])])
     window = node.integers("kernel_shape", images, 1, 1)
     steps, apart = node.integers("strides", images, 1, 1), node.integers("dilations", images, 1, 1)
-    if auto_pad_of(node) not in ("NOTSET", "VALID"):
-        raise ProblemError("there is no program for its auto_pad: export it with pads", where=node.where)
     counted = bool(node.integer("count_include_pad", 0)) and node.op == "AveragePool"
     if counted and node.integer("ceil_mode", 0):
         raise ProblemError("there is no program for ceil_mode with count_include_pad", where=node.where)
-    for along, outputs, size, step, dilation, (before, _) in zip(
-        lies.offsets[2:], shape[2:], window, steps, apart, pads_of(node, images), strict=True
+    for along, outputs, size, step, dilation, before in zip(
+        lies.offsets[2:], shape[2:], window, steps, apart, pool_begins(node), strict=True
     ):
         offsets.append(_windows(along, outputs, size, step, dilation, before))
     how = "sum" if counted else POOLING[node.op]

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...ir import ProblemError
+from .convolutions import ceiled_shape
 from .einsums import einsum_shape
 from .files import SMALL, STANDARD
 from .nodes import element_bits
@@ -72,10 +73,8 @@ def _without_declared(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str
     for node in copy.graph.node:
         if node.domain not in STANDARD:
             foreign.update(node.output)
-        elif node.op_type == "ConvTranspose":
-            auto_pad = next((one.s for one in node.attribute if one.name == "auto_pad"), b"")
-            sizes = any(one.name == "output_shape" for one in node.attribute)
-            node.domain = _OWN if auto_pad.startswith(b"SAME") and not sizes else node.domain
+        elif _is_misread(node):
+            node.domain = _OWN
     copy.opset_import.add(domain=_OWN, version=1)
     made = {name for node in copy.graph.node for name in node.output} - foreign
     declared = {}
@@ -86,6 +85,17 @@ def _without_declared(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str
                 declared[value.name] = type(value).FromString(value.SerializeToString())
             tensor.ClearField("shape")
     return copy, declared
+
+
+def _is_misread(node: onnx.NodeProto) -> bool:
+    """Whether ONNX's inference makes another shape of it than its text and reference implementation."""
+    if node.op_type not in ("AveragePool", "ConvTranspose", "LpPool", "MaxPool") or len(node.output) > 1:
+        return False
+    given = _attributes(node)
+    is_same = given.get("auto_pad", b"").startswith(b"SAME")
+    if node.op_type == "ConvTranspose":
+        return is_same and "output_shape" not in given
+    return bool(given.get("ceil_mode")) and given.get("auto_pad", b"NOTSET") == b"NOTSET" and "kernel_shape" in given
 
 
 def _state_declared(
@@ -207,7 +217,8 @@ def _shape_of(node: onnx.NodeProto, shapes: Sequence[tuple[int, ...]]) -> Sequen
     if node.op_type == "GroupNormalization":
         return shapes[0]
     if node.domain == _OWN:
-        return same_shape(_attributes(node), shapes)
+        rule = same_shape if node.op_type == "ConvTranspose" else ceiled_shape
+        return rule(_attributes(node), shapes)
     if node.op_type != "Einsum":
         return None
     equations = (one.s.decode(errors="replace") for one in node.attribute if one.name == "equation")

@@ -13,6 +13,7 @@ from emitted_networks import agrees_with_onnx, as_library, needs_gcc, random_ans
 from onnx import helper
 
 from generators import random_architecture
+from longer import seeds
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.emit.network import network_program, network_weights
@@ -250,6 +251,31 @@ def generator() -> onnx.ModelProto:
     return model_of(nodes, {"x": [1, 3]}, stored=stored)
 
 
+def pooled(seed: int) -> onnx.ModelProto:
+    """Poolings of random windows, steps, dilations and borders, side by side, and a response of channels.
+
+    The reference implementation makes maxima of SAME_LOWER with other windows than averages, against ONNX's text.
+    """
+    rng = np.random.default_rng(seed)
+    nodes = [node("Conv", ["x", "w1"], ["a"], "conv1")]
+    for number in range(6):
+        op = ("MaxPool", "AveragePool")[number % 2]
+        size = rng.integers(1, 4, 2)
+        steps = rng.integers(1, 4, 2) if number < 2 else rng.integers(1, size + 1)
+        given = {"kernel_shape": size.tolist(), "strides": steps.tolist()}
+        given["auto_pad"] = ("NOTSET", "NOTSET", "SAME_UPPER", "SAME_UPPER", "SAME_UPPER", "SAME_LOWER")[number]
+        if number < 2:
+            given["pads"] = [number * int(rng.integers(0, (n + 1) // 2)) for n in (*size, *size)]
+            given["ceil_mode"] = number * int(rng.integers(0, 2))
+        if number == 0:
+            given["dilations"] = rng.integers(1, 3 - given["ceil_mode"], 2).tolist()
+        nodes.append(node(op, ["a"], [f"p{number}"], f"pool{number}", **given))
+    nodes.append(node("LRN", ["a"], ["p6"], "response", size=int(rng.integers(1, 6)), alpha=0.7, bias=1.5))
+    nodes += [node("Flatten", [f"p{i}"], [f"f{i}"], f"flat{i}", axis=0) for i in range(7)]
+    nodes.append(node("Concat", [f"f{i}" for i in range(7)], ["y"], "all", axis=1))
+    return model_of(nodes, {"x": [3, 2, 6, 7]}, stored={"w1": w(3, 2, 1, 1)})
+
+
 SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, generator: 1, reshaped: 1, squeezed: 1, transformer: 3}
 """With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
@@ -258,6 +284,12 @@ SEEDS = {compared: 3, moved: 1, embedded: 2, exponentials: 1, generator: 1, resh
 @pytest.mark.parametrize("model", SEEDS, ids=lambda model: model.__name__)
 def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     agrees_with_onnx(model(), tmp_path, SEEDS[model])
+
+
+@needs_gcc
+@pytest.mark.parametrize("seed", seeds(10))
+def test_poolings_of_any_attributes(seed: int, tmp_path: Path) -> None:
+    agrees_with_onnx(pooled(seed), tmp_path, seed)
 
 
 @needs_gcc

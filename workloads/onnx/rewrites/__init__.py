@@ -3,6 +3,8 @@
 passes.py       all of them, in order
 edits.py        what passes have in common: who makes and reads a tensor, new names, new nodes
 writer.py       the nodes that take the place of another one
+sizes.py        nodes that compute with sizes, as what they compute
+responses.py    local response normalization, as a pooling of squares
 unused.py       nodes and parameters that no output depends on
 unmoved.py      nodes that pass on what they read: identities, reshapes and transposes that move nothing
 equal.py        common subexpressions

@@ -10,6 +10,8 @@ from .edits import GraphEdit
 from .equal import merge_equal
 from .integers import quantized_to_integers
 from .later import dequantize_later
+from .responses import write_out_responses
+from .sizes import fold_sizes
 from .unmoved import skip_unmoved
 from .unused import remove_unused
 
@@ -20,6 +22,8 @@ Pass = Callable[[GraphEdit], int]
 """Changes a graph; how many nodes it has removed, merged, folded or replaced."""
 
 REWRITES: Mapping[str, Pass] = {
+    "sizes": fold_sizes,
+    "responses": write_out_responses,
     "unused": remove_unused,
     "unmoved": skip_unmoved,
     "equal": merge_equal,

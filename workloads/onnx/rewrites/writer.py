@@ -33,8 +33,10 @@ class NodeWriter:
         return self._added(op, self.edit.new_name(f"{name}.product"), name, given, options)
 
     def end(self, op: str, *given: str, output: int = 0, **options: Any) -> str:
-        """The node that makes what the other one made."""
-        return self._added(op, self.node.output[output], self.edit.new_name(f"{self.node.name}.{op}"), given, options)
+        """The node that makes what the other one made, under its name, if no product has that."""
+        taken = any(node.name == self.node.name for node in self.nodes)
+        name = self.edit.new_name(f"{self.node.name}.{op}") if taken else self.node.name
+        return self._added(op, self.node.output[output], name, given, options)
 
     def _added(self, op: str, made: str, name: str, given: tuple[str, ...], options: dict[str, Any]) -> str:
         from onnx import helper
