@@ -33,7 +33,8 @@ def tool_file(text: str, name: str) -> ToolFile | None:
     if _has("levels", text):
         return None
     for key, (what, command) in _KEYS.items():
-        if _has(key, text):
+        # What Timeloop's first version calls arch has no nodes.
+        if _has(key, text) and (key != "arch" or re.search(r"^\s+nodes:", text, re.MULTILINE)):
             words = f"`tilewright import {command} {name}{_beside(command, text)}` makes one of it"
             return ToolFile(what, command, words)
     return None

@@ -146,6 +146,9 @@ def _files(texts: Iterable[tuple[str, str]]) -> _Files:
     found = _Files()
     known = (*_PARTS, *_TABLES, "variables", *_CONSTRAINTS, *_LEFT_OUT, *_WITHOUT_EQUAL)
     for name, text in texts:
+        if re.search(r"\{%|\{\{\s*\w+[\s(|}]", text):
+            hint = "fill in its {{...}} and {%...%} first"
+            raise MappingError("this is a template, expected plain YAML", where=name, hint=hint)
         top = read_document(text, name, "a Timeloop file", "start with 'architecture:', 'problem:' or 'mapping:'", TAGS)
         _check_dump(top)
         for written, part in top.members({}, known).items():
@@ -165,29 +168,42 @@ def _files(texts: Iterable[tuple[str, str]]) -> _Files:
 
 
 def _check_dump(top: Field) -> None:
-    """Refuse what Timeloop's front end makes of its input: nodes are flat in it, in an older form."""
-    if isinstance(top.value, MappingABC) and "dumped_by_timeloop_front_end" in top.value:
+    """Refuse the oldest files, and what Timeloop's front end makes of its input: in it nodes are flat, as once."""
+    members = top.value if isinstance(top.value, MappingABC) else {}
+    expected = f"expected the input itself, version {VERSION}"
+    if "dumped_by_timeloop_front_end" in members:
         message = "this is what Timeloop's front end made of its input, in the form of version 0.3"
-        raise top.value["dumped_by_timeloop_front_end"].error(
-            f"{message}; expected the input itself, version {VERSION}"
-        )
+        raise members["dumped_by_timeloop_front_end"].error(f"{message}; {expected}")
+    if "arch" in members and isinstance(members["arch"].value, MappingABC) and _older(members["arch"].value):
+        message = f"arch is how version 0.1 of Timeloop calls an architecture, expected version {VERSION}"
+        raise members["arch"].error(message, hint=_REWRITE)
 
 
 def _check_version(part: Field, key: str) -> None:
-    """Refuse a part of another version than 0.4, or of none."""
-    if key not in ("architecture", "problem") or not isinstance(part.value, MappingABC):
-        if isinstance(part.value, MappingABC) and key not in ("ERT", "ART") and "version" in part.value:
-            _check_text(part.value["version"], key)
+    """Refuse a part of another version than 0.4, and an architecture or a problem of none."""
+    if key in ("ERT", "ART") or not isinstance(part.value, MappingABC):
         return
-    expected = f"expected version {VERSION}"
     if "version" in part.value:
         _check_text(part.value["version"], key)
-    older = [name for name in _OLDER if name in part.value]
-    if older:
-        message = f"{older[0]} is how versions 0.1 to 0.3 of Timeloop nest an architecture"
-        raise part.error(f"{message}, {expected}, with a list of nodes", hint=_REWRITE)
-    if "version" not in part.value:
-        raise part.error(f"no version is stated, {expected}", key="version", hint=f"version: {VERSION}, if it is so")
+    if key in ("architecture", "problem"):
+        older = _older(part.value)
+        if older is not None:
+            message = f"{older[0]} is how versions {older[1]} of Timeloop write it, expected version {VERSION}"
+            raise part.error(message, hint=_REWRITE if key == "architecture" else None)
+        if "version" not in part.value:
+            hint = f"version: {VERSION}, if it is so"
+            raise part.error(f"no version is stated, expected version {VERSION}", key="version", hint=hint)
+
+
+def _older(part: MappingABC[str, Field]) -> tuple[str, str] | None:
+    """What of an architecture or a problem is older than v0.4, and of which versions it is."""
+    found = next((name for name in _OLDER if name in part), None)
+    if found is not None:
+        return found, "0.2 and 0.3" if found in ("subtree", "local") else "0.1"
+    shape = part.get("shape")
+    if shape is not None and isinstance(shape.value, MappingABC) and "data-spaces" in shape.value:
+        return "data-spaces", "0.1 to 0.3"
+    return ("shape as a name", "0.1 to 0.3") if shape is not None and isinstance(shape.value, str) else None
 
 
 _REWRITE = "v0.4 lists nodes, !Container and !Component, from the outside in"
