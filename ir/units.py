@@ -38,6 +38,11 @@ def energy(picojoules: float) -> str:
     return _scaled(picojoules, _ENERGY_UNITS)
 
 
+def joule_seconds(picojoules: float, seconds: float) -> float:
+    """An energy-delay product in J s: what machines of different clocks are compared by."""
+    return picojoules * 1e-12 * seconds
+
+
 def watts(picojoules_per_second: float) -> str:
     """A power such as 12.35 mW."""
     return _scaled(picojoules_per_second, _POWER_UNITS)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...ir.units import plural, significant
+from ...ir.units import percent, plural, significant
+from ..parts.si import machines_compare, network_objective
 from .hybrid import Hybrid, hybrids
 from .rows import FREE, ComparisonRows
-from .summaries import NOTABLE, Summary, geometric_mean, network_objective, summaries
+from .summaries import NOTABLE, Summary, geometric_mean, summaries
 
 _LARGE = 10.0
 """Factors from here on are written without decimals that nobody reads."""
@@ -26,15 +27,18 @@ def findings(comparison: ComparisonRows) -> tuple[str, ...]:
 
 
 def _best_machines(comparison: ComparisonRows) -> Iterator[str]:
-    """For each network, the architecture whose free optimum is least."""
+    """For each network, the architecture that is best with a free choice: in joules and seconds."""
     if FREE not in comparison.dataflows or len(comparison.archs) < 2:
         return
     name = _goal(comparison)
+    if not machines_compare(comparison.settings.objective, comparison.machines.values()):
+        yield f"Architectures are not ranked: {name} counts cycles, and their clocks differ."
+        return
     for network in comparison.networks:
         found = [
-            (s.value, s.arch)
-            for s in summaries(comparison)
-            if s.network == network and s.dataflow == FREE and s.value is not None
+            (s.value, f"{s.arch}{_not_proven(s)}")
+            for s in _free_summaries(comparison)
+            if s.network == network and s.value is not None
         ]
         if len(found) > 1:
             (least, best), *others = sorted(found)
@@ -49,6 +53,28 @@ def _best_machines(comparison: ComparisonRows) -> Iterator[str]:
             )
 
 
+def _free_summaries(comparison: ComparisonRows) -> list[Summary]:
+    return [s for s in summaries(comparison) if s.dataflow == FREE]
+
+
+def _not_proven(s: Summary) -> str:
+    """After the name of an architecture whose free choice is not proven: how much better it could be."""
+    if s.proven:
+        return ""
+    return " (not proven)" if s.gap is None else f" (not proven, gap {percent(s.gap, 1)})"
+
+
+def _free_words(comparison: ComparisonRows) -> str:
+    """What dataflows are compared with: the free optimum, where it is known to be one; else how far it may be off."""
+    found = _free_summaries(comparison)
+    if all(s.proven or s.value is None for s in found):
+        return "the free optimum"
+    gaps = [s.gap for s in found if not s.proven and s.value is not None]
+    known = [gap for gap in gaps if gap is not None]
+    most = f", gap up to {percent(max(known), 1)}" if len(known) == len(gaps) else ""
+    return f"the best free choice found (not proven{most})"
+
+
 def _cost_of_one_dataflow(comparison: ComparisonRows) -> Iterator[str]:
     """What the best single fixed dataflow costs against the free optimum."""
     found = [
@@ -59,12 +85,12 @@ def _cost_of_one_dataflow(comparison: ComparisonRows) -> Iterator[str]:
     mean = geometric_mean((factor, 1) for factor, _ in found)
     worst, where = max(found, key=lambda pair: pair[0])
     assert mean is not None
-    name = _goal(comparison)
+    name, free = _goal(comparison), _free_words(comparison)
     if worst < NOTABLE:
-        yield f"A fixed dataflow costs nothing here: the best one has the {name} of the free optimum everywhere."
+        yield f"A fixed dataflow costs nothing here: the best one has the {name} of {free} everywhere."
         return
     yield (
-        f"The best single fixed dataflow has {_times(mean)} the {name} of the free optimum (geometric mean of "
+        f"The best single fixed dataflow has {_times(mean)} the {name} of {free} (geometric mean of "
         f"{plural(len(found), 'network and architecture', 'pairs of network and architecture')}), at worst "
         f"{_times(worst)} ({where.network} on {where.arch}, {where.single})."
     )
@@ -77,11 +103,12 @@ def _best_dataflows(comparison: ComparisonRows) -> Iterator[str]:
         for dataflow in comparison.dataflows
         if dataflow != FREE and (mean := _mean_penalty(summaries(comparison), dataflow)) is not None
     )
+    free = _free_words(comparison)
     if means and all(hybrid.makes_no_difference for hybrid in hybrids(comparison)):
-        yield f"The dataflow makes no difference here: all {len(means)} cost {_times(means[0][0])} the free optimum."
+        yield f"The dataflow makes no difference here: all {len(means)} cost {_times(means[0][0])} {free}."
     elif means:
         ranking = ", ".join(f"{dataflow} {_times(mean)}" for mean, dataflow in means)
-        yield f"Layer by layer against the free optimum, where a mapping exists (geometric means): {ranking}."
+        yield f"Layer by layer against {free}, where a mapping exists (geometric means): {ranking}."
 
 
 def _mean_penalty(found: Iterable[Summary], dataflow: str) -> float | None:

@@ -11,10 +11,11 @@ from rich.text import Text
 
 from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...run.batch.run import Progress
+from ..parts.si import si_unit
 from ..parts.text import columns, pairs, section
 from .comparison import Comparison
 from .rows import FREE, Row
-from .summaries import Summary, network_objective, tied_best
+from .summaries import Summary, tied_best
 
 _MOST_DIAGNOSES = 8
 
@@ -62,10 +63,10 @@ def _asked(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _networks(comparison: Comparison) -> TextTable:
-    goal = network_objective(comparison.settings.objective)
+    unit = si_unit(comparison.settings.objective).replace("formula", "of pJ and cycles")
     table = columns(
         ("network", "architecture", "dataflow"),
-        ("energy", "latency", f"objective ({goal.unit})", "utilization", "x free", "x free, layers"),
+        ("energy", "latency", f"objective ({unit})", "proof", "utilization", "x free", "x free, layers"),
     )
     before: Summary | None = None
     for s in comparison.summaries():
@@ -82,10 +83,17 @@ def _networks(comparison: Comparison) -> TextTable:
 def _network_cells(s: Summary) -> tuple[str, ...]:
     layers = _factor(s.layer_penalty) if s.dataflow != FREE else ""
     if s.energy_pj is None or s.latency_s is None or s.value is None or s.utilization is None:
-        return (f"{plural(len(s.missing), 'layer')} without", "", "", "", "", layers)
+        return (f"{plural(len(s.missing), 'layer')} without", "", "", "", "", "", layers)
     penalty = _factor(s.penalty) if s.dataflow != FREE else ""
-    figures = (energy(s.energy_pj), seconds(s.latency_s), significant(s.value), percent(s.utilization, 1))
-    return (*figures, penalty, layers)
+    figures = (energy(s.energy_pj), seconds(s.latency_s), significant(s.value), proof_words(s))
+    return (*figures, percent(s.utilization, 1), penalty, layers)
+
+
+def proof_words(s: Summary) -> str:
+    """Whether all mappings of a network are proven, or how much better it could be."""
+    if s.proven:
+        return "proven"
+    return "not proven" if s.gap is None else f"gap {percent(s.gap, 1)}"
 
 
 def _kinds(comparison: Comparison) -> TextTable:

@@ -26,9 +26,10 @@ from ..parts.figures import (
     plain_ticks,
     save_figure,
 )
+from ..parts.si import network_objective
 from .costs import LEAKAGE, MAC
 from .rows import FREE, ComparisonRows
-from .summaries import Summary, network_objective, summaries
+from .summaries import Summary, summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from ...arch import Architecture
-from ...cost_models import Cost
+from ...cost_models import Cost, parse_objective
 from ...ir import Mapping as TensorMapping
 from ...ir import Problem
 from ...ir.errors import entry
@@ -18,6 +18,7 @@ from ...run.batch.job import Failure, Outcome
 from ...run.batch.plan import Settings
 from ...run.store import NoMapping
 from ..parts.nest import nest_lines
+from ..parts.si import in_si
 from .costs import EnergyPart, energy_parts, latency_parts, outer_bytes
 
 Status = Literal["proven", "unproven", "infeasible", "failed"]
@@ -101,8 +102,17 @@ class Row:
 
     @property
     def value(self) -> float | None:
-        """What was minimized, in the unit of the objective."""
-        return self.certificate.value if self.certificate else None
+        """What was minimized, in joules and seconds: an EDP in J s. A formula has the value that it has in pJ and
+        cycles."""
+        return self._in_si(self.certificate.value) if self.certificate else None
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What no mapping is below, in the unit of the value."""
+        return self._in_si(self.certificate.lower_bound) if self.certificate else None
+
+    def _in_si(self, value: float) -> float:
+        return in_si(parse_objective(self.objective), value, self.machine.clock_hz)
 
     @property
     def energy_parts(self) -> tuple[EnergyPart, ...]:

@@ -7,20 +7,24 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...cost_models import Capped, Cost, Objective
+from ...cost_models import Cost, Objective
+from ..parts.si import in_si, least_of_sums, network_objective
+from .choice import rows_of_choice
 from .rows import FREE, ComparisonRows, Row
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A network on an architecture under a dataflow.
+    """A network on an architecture under a dataflow; under the free one, each of its layers has whichever of its
+    mappings in the comparison makes the network best, so that no dataflow is better.
 
     network, arch, dataflow  their names
     layers           occurrences of layers in the network
     missing          names of the layers without a mapping; if there are any, the figures of the network are None
     proven           whether every layer's mapping is
     energy_pj, latency_cycles, latency_s  sums over all occurrences: layers run one after the other
-    value            the objective of these sums: with EDP, all energy times all latency
+    value            the objective of these sums, in joules and seconds: with EDP, all energy times all latency
+    lower_bound      no mappings of the layers under the dataflow have a lower value; None where that is not known
     utilization      MACs of the network / (MACs per cycle of the architecture x latency)
     penalty          `value` over that of the free optimum
     layer_penalty    geometric mean over all occurrences that have a mapping of their own factors; 1 or more
@@ -39,6 +43,15 @@ class Summary:
     utilization: float | None
     penalty: float | None
     layer_penalty: float | None
+    lower_bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How much better the network could be at most, where not all of its mappings are proven: a part of the value;
+        None where that is not known."""
+        if self.proven:
+            return 0.0
+        return max(0.0, 1 - self.lower_bound / self.value) if self.value and self.lower_bound is not None else None
 
 
 @dataclass(frozen=True)
@@ -71,12 +84,21 @@ def summaries(comparison: ComparisonRows) -> tuple[Summary, ...]:
     """As `Comparison.summaries`."""
     found = []
     for network, arch in itertools.product(comparison.networks, comparison.archs):
-        free = None
-        if FREE in comparison.dataflows:
-            free = _totals(comparison, comparison.of(network, arch, FREE))
+        chosen = free_rows(comparison, network, arch)
+        free = totals_of(comparison, chosen) if chosen else None
         for dataflow in comparison.dataflows:
-            found.append(_summary(comparison, comparison.of(network, arch, dataflow), free))
+            rows = comparison.of(network, arch, dataflow)
+            total = free if dataflow == FREE else totals_of(comparison, rows)
+            found.append(_summary(comparison, rows, total, free))
     return tuple(found)
+
+
+def free_rows(comparison: ComparisonRows, network: str, arch: str) -> Sequence[Row]:
+    """The best choice of mappings for a network on a machine, of all that were found; nothing where no free choice was
+    asked for, or a layer has no mapping."""
+    if FREE not in comparison.dataflows:
+        return ()
+    return rows_of_choice(comparison, network, arch, comparison.dataflows) or ()
 
 
 def winners(comparison: ComparisonRows) -> tuple[Winner, ...]:
@@ -101,13 +123,6 @@ def tied_best(candidates: Iterable[tuple[str, float]]) -> tuple[str, ...]:
     return tuple(name for name, value in pairs if value <= least * NOTABLE)
 
 
-def network_objective(objective: Objective) -> Objective:
-    """What stands for a whole network: limits are of single layers; of several objectives, the first counts."""
-    if isinstance(objective, Capped):
-        objective = objective.base
-    return objective.parts[0] if objective.is_lexicographic else objective
-
-
 def geometric_mean(factors: Iterable[tuple[float, int]]) -> float | None:
     """Of factors with how often each of them counts; None of nothing."""
     pairs = list(factors)
@@ -117,7 +132,7 @@ def geometric_mean(factors: Iterable[tuple[float, int]]) -> float | None:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the layers of a network."""
+    """Sums over the layers of a network; the value is in joules and seconds."""
 
     energy_pj: float
     latency_cycles: float
@@ -125,24 +140,26 @@ class Totals:
 
 
 def totals(objective: Objective, layers: Iterable[tuple[int, Cost]]) -> Totals:
-    """Sums over layers, each with its number of occurrences; and the objective of the sums."""
+    """Sums over layers on one machine, each with its number of occurrences; and the objective of the sums."""
     pairs = list(layers)
     energy = math.fsum(repeat * cost.energy_pj for repeat, cost in pairs)
     latency = math.fsum(repeat * cost.latency_cycles for repeat, cost in pairs)
-    return Totals(energy, latency, network_objective(objective).value(energy, latency))
+    value = network_objective(objective).value(energy, latency)
+    return Totals(energy, latency, in_si(objective, value, pairs[0][1].clock_hz) if pairs else value)
 
 
-def _totals(comparison: ComparisonRows, rows: Sequence[Row]) -> Totals | None:
+def totals_of(comparison: ComparisonRows, rows: Sequence[Row]) -> Totals | None:
+    """Sums over the layers of a network; None where one has no mapping."""
     pairs = [(row.repeat, row.cost) for row in rows if row.cost is not None]
     return totals(comparison.settings.objective, pairs) if len(pairs) == len(rows) else None
 
 
-def _summary(comparison: ComparisonRows, rows: Sequence[Row], free: Totals | None) -> Summary:
+def _summary(comparison: ComparisonRows, rows: Sequence[Row], total: Totals | None, free: Totals | None) -> Summary:
     first, machine = rows[0], rows[0].machine
-    total = _totals(comparison, rows)
     penalties = ((comparison.penalty(row), row.repeat) for row in rows)
     peak = machine.mac_instances * machine.mac.per_cycle
     macs = sum(row.repeat * row.problem.macs for row in rows)
+    bounds = [(row.repeat, row.lower_bound) for row in rows if row.lower_bound is not None]
     return Summary(
         network=first.network,
         arch=first.arch,
@@ -157,6 +174,7 @@ def _summary(comparison: ComparisonRows, rows: Sequence[Row], free: Totals | Non
         utilization=macs / (peak * total.latency_cycles) if total else None,
         penalty=total.value / free.value if total and free and free.value else None,
         layer_penalty=geometric_mean((factor, repeat) for factor, repeat in penalties if factor is not None),
+        lower_bound=least_of_sums(comparison.settings.objective, bounds) if total else None,
     )
 
 

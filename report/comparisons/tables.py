@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from ...ir.units import joule_seconds
+from ..parts.si import unit_name
 from ..parts.tables import Table, Value
 from .findings import findings
 from .hybrid import hybrids
 from .rows import ComparisonRows, Row
-from .summaries import Summary, network_objective, summaries, winners
+from .summaries import Summary, summaries, winners
 
 _PLACE = ("network", "layer", "arch", "dataflow")
 
@@ -34,10 +35,11 @@ def comparison_data(comparison: ComparisonRows) -> dict[str, Any]:
 
 def layer_table(comparison: ComparisonRows) -> Table:
     """One row for each layer, architecture and dataflow; figures are of one occurrence of the layer."""
+    unit = unit_name(comparison.settings.objective)
     columns = (
         *("network", "layer", "kind", "repeat", "arch", "dataflow", "objective", "tiling", "space", "status"),
-        *("macs", "energy_pJ", "latency_cycles", "latency_s", "edp_pJ_cycles", _value_column(comparison)),
-        *("lower_bound", "gap_fraction", "penalty_factor", "utilization_fraction", "limited_by"),
+        *("macs", "energy_pJ", "latency_cycles", "latency_s", "edp_J_s", f"objective_{unit}"),
+        *(f"lower_bound_{unit}", "gap_fraction", "penalty_factor", "utilization_fraction", "limited_by"),
         *("operational_intensity_MAC_per_B", "key", "diagnosis", "command"),
     )
     return Table("layers", columns, [_layer_row(comparison, row) for row in comparison.rows])
@@ -66,10 +68,11 @@ def latency_table(comparison: ComparisonRows) -> Table:
 
 def network_table(comparison: ComparisonRows) -> Table:
     """One row for each network, architecture and dataflow; sums over all occurrences."""
-    unit = _unit(comparison)
+    unit = unit_name(comparison.settings.objective)
     columns = (
         *("network", "arch", "dataflow", "layers", "missing_layers", "proven", "energy_pJ", "latency_cycles"),
-        *("latency_s", f"objective_{unit}", "utilization_fraction", "penalty_factor", "layer_penalty_geomean_factor"),
+        *("latency_s", f"objective_{unit}", "gap_fraction", "utilization_fraction", "penalty_factor"),
+        "layer_penalty_geomean_factor",
     )
     rows = [_network_row(summary) for summary in summaries(comparison)]
     return Table("networks", columns, rows)
@@ -86,7 +89,7 @@ def kind_table(comparison: ComparisonRows) -> Table:
 
 def hybrid_table(comparison: ComparisonRows) -> Table:
     """One row for each network and architecture: one fixed dataflow for all layers, or the best for each."""
-    unit = _unit(comparison)
+    unit = unit_name(comparison.settings.objective)
     columns = ("network", "arch", "single_dataflow", f"single_{unit}", f"hybrid_{unit}", f"free_{unit}", "gain_factor")
     rows: list[tuple[Value, ...]] = [
         (h.network, h.arch, h.single, h.single_value, h.hybrid_value, h.free_value, h.gain) for h in hybrids(comparison)
@@ -100,7 +103,8 @@ def _layer_row(comparison: ComparisonRows, row: Row) -> tuple[Value, ...]:
     figures: tuple[Value, ...] = (None,) * 9
     limits: tuple[Value, ...] = (None,) * 2
     if cost is not None and proof is not None:
-        figures = (cost.energy_pj, cost.latency_cycles, cost.latency_s, cost.edp, proof.value, proof.lower_bound)
+        edp = joule_seconds(cost.energy_pj, cost.latency_s)
+        figures = (cost.energy_pj, cost.latency_cycles, cost.latency_s, edp, row.value, row.lower_bound)
         figures += (proof.gap, comparison.penalty(row), cost.utilization)
         limits = (cost.limited_by, row.operational_intensity)
     place = (row.network, row.layer, row.kind, row.repeat, row.arch, row.dataflow)
@@ -109,14 +113,5 @@ def _layer_row(comparison: ComparisonRows, row: Row) -> tuple[Value, ...]:
 
 def _network_row(s: Summary) -> tuple[Value, ...]:
     place = (s.network, s.arch, s.dataflow, s.layers, " ".join(s.missing), s.proven)
-    return (*place, s.energy_pj, s.latency_cycles, s.latency_s, s.value, s.utilization, s.penalty, s.layer_penalty)
-
-
-def _value_column(comparison: ComparisonRows) -> str:
-    return f"objective_{_unit(comparison)}"
-
-
-def _unit(comparison: ComparisonRows) -> str:
-    """The unit of the objective as a part of a name: pJ_cycles; `value` for a formula, which has its own."""
-    unit = network_objective(comparison.settings.objective).unit
-    return "value" if unit == "formula" else re.sub(r"\W+", "_", unit.replace(" x ", "_").replace("^", ""))
+    figures = (s.energy_pj, s.latency_cycles, s.latency_s, s.value, s.gap if s.value else None, s.utilization)
+    return (*place, *figures, s.penalty, s.layer_penalty)

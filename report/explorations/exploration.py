@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...ir.display import Shown
+from ...ir.units import joule_seconds
 from ..comparisons.comparison import Comparison
 from ..fused import FusedComparison
 from ..parts.tables import Table, Value
@@ -43,7 +44,7 @@ class Exploration(ExplorationPoints, Shown):
         """One row for each point, in the order of the sweeps."""
         columns = (
             *(*self.fields, "mac_units", "on_chip_B", "area_mm2", "energy_pJ", "latency_cycles", "latency_s"),
-            *("edp_pJ_s", "utilization_fraction", "proven", "missing_layers", "within_limits", "on_front"),
+            *("edp_J_s", "utilization_fraction", "proven", "missing_layers", "within_limits", "on_front"),
         )
         front = {id(point) for point in self.front}
         rows = [(*self._row(point), self.is_within(point), id(point) in front) for point in self.points]
@@ -65,7 +66,8 @@ class Exploration(ExplorationPoints, Shown):
 
     def _row(self, point: Point) -> tuple[Value, ...]:
         s = point.summary
-        edp = s.energy_pj * s.latency_s if s.energy_pj is not None and s.latency_s is not None else None
+        is_known = s.energy_pj is not None and s.latency_s is not None
+        edp = joule_seconds(s.energy_pj, s.latency_s) if is_known else None
         return (
             *(point.values[field] for field in self.fields),
             *(

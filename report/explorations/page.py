@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
 
-from ...ir.units import count, energy, percent, plural, seconds, significant, size
+from ...ir.units import count, energy, joule_seconds, percent, plural, seconds, significant, size
 from ..comparisons.files import write_tables
 from ..comparisons.tables import energy_table, latency_table, layer_table
 from ..fused import FusedComparison
@@ -118,6 +118,8 @@ def _limit_text(exploration: Exploration, limit: Budget) -> str:
 
 
 def _no_best(exploration: Exploration) -> str:
+    if not exploration.compares:
+        return "points are not ranked: the objective counts cycles, and their clocks differ"
     within = " within the limits" if exploration.limits else ""
     return f"no point{within} has a mapping for every layer"
 
@@ -150,7 +152,7 @@ def _cells(point: Point) -> tuple[str, ...]:
     place = (count(point.machine.mac_instances), size(point.on_chip_bytes * 8), area)
     if s.energy_pj is None or s.latency_s is None or s.utilization is None:
         return (*place, f"{len(s.missing)} without", "", "", "")
-    edp = significant(s.energy_pj * s.latency_s * _JOULES)
+    edp = significant(joule_seconds(s.energy_pj, s.latency_s))
     return (*place, energy(s.energy_pj), seconds(s.latency_s), edp, percent(s.utilization, 1))
 
 

@@ -15,6 +15,7 @@ from ...arch import Architecture
 from ..comparisons.comparison import Comparison
 from ..comparisons.summaries import Summary
 from ..fused import FusedComparison
+from ..parts.si import machines_compare
 from .fixed_figures import fixed_figures
 from .measures import Budget, Measure, parts_without_area
 
@@ -115,9 +116,17 @@ class ExplorationPoints:
 
     @property
     def best(self) -> Point | None:
-        """The point within the limits with the least objective of the whole network."""
+        """The point within the limits with the least objective of the whole network, in joules and seconds; None where
+        there is none, or the objective counts cycles of different clocks."""
+        if not self.compares:
+            return None
         mapped = [point for point in self.points if point.summary.value is not None and self.is_within(point)]
         return min(mapped, key=lambda point: point.summary.value or 0.0, default=None)
+
+    @cached_property
+    def compares(self) -> bool:
+        """Whether the objective says which point is the better one."""
+        return machines_compare(self.comparison.settings.objective, [point.machine for point in self.points])
 
     def saves(self, point: Point) -> float | None:
         """The part of the objective that fusing saves at a point; None where nothing was fused, or nothing is known."""

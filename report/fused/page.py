@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
 
-from ...ir.units import count, energy, percent, plural, seconds, significant
+from ...ir.units import count, energy, joule_seconds, percent, plural, seconds, significant
 from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...run.batch.run import Progress
 from ..parts.html import document, heading, picture, to_html, to_list
@@ -84,7 +84,7 @@ def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:
 def _networks(comparison: FusedComparison) -> TextTable:
     table = columns(
         ("network", "architecture", "groups"),
-        ("energy", "latency", "EDP (pJ x cycles)", "outermost words", "proof", "saves"),
+        ("energy", "latency", "EDP (J s)", "outermost words", "proof", "saves"),
     )
     shown = ""
     for row in comparison.rows:
@@ -116,8 +116,8 @@ def _apart_cells(row: FusedRow) -> tuple[str, ...]:
 
 
 def _figures(row: FusedRow, picojoules: float, cycles: float, words: int) -> tuple[str, ...]:
-    time = seconds(cycles / row.machine.clock_hz)
-    return energy(picojoules), time, significant(picojoules * cycles), count(words)
+    time = cycles / row.machine.clock_hz
+    return energy(picojoules), seconds(time), significant(joule_seconds(picojoules, time)), count(words)
 
 
 def _proof(value: float, bound: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...arch import Architecture
+from ...cost_models import parse_objective
 from ...mapper.fusing import memories_of_exchange
 from ...mapper.segmentation import NetworkAnswer
 from ...run.batch.job import Failure
@@ -13,6 +14,7 @@ from ...run.store import NoMapping
 from ...workloads.network import Uncounted
 from ..comparisons.rows import Status
 from ..comparisons.summaries import Summary
+from ..parts.si import in_si
 
 NetworkOutcome: TypeAlias = NetworkAnswer | NoMapping | Failure
 FUSED = "fused"
@@ -146,8 +148,15 @@ class FusedRow:
             energy_pj=answer.energy_pj if answer else None,
             latency_cycles=cycles if answer else None,
             latency_s=cycles / clock if answer else None,
-            value=answer.certificate.value if answer else None,
+            value=value_in_si(self, answer.certificate.value) if answer else None,
             utilization=units / cycles if cycles else None,
             penalty=None,
             layer_penalty=None,
+            lower_bound=value_in_si(self, answer.certificate.lower_bound) if answer else None,
         )
+
+
+def value_in_si(row: FusedRow, value: float) -> float:
+    """A value of what was minimized on the machine of a row, in joules and seconds."""
+    assert row.answer is not None
+    return in_si(parse_objective(row.answer.certificate.objective), value, row.machine.clock_hz)

@@ -7,9 +7,10 @@ from typing import Any
 
 from ...run.batch.plan import Settings
 from ..networks.network_plan import SEGMENT_COLUMNS, segment_table
+from ..parts.si import unit_name
 from ..parts.tables import Table, Value
 from .findings import findings
-from .rows import FusedRow
+from .rows import FusedRow, value_in_si
 
 _PLACE = ("network", "arch")
 
@@ -27,12 +28,13 @@ def fused_data(rows: Sequence[FusedRow], settings: Settings, command: str) -> di
 
 def network_rows(rows: Sequence[FusedRow], settings: Settings) -> Table:
     """One row for each network and architecture: the best, and the best with nothing fused."""
+    unit = unit_name(settings.objective)
     columns = (
         *(*_PLACE, "objective", "tiling", "space", "status", "macs", "macs_not_counted", "not_counted"),
         *("operations", "groups", "fused_groups"),
-        *("energy_pJ", "latency_cycles", "latency_s", "outer_words", "objective_value", "lower_bound", "gap_fraction"),
-        *("apart_energy_pJ", "apart_latency_cycles", "apart_outer_words", "apart_objective_value"),
-        *("apart_lower_bound", "saves_fraction", "saves_at_least_fraction", "saves_at_most_fraction"),
+        *("energy_pJ", "latency_cycles", "latency_s", "outer_words", f"objective_{unit}", f"lower_bound_{unit}"),
+        *("gap_fraction", "apart_energy_pJ", "apart_latency_cycles", "apart_outer_words", f"apart_objective_{unit}"),
+        *(f"apart_lower_bound_{unit}", "saves_fraction", "saves_at_least_fraction", "saves_at_most_fraction"),
         *("groups_searched", "diagnosis", "command"),
     )
     return Table("networks", columns, [_network_row(row, settings) for row in rows])
@@ -58,10 +60,11 @@ def _network_row(row: FusedRow, settings: Settings) -> tuple[Value, ...]:
         rest = answer.question.uncounted
         counts = (answer.macs, rest.macs, " ".join(rest.names), row.operations, row.groups, row.fused_groups)
         best = (answer.energy_pj, answer.latency_cycles, seconds, answer.outer_words)
-        best = (*best, proof.value, proof.lower_bound, proof.gap)
+        best = (*best, value_in_si(row, proof.value), value_in_si(row, proof.lower_bound), proof.gap)
     if answer is not None and answer.apart is not None:
         one = answer.apart
-        apart = (one.energy_pj, one.latency_cycles, one.outer_words, one.value, one.lower_bound)
+        apart = (one.energy_pj, one.latency_cycles, one.outer_words)
+        apart = (*apart, value_in_si(row, one.value), value_in_si(row, one.lower_bound))
     between = row.saves_between or (None, None)
     searched = answer.searched if answer else None
     return (*place, *counts, *best, *apart, row.saves, *between, searched, row.diagnosis, row.command)

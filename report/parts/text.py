@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ...arch import Architecture
 from ...ir import Mapping, Problem
-from ...ir.units import clock, count, energy, percent, plural, power_of_ten, seconds, significant, size
+from ...ir.units import clock, count, energy, joule_seconds, percent, plural, power_of_ten, seconds, significant, size
 from ...mapper.certificate import Certificate
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mappin
     from ...cost_models.cost import MemoryUse, TensorTraffic
 
 _EDP_UNIT = "pJ x cycles"
-_PICO = 1e-12
 _TEXT_WIDTH = 64  # columns of running text: with what stands before it, a page of 80
 _WIDEST = 10_000  # columns; no table comes near
 
@@ -179,13 +178,13 @@ def architecture_rows(arch: Architecture) -> list[tuple[str, str]]:
 def cost_rows(cost: Cost, arch: Architecture) -> list[tuple[str, str]]:
     """Energy, latency, their product, utilization, and what the latency waits for."""
     per_mac = energy(cost.energy_pj / cost.macs)
-    joule_seconds = cost.energy_pj * _PICO * cost.latency_s
     peak = arch.mac_instances * arch.mac.per_cycle
+    edp = joule_seconds(cost.energy_pj, cost.latency_s)
     return [
         ("Energy", f"{energy(cost.energy_pj)}, {per_mac} per MAC"),
         ("Latency", f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_s)} at {clock(cost.clock_hz)}"),
         *([("", f"{count(cost.fill_cycles)} of them add to fill and to drain")] if cost.fill_cycles else []),
-        ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(joule_seconds)} J s"),
+        ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(edp)} J s"),
         ("Utilization", f"{percent(cost.utilization, 1)} of {significant(peak)} MACs per cycle"),
         ("Bound by", bound_text(cost)),
     ]

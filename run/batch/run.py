@@ -23,6 +23,7 @@ from ..store import Claims, NoMapping, Store, stored_key
 from .estimate import estimated_seconds
 from .job import Done, Failure, Outcome, run_job
 from .processes import CallFailed, Processes, WorkerDied
+from .sharing import shared
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -132,6 +133,7 @@ def run_batch(
     watch(replace(progress))
     if missing and not cancel():
         batch.run(missing, workers())
+    batch.share(distinct)
     batch.update()
     return BatchResult(batch.outcomes, frozenset(batch.recalled), progress)
 
@@ -179,6 +181,18 @@ class _Batch:
             if self.claims is not None:
                 self.claims.close()
         self.progress.running, self.progress.seconds_left = (), None
+
+    def share(self, questions: Sequence[Question]) -> None:
+        """Have searches without a proof take over what others have found in parts of their spaces."""
+        better = shared(questions, self.outcomes)
+        for question in questions:
+            if question.key in better:
+                answer, before = better[question.key], self.outcomes[question.key]
+                self.progress.failed -= isinstance(before, Failure)
+                self.progress.unproven += isinstance(before, Failure) - answer.certificate.proven
+                self.outcomes[question.key] = answer
+                if self.store is not None:
+                    self.store.keep(question, answer, answer.certificate.seconds)
 
     def update(self) -> None:
         """Bring the progress up to date, and show it."""

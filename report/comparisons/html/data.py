@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from ....arch import Architecture
+from ....cost_models import parse_objective
 from ....ir.units import count, significant
 from ....mapper.certificate import Certificate
+from ...parts.si import machines_compare, network_objective, si_unit
 from ..comparison import Comparison
 from ..findings import findings
 from ..hybrid import Hybrid
-from ..page import best_text
+from ..page import best_text, proof_words
 from ..rows import Row
-from ..summaries import Summary, Winner, network_objective
+from ..summaries import Summary, Winner
 
 Document = dict[str, Any]
 
@@ -31,7 +33,11 @@ def page_data(comparison: Comparison) -> Document:
         "title": f"{', '.join(comparison.networks)}: dataflows across architectures",
         "tool": comparison.written_by,
         "command": comparison.command,
-        "objective": {"name": goal.name, "unit": goal.unit},
+        "objective": {
+            "name": goal.name,
+            "unit": si_unit(goal).replace("formula", "of pJ and cycles"),
+            "compares": machines_compare(goal, comparison.machines.values()),
+        },
         "asked": f"objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings",
         "findings": list(findings(comparison)),
         "networks": list(comparison.networks),
@@ -81,7 +87,7 @@ def _summary(comparison: Comparison, s: Summary) -> Document:
         "arch": s.arch,
         "dataflow": s.dataflow,
         "missing": len(s.missing),
-        "proven": s.proven,
+        "proof": proof_words(s),
         "energy": s.energy_pj,
         "seconds": s.latency_s,
         "value": s.value,
@@ -165,10 +171,11 @@ def _certificate(proof: Certificate) -> list[list[str]]:
     """The lines of a certificate: what, and how much."""
     size = "" if proof.space_size is None else f", {count(proof.space_size)} mappings"
     pruned = ", ".join(f"{rule} {count(number)}" for rule, number in proof.pruned.items())
+    unit = parse_objective(proof.objective).unit.replace("formula", "of pJ and cycles")
     return [
         ["Objective", f"{proof.objective}: {'proven optimal' if proof.proven else 'not proven optimal'}"],
-        ["Value", significant(proof.value, 10)],
-        ["Lower bound", significant(proof.lower_bound, 10)],
+        ["Value", f"{significant(proof.value, 10)} {unit}"],
+        ["Lower bound", f"{significant(proof.lower_bound, 10)} {unit}"],
         ["Space", f"{proof.space}, {proof.tiling} tilings{size}"],
         ["Evaluated", count(proof.evaluated)],
         ["Pruned", pruned or "nothing"],

@@ -73,7 +73,7 @@ def test_tiles_may_be_too_large_together_and_from_the_outside() -> None:
 def test_no_mapping_keeps_what_is_called_too_large(space: Space) -> None:
     """By listing all mappings: whichever keeps the constraints does not fit."""
     refused = 0
-    for seed in range(120 * longer.TIMES):
+    for seed in longer.seeds(600):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 3), random_architecture(rng, memories=1, capacity=5)
         inner = arch.memories[1].name

@@ -19,10 +19,10 @@ import tilewright as tw
 from batches import DATAFLOWS
 from tilewright.cost_models import count_words, parse_objective
 from tilewright.ir import TilewrightError
+from tilewright.report.comparisons.choice import best_choice
 from tilewright.report.comparisons.comparison import Comparison
 from tilewright.report.comparisons.costs import outer_bytes
 from tilewright.report.comparisons.files import write_comparison
-from tilewright.report.comparisons.hybrid import best_choice
 from tilewright.report.comparisons.kinds import layer_kind
 from tilewright.report.comparisons.page import comparison_page
 from tilewright.report.comparisons.rows import FREE, Row
@@ -82,7 +82,7 @@ def test_networks_are_sums_with_repeats(comparison: Comparison) -> None:
         assert summary.energy_pj == pytest.approx(energy)
         assert summary.latency_cycles == pytest.approx(cycles)
         assert summary.latency_s == pytest.approx(cycles / rows[0].machine.clock_hz)
-        assert summary.value == pytest.approx(energy * cycles)
+        assert summary.value == pytest.approx(energy * 1e-12 * cycles / rows[0].machine.clock_hz)
         assert 0 < (summary.utilization or 0) <= 1
         assert summary.proven
         assert summary.missing == ()
@@ -149,7 +149,7 @@ def test_hybrids_are_no_worse_than_any_single_dataflow(comparison: Comparison) -
         assert hybrid.gain == pytest.approx(hybrid.single_value / hybrid.hybrid_value)
         assert hybrid.gain >= 1 - 1e-12
         assert hybrid.free_value is not None
-        assert hybrid.hybrid_value >= hybrid.free_value * 0.5
+        assert hybrid.hybrid_value >= hybrid.free_value
 
 
 @pytest.mark.parametrize("objective", ["edp", "energy", "latency", "ed2p", "energy + 3 * latency"])
@@ -206,7 +206,7 @@ def test_commands_reproduce_their_rows(comparison: Comparison) -> None:
 
 @cache
 def units() -> tuple[str, ...]:
-    return ("_pJ", "_cycles", "_s", "_fraction", "_factor", "_B", "_pJ_cycles")
+    return ("_pJ", "_cycles", "_s", "_fraction", "_factor", "_B")
 
 
 def test_tables_have_units_in_their_names(with_a_gap: Comparison) -> None:

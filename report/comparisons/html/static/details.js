@@ -6,7 +6,7 @@ function showDetails(row) {
   byId("details-figures").textContent = row.energy == null
     ? (row.status === "failed" ? "The search could not be run to its end." : "There is no mapping.")
     : `${energy(row.energy)}, ${seconds(row.seconds)}, ${percent(row.utilization)} of the MACs busy, `
-      + `limited by ${row.limit}${row.penalty ? `, ${factor(row.penalty)} the free optimum` : ""}${times}.`;
+      + `limited by ${row.limit}${row.penalty ? `, ${factor(row.penalty)} the free choice` : ""}${times}.`;
   byId("details-body").replaceChildren(...(row.energy == null ? reason(row) : mappingOf(row)), ...commandOf(row));
   byId("details").showModal();
 }

@@ -6,7 +6,8 @@ const MARK = 9, LINE = 14, MOST_FACTOR = 10; // pixels for a mark of a line, and
 function drawFinding(summaries) {
   const priced = summaries.some((s) => s.dataflow !== "free" && s.penalty != null);
   const shown = priced ? summaries.filter((s) => s.dataflow !== "free") : overBest(summaries);
-  const found = shown.filter((s) => s.penalty != null), names = [...new Set(shown.map((s) => s.dataflow))];
+  const known = priced || data.objective.compares; // else values count cycles of different clocks
+  const found = shown.filter((s) => known && s.penalty != null), names = [...new Set(shown.map((s) => s.dataflow))];
   byId("finding-section").hidden = !found.length;
   if (!found.length) return;
   const places = grouped(shown, (s) => `${s.network} on ${s.arch}`), wide = plotWidth(), left = Math.min(220, 0.4 * wide);

@@ -7,6 +7,7 @@ const SUMMARY_COLUMNS = [
   { head: "energy", key: (s) => s.energy, show: (s) => energy(s.energy) },
   { head: "latency", key: (s) => s.seconds, show: (s) => seconds(s.seconds) },
   { head: `${data.objective.name} (${data.objective.unit})`, key: (s) => s.value, show: (s) => significant(s.value) },
+  { head: "proof", text: true, key: (s) => (s.value == null ? null : s.proof) },
   { head: "utilization", key: (s) => s.utilization, show: (s) => percent(s.utilization) },
   { head: "waits for", text: true, key: (s) => waitsFor(s), show: (s) => waitsFor(s) },
   { head: "× free", key: (s) => s.penalty, show: (s) => factor(s.penalty) },

@@ -1,0 +1,76 @@
+"""What the searches of a batch know of one another: a mapping of a part of a space is one of the whole.
+
+Where a search ended before its proof was complete, the best mapping that any search of a part of its space has found
+may be better than its own; and what no mapping of the whole is below, none of a part is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ...cost_models import Cost, Objective
+from ...mapper.certificate import Certificate
+from ...mapper.question import Answer, Question
+from .job import Failure, Outcome
+
+
+def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> dict[str, Answer]:
+    """Better answers to those questions whose own is not proven, or missing, by their keys."""
+    alike: dict[object, list[Question]] = {}
+    for question in questions:
+        if question.key in outcomes:
+            rest = replace(question, constraints=Question.constraints)
+            alike.setdefault(rest.key, []).append(question)
+    better: dict[str, Answer] = {}
+    for group in alike.values():
+        for question in group if len(group) > 1 else ():
+            found = _improved(question, group, outcomes)
+            if found is not None:
+                better[question.key] = found
+    return better
+
+
+def _improved(question: Question, group: list[Question], outcomes: Mapping[str, Outcome]) -> Answer | None:
+    """The best of the answers to a question and to those about parts of its space; None where its own stands."""
+    own = outcomes[question.key]
+    if not isinstance(own, Failure) and not (isinstance(own, Answer) and not own.certificate.proven):
+        return None
+    asked = set(question.constraints.singles())
+    inside = [outcomes[one.key] for one in group if asked <= set(one.constraints.singles())]
+    around = [outcomes[one.key] for one in group if asked >= set(one.constraints.singles())]
+    found = [one for one in inside if isinstance(one, Answer)]
+    if not found:
+        return None
+    best = min(found, key=lambda one: _rank(question.objective, one.cost))
+    if isinstance(own, Answer) and _rank(question.objective, own.cost) <= _rank(question.objective, best.cost):
+        best = own
+    bounds = [one.certificate.lower_bound for one in around if isinstance(one, Answer)]
+    known = own.certificate if isinstance(own, Answer) else _nothing_known(question, best)
+    value = best.certificate.value
+    bound = min(value, max([known.lower_bound, *bounds]))
+    if best is own and bound <= known.lower_bound:
+        return None
+    proof = replace(known, value=value, lower_bound=bound)
+    return Answer(replace(best.mapping, problem=question.problem), best.cost, proof)
+
+
+def _rank(objective: Objective, cost: Cost) -> tuple[float, ...]:
+    parts = objective.parts or (objective,)
+    return tuple(part.value(cost.energy_pj, cost.latency_cycles) for part in parts)
+
+
+def _nothing_known(question: Question, best: Answer) -> Certificate:
+    """The certificate of a search that found nothing: of its bound, what the MACs alone take."""
+    arch, cost = question.arch, best.cost
+    first = question.objective.parts[0] if question.objective.is_lexicographic else question.objective
+    floor = first.value(cost.mac_energy_pj, cost.macs / (arch.mac_instances * arch.mac.per_cycle))
+    return replace(
+        best.certificate,
+        lower_bound=0.0 if cost.zeros is not None else floor,
+        space_size=None,
+        evaluated=0,
+        pruned={},
+        constraints=question.constraints.describe(),
+        open_part=None,
+    )
