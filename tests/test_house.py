@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ def import_name(path: Path) -> list[str]:
     return ["tilewright", *parts]
 
 
+def package_of(path: Path) -> list[str]:
+    """What `.` stands for in a module."""
+    return import_name(path) if path.name == "__init__.py" else import_name(path)[:-1]
+
+
+@cache
+def imports_of(path: Path) -> list[list[str]]:
+    return [*imported_names(tree_of(path), package_of(path))]
+
+
 def imported_names(tree: ast.Module, package: list[str]) -> Iterator[list[str]]:
     """Everything that a module imports, anywhere in it, as absolute dotted names; `package` is what `.` stands for."""
     for node in ast.walk(tree):
@@ -57,9 +68,9 @@ def imported_names(tree: ast.Module, package: list[str]) -> Iterator[list[str]]:
             yield from ([*base, *module, alias.name] for alias in node.names)
 
 
-def folders_imported(tree: ast.Module, package: list[str]) -> set[str]:
-    """Our folders that a module imports; a name of `tilewright` itself that is no folder belongs to `api`."""
-    ours = [name for name in imported_names(tree, package) if name[0] == "tilewright"]
+def folders_of(names: Iterable[list[str]]) -> set[str]:
+    """Our folders among imported names; a name of `tilewright` itself that is no folder belongs to `api`."""
+    ours = [name for name in names if name[0] == "tilewright"]
     return {name[1] if len(name) > 1 and name[1] in MAY_IMPORT else "api" for name in ours}
 
 
@@ -67,8 +78,7 @@ def test_imports_point_one_way() -> None:
     unwanted = {}
     for path in MODULES:
         folder = path.relative_to(ROOT).parts[0]
-        package = import_name(path) if path.name == "__init__.py" else import_name(path)[:-1]
-        unwanted[name_of(path)] = folders_imported(tree_of(path), package) - MAY_IMPORT[folder] - {folder}
+        unwanted[name_of(path)] = folders_of(imports_of(path)) - MAY_IMPORT[folder] - {folder}
     assert not {name: folders for name, folders in unwanted.items() if folders}
 
 
@@ -89,34 +99,25 @@ def test_imports_point_one_way() -> None:
     ],
 )
 def test_imports_are_resolved(source: str, expected: set[str]) -> None:
-    assert folders_imported(ast.parse(source), ["tilewright", "mapper"]) == expected
+    assert folders_of(imported_names(ast.parse(source), ["tilewright", "mapper"])) == expected
 
 
 def modules_imported(path: Path, known: Collection[str]) -> set[str]:
     """Our modules that a module imports, anywhere in it; of a name that is taken from a module, that module."""
-    package = import_name(path) if path.name == "__init__.py" else import_name(path)[:-1]
     found = set()
-    for name in imported_names(tree_of(path), package):
+    for name in imports_of(path):
         module = next((part for part in (".".join(name), ".".join(name[:-1])) if part in known), None)
         found |= {module} if module else set()
     return found - {".".join(import_name(path))}
 
 
-def circles(edges: Mapping[str, Collection[str]]) -> list[set[str]]:
-    """Sets of nodes that all lead to each other."""
-    reached = {node: reachable(node, edges) for node in edges}
-    rings = {frozenset(n for n in edges if n in reached[node] and node in reached[n]) for node in edges}
-    return [set(ring) for ring in rings if len(ring) > 1]
-
-
-def reachable(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = [start]
-    while waiting:
-        new = [node for node in edges.get(waiting.pop(), ()) if node not in found]
-        found.update(new)
-        waiting += new
-    return found
+def circle(edges: Mapping[str, Collection[str]]) -> list[str]:
+    """Nodes of which each leads to the next one, and the last one is the first again; none if there is no circle."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 @cache
@@ -127,7 +128,7 @@ def module_edges() -> dict[str, set[str]]:
 
 def test_modules_do_not_import_each_other_in_circles() -> None:
     """Imports inside functions and those for types alone count as well: two modules that need each other are one."""
-    assert not circles(module_edges())
+    assert not circle(module_edges())
 
 
 def test_sub_folders_point_one_way() -> None:
@@ -139,7 +140,7 @@ def test_sub_folders_point_one_way() -> None:
         for module, others in module_edges().items():
             if (place := home(module, homes)) is not None:
                 edges[place] |= {found for other in others if (found := home(other, homes))} - {place}
-        assert not circles(edges), folder
+        assert not circle(edges), folder
 
 
 def home(module: str, homes: Mapping[str, str]) -> str | None:
@@ -161,15 +162,15 @@ def test_markup_is_made_of_templates_that_escape(path: Path) -> None:
 
 
 def test_circles_are_found() -> None:
-    assert circles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a", "e"], "e": []}) == [{"a", "b", "c"}]
-    assert circles({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+    assert {*circle({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a", "e"], "e": []})} == {"a", "b", "c"}
+    assert circle({"a": ["b", "c"], "b": ["c"], "c": []}) == []
 
 
 def test_a_class_name_has_one_meaning() -> None:
     """What a reader has learned of a name holds wherever it is met again."""
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.walk(tree_of(path)):
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(name_of(path))
     assert not {name: found for name, found in places.items() if len(found) > 1}
