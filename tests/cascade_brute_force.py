@@ -398,7 +398,7 @@ class Trees:
         """The best tree for each objective; none where nothing fits."""
         best: dict[str, Choice] = {}
         for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling):
-            for choice, objective in self._best_of(skeleton, {o: c.value for o, c in best.items()}):
+            for choice, objective in self.best_of(skeleton, {o: c.value for o, c in best.items()}):
                 best[objective] = choice
         return best
 
@@ -407,22 +407,22 @@ class Trees:
         leakage = self.arch.total_leakage_pj_per_cycle
         found: list[tuple[float, float]] = []
         for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling):
-            for _, fronts in self._fronts_of(skeleton):
+            for _, fronts in self.fronts_of(skeleton):
                 sums = [(0.0, 0.0)]
                 for front in fronts:
                     sums = _beaten_by_none((e + p[0], c + p[1]) for e, c in sums for p in front)
                 found = _beaten_by_none([*found, *((e + leakage * c, c) for e, c in sums)])
         return found
 
-    def _best_of(self, skeleton: Skeleton, known: dict[str, float]) -> Iterator[tuple[Choice, str]]:
-        for placed, fronts in self._fronts_of(skeleton):
+    def best_of(self, skeleton: Skeleton, known: dict[str, float]) -> Iterator[tuple[Choice, str]]:
+        for placed, fronts in self.fronts_of(skeleton):
             for objective, value, each in _least(fronts, self.arch.total_leakage_pj_per_cycle):
                 if value < known.get(objective, math.inf):
                     known[objective] = value
                     leaves = {op.name: one[2] for op, one in zip(self.cascade, each, strict=True)}
                     yield Choice(value, skeleton, placed, leaves), objective
 
-    def _fronts_of(self, skeleton: Skeleton) -> Iterator[tuple[dict[str, Placed], list[list[Point]]]]:
+    def fronts_of(self, skeleton: Skeleton) -> Iterator[tuple[dict[str, Placed], list[list[Point]]]]:
         """All choices of sites, with the mappings that are worth having of every branch."""
         options = [self.placements(skeleton, tensor) for tensor in self.cascade.tensors]
         inside: dict[tuple[object, ...], _Sums] = {}

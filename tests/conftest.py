@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -40,6 +42,22 @@ def _store_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILEWRIGHT_STORE", str(tmp_path_factory.mktemp("module") / "store.sqlite3"))
         yield
+
+
+@pytest.fixture
+def small_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Leave databases that are opened from now on room for so many pages."""
+    connect = sqlite3.connect
+
+    def leave(pages: int) -> None:
+        def limited(*told: Any, **options: Any) -> sqlite3.Connection:
+            connection = connect(*told, **options)
+            connection.execute(f"PRAGMA max_page_count = {pages}")
+            return connection
+
+        monkeypatch.setattr(sqlite3, "connect", limited)
+
+    return leave
 
 
 @pytest.fixture(autouse=True)

@@ -33,3 +33,8 @@ def one_of_each(cases: Iterable[Case], kind: Callable[[Case], Hashable]) -> list
     """The first case of each kind by default, else all of them."""
     every = list(cases)
     return every if ALL else list({kind(case): case for case in reversed(every)}.values())[::-1]
+
+
+def occurs(enough: bool) -> bool:
+    """Whether all seeds meet something often enough. Few seeds need not."""
+    return bool(enough) or not ALL

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,16 +208,8 @@ def test_what_could_not_be_kept_is_kept_when_there_is_room_again(
         assert len(list(kept.records())) == 2
 
 
-def test_a_store_that_fills_up_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.run.store import Store
-
-    prepare = Store._prepare
-
-    def small(store: Store) -> None:
-        prepare(store)
-        store._connection.execute("PRAGMA max_page_count = 3")
-
-    monkeypatch.setattr(Store, "_prepare", small)
+def test_a_store_that_fills_up_costs_no_result(small_disk: Callable[[int], None]) -> None:
+    small_disk(4)
     done = [run("search", "--gemm", f"M={size},N=4,K=4", "--arch", "eyeriss") for size in (2, 4, 8, 16)]
     assert all(search.exit_code == 0 and "proven optimal" in search.stdout for search in done)
     assert "no room left on the disk for the result store; the result is not kept" in done[-1].stderr

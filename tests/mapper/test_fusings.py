@@ -49,7 +49,7 @@ def least_by_fusing(case: Case) -> dict[Fusing, float]:
     trees, found = case.trees, dict[Fusing, float]()
     leakage = case.arch.total_leakage_pj_per_cycle
     for skeleton in Skeletons(trees.cascade, trees.upper[0].name, trees.fuse, trees.wider, trees.tiling):
-        for placed, fronts in trees._fronts_of(skeleton):
+        for placed, fronts in trees.fronts_of(skeleton):
             fusing = fusing_in(skeleton, placed, trees)
             least = sum(min(energy + leakage * cycles for energy, cycles, *_ in front) for front in fronts)
             found[fusing] = min(least, found.get(fusing, least))

@@ -275,26 +275,6 @@ def test_a_whole_operation_is_searched_alike(seed: int) -> None:
         assert _close(weights.of(best.energy_pj, best.latency_cycles), certificate.value)
 
 
-def test_nothing_stands_below_the_last_node_that_might_as_well_stand_above_it() -> None:
-    """Without a memory inside, loops below the last node do not move its tensor; with one, tables have all tiles that
-    it needs."""
-    for kind, timed in itertools.product((0, 2), (False, True)):
-        whole = cascade(OPERATIONS[0], m=8, n=8, k=8, p=8)
-        arch = _machine(random.Random(1), kind)
-        levels = [
-            level.model_copy(update={"keeps": Keeps()} if isinstance(level, Memory) else {}) for level in arch.levels
-        ]
-        arch = arch.model_copy(update={"levels": tuple(levels)})
-        tables, problem = TableBranches(whole, arch, timed), whole.operation("T").problem
-        homes = tuple((t.name, "DRAM") for t in problem.tensors)
-        asked = tables._ask(BranchQuestion("T", problem.dims, homes, (("GLB", "", 400),)), timed)
-        for family in asked.table.sheet(asked.choices.homes).families:
-            moving = asked.table.form.dims_of(family.tiles.order[-1])
-            below = family.tiles.cut[moving][:, family.cell]
-            assert (below == 1).all() == (kind == 0)
-            assert below.size
-
-
 def test_equal_operations_share_tables() -> None:
     whole = cascade(OPERATIONS[0], m=8, n=8, k=8, p=8)
     arch = _machine(random.Random(1), 2)

@@ -36,8 +36,8 @@ class ConstrainedTrees(Trees):
 
     lines: tuple[str, ...] = ()
 
-    def _fronts_of(self, skeleton: Skeleton) -> Iterator[tuple[dict[str, Placed], list[list[Point]]]]:
-        for placed, fronts in super()._fronts_of(skeleton):
+    def fronts_of(self, skeleton: Skeleton) -> Iterator[tuple[dict[str, Placed], list[list[Point]]]]:
+        for placed, fronts in super().fronts_of(skeleton):
             if all(self.satisfies(line, skeleton, placed) for line in self.lines):
                 yield placed, fronts
 

@@ -10,11 +10,10 @@ import pytest
 
 from longer import blocks
 from tilewright.arch import Architecture, load_arch, parse_arch
-from tilewright.cost_models import EDP, ENERGY, parse_objective
+from tilewright.cost_models import EDP, ENERGY
 from tilewright.ir import Cascade, Loop, Operation
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
-from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.space.fewer_steps import FewerSteps
 from tilewright.mapper.cascades.space.mirrored import MirroredBranches, MirroredTrees
@@ -22,7 +21,6 @@ from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedDim
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.cascades.terms.weights import Weights
-from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
@@ -68,7 +66,6 @@ def test_searches_find_as_much_with_what_is_left_aside(seeds: range, monkeypatch
         found = search_cascade(asked).certificate
         with monkeypatch.context() as patch:
             patch.setattr(MirroredBranches, "images", lambda *_: {})
-            patch.setattr(TreeSearch, "_compares_steps", False)
             every = search_cascade(asked).certificate
         assert found.gap == every.gap == 0, seed
         assert found.value == pytest.approx(every.value, rel=1e-9), seed
@@ -136,12 +133,3 @@ def test_multiples_of_trips_are_ruled_out_and_nothing_else() -> None:
     assert [fewer.are_ruled_out(loops) for loops in every] == [True, True, True, False, False, False]
     assert not fewer.are_ruled_out(_loops(4, 6, passes=(Passage("T", "GLB", "all"),)))
     assert not fewer.are_ruled_out(_loops(4, 6, tile=5)), "the last step is shorter"
-
-
-def test_no_steps_are_compared_where_users_choose_among_trees() -> None:
-    whole = cascade([IMAGES["plain"], "O[k,p,q] = exp(T[k,p,q])"], k=4, c=2, p=4, q=4)
-    asked = CascadeQuestion(whole, load_arch("eyeriss"), parse_objective("edp"), "perfect", "even")
-    search: TreeSearch = WeightedSums(asked, Means()).tree_search(Weights(1.0, 1.0))
-    assert search._compares_steps
-    search.beam = 4
-    assert not search._compares_steps

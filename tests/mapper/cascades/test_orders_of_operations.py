@@ -9,7 +9,7 @@ from tilewright.cost_models import ENERGY
 from tilewright.mapper.cascades import CascadeQuestion, bound_cascade
 from tilewright.mapper.cascades.objectives.search import CascadeSearch
 from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
-from tilewright.mapper.means import Means, OutOfMeans
+from tilewright.mapper.means import Means
 
 FEW_FIRST = ("G[p] = X[2*p] * B[p]", "U[m] = X[m] * C[m]")
 """Two readers of an input, of which one reads every second word."""
@@ -26,22 +26,6 @@ def test_the_bound_is_that_of_the_order_that_may_be_cheapest() -> None:
     assert len(of_orders) == 2
     assert bound_cascade(asked(*FEW_FIRST)) == min(of_orders)
     assert bound_cascade(asked(*reversed(FEW_FIRST))) == pytest.approx(min(of_orders))
-
-
-def test_orders_that_time_leaves_out_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = CascadeSearch(asked(*FEW_FIRST), Means())
-    search = found.tree_search(ENERGY_ALONE)
-    later = [search.bound_of_whole(names) for names in found.orders()][1]
-    search.open_bound = 10 * later
-
-    def out_of_time(*_: object) -> None:
-        raise OutOfMeans
-
-    monkeypatch.setattr(search, "whole", out_of_time)
-    monkeypatch.setattr(found, "tree_search", lambda *_, **__: search)
-    bound, _ = found._least(ENERGY_ALONE, float("inf"))
-    assert found.out_of_means
-    assert bound == later
 
 
 def orders_of(question: CascadeQuestion) -> list[tuple[str, ...]]:

@@ -14,10 +14,8 @@ from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, SharedBranches, search_cascade, search_cascade_front, sharing
 from tilewright.mapper.cascades.branches import shared_branches as module
-from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.space.fewer_steps import Chances
 from tilewright.mapper.exact.search import ExactSearch
-from tilewright.mapper.means import Means
 from tilewright.workloads import cascade
 
 PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=8, n=16, p=8)
@@ -128,17 +126,6 @@ def test_what_is_known_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
     assert shared.of(arch, "even", "perfect") is known
     known.known.count += 1
     assert shared.of(arch, "even", "perfect") is not known
-
-
-def test_nothing_is_shared_unless_asked_for() -> None:
-    arch = load_arch("three_level")
-    one, other = (ExactBranches(PAIR, arch, "even", "perfect", Means()) for _ in range(2))
-    assert one._known is not other._known
-    with sharing(SharedBranches()):
-        one, other = (ExactBranches(PAIR, arch, "even", "perfect", Means()) for _ in range(2))
-        quick = ExactBranches(PAIR, arch, "even", "perfect", Means(), proves=False)
-    assert one._known is other._known
-    assert quick._known is not one._known
 
 
 def test_chances_in_vain_are_fewer_and_fewer() -> None:

@@ -106,17 +106,6 @@ def test_operations_too_long_for_a_search_are_bounded_by_tables() -> None:
     assert search_cascade(asked).cost.energy_pj >= bound_by_singles(asked, {})
 
 
-def test_what_has_no_room_is_shared_by_steps_of_a_loop_alone() -> None:
-    """All of A has no room, and steps along its rows, which the operation between has to make too, would bring all
-    weights in again: so it is read twice."""
-    lines = ["T[m,n] += A[m,k] * V[n,k]", "O[m,k] += T[m,n] * W[n,k]", "R[m,k] = O[m,k] + A[m,k]"]
-    whole = cascade(lines, m=4, n=8, k=65_536)
-    first, *others = names = tuple(operation.name for operation in whole)
-    bounds = bounds_of(whole, load_arch("three_level"), "all")
-    apart = bounds._run((first,), ()) + bounds._run(tuple(others), (first,))
-    assert bounds._run(names, ()) > apart == bounds.of(names)
-
-
 def test_operations_are_not_alike_where_arrays_go_by_names() -> None:
     """T takes 4 cycles with N on the array, and O one, with P and N on it: what is known of T says nothing of O."""
     levels = "\n".join(

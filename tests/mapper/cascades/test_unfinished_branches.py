@@ -8,7 +8,7 @@ import pytest
 
 from cascade_cases import Case, random_case
 from generators import memory
-from tilewright.arch import Architecture, Mac, load_arch
+from tilewright.arch import Architecture, Mac
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
@@ -16,7 +16,6 @@ from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
-from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.workloads import cascade
 
@@ -51,49 +50,6 @@ def test_what_was_let_go_of_for_lack_of_memory_counts(seed: int, weights: Weight
     for enough, little in zip(*(bounds_of(case, weights, limit) for limit in (2**30, 100)), strict=True):
         assert enough is not None
         assert little is None or little <= enough * (1 + 1e-9)
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch, finds: bool) -> None:
-    """Searches that run out of time when they have solved their question, or before they have found anything."""
-    solve = ExactSearch.solve
-
-    def stop(search: ExactSearch, proof: bool = True) -> bool:
-        solve(search, proof)
-        search.out_of_time = True
-        if finds:
-            search.frontier.let_go = 0.5 * search.found[0].value
-        else:
-            search.found._kept.clear()
-        return finds
-
-    monkeypatch.setattr(ExactSearch, "solve", stop)
-
-
-PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=4, k=4, n=4, p=4)
-
-
-def test_a_bound_of_some_constraints_is_none_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a branch that hands over finished sums, each set of constraints is searched on its own."""
-    stopped(monkeypatch, finds=True)
-    for finished in (False, True):
-        solver = ExactBranches(PAIR, load_arch("three_level"), "even", "perfect", Means())
-        with pytest.raises(OutOfMeans):
-            solver.least(question_of(solver, finished), ENERGY_ALONE)
-        assert solver.unfinished is not None
-        assert (solver.unfinished[0] > 0) == (not finished)
-
-
-def test_what_another_search_has_left_is_no_bound_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    solver = ExactBranches(PAIR, load_arch("three_level"), "even", "perfect", Means())
-    with monkeypatch.context() as patch:
-        stopped(patch, finds=True)
-        with pytest.raises(OutOfMeans):
-            solver.least(question_of(solver), LATENCY_ALONE)
-    assert solver.unfinished is not None
-    stopped(monkeypatch, finds=False)
-    with pytest.raises(OutOfMeans):
-        solver.least(question_of(solver), ENERGY_ALONE)
-    assert solver.unfinished is None
 
 
 def test_what_has_no_room_is_infeasible_and_not_undecided() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -147,12 +148,14 @@ def test_what_another_run_is_at_is_left_to_it(tmp_path: Path, path: Path, monkey
     assert len(found.outcomes) == len(asked)
 
 
-def test_a_full_disk_stops_the_batch_and_loses_nothing(tmp_path: Path, path: Path) -> None:
+def test_a_full_disk_stops_the_batch_and_loses_nothing(
+    tmp_path: Path, path: Path, small_disk: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = questions(tmp_path, dataflows=("free", "weight-stationary", "output-stationary"))
-    with Store(path) as store:
-        store._connection.execute("PRAGMA max_page_count = 6")
-        with pytest.raises(UnwritableStoreError, match="no room"):
-            run_batch(asked, store, Here)
+    small_disk(6)
+    with Store(path) as store, pytest.raises(UnwritableStoreError, match="no room"):
+        run_batch(asked, store, Here)
+    monkeypatch.undo()
     with Store(path) as store:
         kept = len(list(store.records()))
         assert 0 < kept < len(asked)
@@ -177,6 +180,7 @@ def test_progress_is_shown_as_it_is(tmp_path: Path) -> None:
 BATCH = """
 import sys
 sys.path.insert(0, sys.argv[1])
+from collections.abc import Callable
 from pathlib import Path
 from batches import questions
 from tilewright.run.batch.run import run_batch

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -326,22 +327,9 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "results.sqlite3")
 
 
-def test_where_the_database_has_rolled_back_by_itself_its_own_error_is_told(path: Path) -> None:
-    """As it may where it cannot write any more."""
-    with Store(path) as store:
-
-        def fail() -> None:
-            with store._transaction():
-                store._connection.execute("ROLLBACK")
-                raise sqlite3.OperationalError("disk I/O error")
-
-        with pytest.raises(sqlite3.OperationalError, match="disk I/O error"):
-            fail()
-        store.keep(question(), solution())
-        assert [record.key for record in store.records()] == [stored_key(question())]
-
-
-def test_a_full_disk_loses_nothing(path: Path) -> None:
+def test_a_full_disk_loses_nothing(
+    path: Path, small_disk: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = []
 
     def keep_many(store: Store) -> None:
@@ -349,14 +337,23 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
             store.keep(question(size), solution())
             kept.append(stored_key(question(size)))
 
-    with Store(path) as store:
-        store._connection.execute("PRAGMA max_page_count = 12")
-        with pytest.raises(UnwritableStoreError, match="no room") as caught:
-            keep_many(store)
+    small_disk(12)
+    with Store(path) as store, pytest.raises(UnwritableStoreError, match="no room") as caught:
+        keep_many(store)
+    monkeypatch.undo()
     assert "what is stored stays" in str(caught.value)
     with Store(path) as store:
         assert kept
         assert {record.key for record in store.records()} == set(kept)
+
+
+class BrokenDisk(sqlite3.Connection):
+    """A connection that cannot insert."""
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql.startswith("INSERT"):
+            raise sqlite3.OperationalError("disk I/O error")
+        return super().execute(sql, *values)
 
 
 @pytest.mark.parametrize(("free", "told"), [(8_192, "no room left on the disk"), (2**30, "cannot be written")])
@@ -364,8 +361,10 @@ def test_an_error_of_a_full_disk_names_it(path: Path, monkeypatch: pytest.Monkey
     """SQLite calls it an I/O error where not even its journal has room."""
     usage = shutil.disk_usage(Path.cwd())._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with Store(path) as store, pytest.raises(UnwritableStoreError, match=told), store._explained():
-        raise sqlite3.OperationalError("disk I/O error")
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *told, **options: connect(*told, **options, factory=BrokenDisk))
+    with Store(path) as store, pytest.raises(UnwritableStoreError, match=told):
+        store.keep(question(), solution())
 
 
 # ---- several processes -------------------------------------------------------------------------------------
@@ -415,12 +414,12 @@ def test_what_is_filtered_out_of_ten_thousand_results_is_not_looked_at(
 ) -> None:
     with Store(path) as store:
         record = record_module.record_of(question(), solution(), 0.1)
-        with store._transaction():
+        with closing(sqlite3.connect(path)) as connection, connection:
             for number in range(10_000):
                 one = replace(record, key=f"{number:064x}", layer=f"net{number % 10}:layer{number}")
                 one = replace(one, checksum=record_module.checksum_of(one))
                 parts = [getattr(one, column) for column in record_module.COLUMNS]
-                store._connection.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(parts))})", parts)
+                connection.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(parts))})", parts)
         looked_at: list[str] = []
         checksum_of = record_module.checksum_of
         monkeypatch.setattr(record_module, "checksum_of", lambda one: looked_at.append(one.layer) or checksum_of(one))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
-
 from generators import memory, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Halo, Mac, Memory
 from tilewright.cost_models import evaluate
-from tilewright.cost_models.layouts import packed
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
-from tilewright.mapper.exact.arrays.blocks import Blocks, may_lie_apart
-from tilewright.mapper.exact.counting.lines import LineBounds
-from tilewright.mapper.exact.hierarchy import Hierarchy
+from tilewright.mapper.exact.arrays.blocks import may_lie_apart
 
 SEEDS = range(470, 670)
 """Random cases, of most of which there is no pair of mappings; in two of them, a loop inside gains."""
@@ -86,26 +81,3 @@ def test_a_loop_moved_out_touches_no_more_lines() -> None:
             assert moved <= blocked, seed
     assert compared > len(SEEDS) / 5
     assert gained
-
-
-def test_where_lines_let_loops_pay() -> None:
-    """Not where the next memory inwards stands outside the array, nor where coefficients are no larger than a line."""
-    cases = {}
-    for between in ((), (memory("GLB"),)):
-        for line, steps in ((2, {"D": 1, "E": 2}), (2, {"D": 1, "E": 3}), (1, {"D": 1, "E": 2})):
-            problem, arch = window({"D": 8, "E": 8}, steps), machine(line, "none", *between)
-            hierarchy = Hierarchy(problem, packed(arch))
-            blocks = Blocks(hierarchy, "ragged", lines=LineBounds.of(problem, arch, hierarchy))
-            (placement,) = (p for p in hierarchy.placements() if all(len(held) == len(arch.memories) for held in p))
-            found = blocks._by_lines(blocks.lines, 0, placement, np.array([[2, 1]]))  # type: ignore[arg-type]
-            cases[len(between), line, steps["E"]] = found[0].tolist()
-    none = [False, False]
-    # Of lines of single words, rank by rank, nothing is said: words are counted so.
-    assert cases == {
-        (0, 2, 2): [False, True],
-        (0, 2, 3): [True, True],
-        (0, 1, 2): none,
-        (1, 2, 2): none,
-        (1, 2, 3): none,
-        (1, 1, 2): none,
-    }

@@ -18,10 +18,8 @@ from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.counting.line_ranks import lined_rank
 from tilewright.mapper.exact.counting.lines import never_fills_lines
-from tilewright.mapper.exact.effort import Effort
-from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.finishing import Finishing
-from tilewright.mapper.exact.search import ExactSearch, search_exact
+from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d, gemm
 
 Told = list[tuple[float, float]]
@@ -38,7 +36,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
         for row, bound in enumerate(batch.bound.tolist() if counted else ()):
             for canonical in self.mappings(batch, row):
                 with suppress(MappingError):  # its lines do not fit
-                    cost = self.best._cost(self.canonical.restore(canonical))
+                    cost = evaluate(self.canonical.restore(canonical), self.best.machine)
                     found.append((bound, cost.objective(self.best.objective)))
         finish(self, batch)
 
@@ -100,22 +98,6 @@ def test_a_window_without_rows() -> None:
     assert window.is_window
     none = np.zeros(0, dtype=np.int64)
     assert window.lines_per_word(np.array([2, 4]), none, none).shape == (2, 0)
-
-
-def test_tables_for_single_arrays_are_left_to_searches_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With lines they took ten times as long as all else."""
-    made: set[bool] = set()
-    explore_by_arrays = ExactSearch._explore_by_arrays
-
-    def explore_and_tell(self: ExactSearch, exploring: Exploring) -> None:
-        made.add(self.reduced.has_lines)
-        explore_by_arrays(self, exploring)
-
-    monkeypatch.setattr(ExactSearch, "_explore_by_arrays", explore_and_tell)
-    always = Effort(rows_before_own_tables=-1, least_own_gain=-1.0, near_enough=0.0, near_enough_for_many=0.0)
-    for lines in ({}, {"DRAM.line": "64 B"}):
-        search_exact(gemm(30, 25, 32), load_arch("three_level", lines), "edp", "ragged", effort=always)
-    assert made == {False}
 
 
 @pytest.mark.parametrize("seed", longer.seeds(12))
