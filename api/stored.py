@@ -20,7 +20,7 @@ from .mapper.segmentation import Solve
 from .mapper.several import search_front
 from .results import SearchResult
 from .run.batch.job import run_job
-from .run.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of, was_interrupted
+from .run.store import CascadeOutcome, NoMapping, Record, Result, Store, was_interrupted
 from .run.store.opening import not_kept, opened
 
 Note = Callable[[str], None]
@@ -67,10 +67,11 @@ def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[Ans
     if recalled is not None:
         return _answer(recalled.result), recalled.record
     done = run_job(question)
-    if keeper and (isinstance(done.result, NoMapping) or _may_be_kept(done.result.certificate)):
+    result = done.result
+    if keeper and (isinstance(result, NoMapping) or _may_be_kept(result.certificate)):
         with _noting(note):
-            keeper.keep(question, done.result, done.seconds)
-    return _answer(done.result), None
+            result = keeper.keep_best(question, result, done.seconds)
+    return _answer(result), None
 
 
 def _may_be_kept(certificate: Certificate) -> bool:
@@ -121,12 +122,12 @@ def _cascade_answered(
         return recalled.result, recalled.record
     started = time.perf_counter()
     try:
-        outcome: FusedAnswer | NoMapping = answer_cascade(question)
+        outcome: CascadeOutcome = answer_cascade(question)
     except InfeasibleError as error:
         outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
-    if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(outcome.certificate)):
+    if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(_is_found(outcome).certificate)):
         with _noting(note):
-            keeper.write(cascade_record_of(question, outcome, time.perf_counter() - started))
+            outcome = keeper.keep_best_tree(question, outcome, time.perf_counter() - started)
     return outcome, None
 
 

@@ -1,4 +1,4 @@
-"""Writes the schemas (run/documents/schema/: mapping-1.json of layers, mapping-3.json of cascades,
+"""Writes the schemas (run/documents/schema/: mapping-1.json of layers, mapping-4.json of cascades,
 network-plan-2.json) from the models that read mapping.json and plan.json of networks.
 
     python docs/make_schema.py
@@ -22,7 +22,7 @@ from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.cascades import TriedForm
-from tilewright.mapper.certificate import Certificate, OpenPart
+from tilewright.mapper.certificate import Certificate, OpenPart, PartProof
 from tilewright.mapper.fusing import Unfused
 from tilewright.run.documents import cascades as cascade_documents
 from tilewright.run.documents import mappings as documents
@@ -39,7 +39,7 @@ DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCAD
 
 _COSTS = (
     *(Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
-    *(Certificate, OpenPart, Unfused, TriedForm),
+    *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
 _MODULES = (documents, document_parts, cascade_documents, network_plan_document)

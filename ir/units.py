@@ -79,6 +79,11 @@ def percent(part: float, whole: float) -> str:
     return "<0.1%" if 0 < share < 0.05 else f"{share:.1f}%"
 
 
+def exact(value: float) -> str:
+    """Digits enough that two values that differ look different."""
+    return f"{value:,.10g}".replace("e+", "e")
+
+
 def plural(number: int, one: str, many: str | None = None) -> str:
     """A counted noun such as `1 mapping` or `2 mappings`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"

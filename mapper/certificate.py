@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .space import Space
@@ -57,13 +57,25 @@ class OpenPart:
 
 
 @dataclass(frozen=True)
+class PartProof:
+    """What is proven of a part of the space that was asked for, where it is more than is proven of all.
+
+    among        the mappings of that part, in words: "trees without shared loops along windows"
+    lower_bound  none of them has a lower value
+    """
+
+    among: str
+    lower_bound: float
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The proof record of a search.
 
     objective    text of what was minimized, as `objective=` of a search takes it
     tiling, space  as asked for
     value        objective of the mapping found, in the objective's unit
-    lower_bound  no mapping of the space has a lower one
+    lower_bound  no mapping of the space that was asked for has a lower one
     space_size   mappings in the space, before capacities and constraints are looked at; None: not counted
     placements   choices of the tensors that each memory keeps
     evaluated    complete mappings whose cost was computed
@@ -74,6 +86,7 @@ class Certificate:
     interrupted  whether the search was interrupted (Ctrl-C)
     open_part    of the exact search: where the lowest open bound stands; None where the proof is complete, or before
                  anything has a bound
+    parts        what is proven of parts of the space, where that is more than of all of it
     """
 
     objective: str
@@ -90,11 +103,23 @@ class Certificate:
     strategy: str = "exact"
     interrupted: bool = False
     open_part: OpenPart | None = None
+    parts: tuple[PartProof, ...] = ()
 
     @property
     def proven(self) -> bool:
         """Whether the bound meets the value (to the rounding of float arithmetic)."""
-        return self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE)
+        return bool(self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE))
+
+    def with_bound(self, lower_bound: float) -> Certificate:
+        """The same with another bound on all mappings; of parts what is more than that stays."""
+        bound = min(lower_bound, self.value)
+        return replace(self, lower_bound=bound, parts=tuple(one for one in self.parts if one.lower_bound > bound))
+
+    @property
+    def proven_among(self) -> tuple[str, ...]:
+        """The parts of the space in which nothing is better, where that is not proven of all of it."""
+        met = (part for part in self.parts if part.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE))
+        return () if self.proven else tuple(part.among for part in met)
 
     @property
     def gap(self) -> float:

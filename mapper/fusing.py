@@ -19,6 +19,7 @@ from ..cost_models import ENERGY, Capped, Objective
 from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_open_tree
 from ..cost_models.cost import capacity_parts
 from ..cost_models.layouts import has_lines, packed
+from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import (
     CascadeAnswer,
@@ -33,7 +34,7 @@ from .cascades import (
 )
 from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
-from .certificate import RELATIVE_TOLERANCE, Certificate
+from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
@@ -169,7 +170,7 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
         answer = _not_compared(question, apart, isinstance(error, KeyboardInterrupt))
     proof = answer.certificate
     if apart.certificate.value < proof.value and question.constraints == ANY_TREE:
-        proof = replace(proof, value=apart.certificate.value)
+        proof = replace(proof, value=apart.certificate.value).with_bound(proof.lower_bound)
         answer = replace(apart, certificate=proof, forms=answer.forms)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
@@ -262,10 +263,18 @@ def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
 
 
 def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
-    """The best with nothing fused as the answer to a question that was not searched: nothing bounds what is fused."""
-    told = _CONSTRAINTS[question.fuse]
-    proof = replace(apart.certificate, lower_bound=0.0, constraints=told, interrupted=interrupted)
-    return replace(apart, certificate=proof)
+    """The best with nothing fused as the answer to a question that was not searched: what is proven of it is so of
+    trees with nothing fused alone."""
+    proof, told = apart.certificate, _CONSTRAINTS[question.fuse]
+    part = PartProof("trees with nothing fused", proof.lower_bound)
+    proof = replace(proof, constraints=told, interrupted=interrupted, parts=(part,))
+    return replace(apart, certificate=proof.with_bound(_known_from_the_start(question)))
+
+
+def _known_from_the_start(question: CascadeQuestion) -> float:
+    """What no tree has less of, before any search."""
+    stays = [tensor for tensor, _ in question.stays]
+    return least_cost_of_cascade(question.cascade, question.arch, stays).value(question.objective)
 
 
 def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:

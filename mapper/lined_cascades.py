@@ -15,6 +15,7 @@ from ..cost_models import Objective
 from ..cost_models.cascades import evaluate_open_tree
 from ..cost_models.cascades.tensor_layouts import machine_for
 from ..cost_models.cost import tensor_tile_words
+from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
 from .cascades import CascadeQuestion
 from .cascades.terms.weights import weights_of
@@ -25,8 +26,8 @@ from .several import best_of
 
 def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     """The tree, each of whose operations is best with layouts that it may choose where they are open; and what no tree
-    costs less than in which nothing is fused: 0 for objectives that do not add up, and where operations may share what
-    they read.
+    costs less than in which nothing is fused: for objectives that do not add up, and where operations may share what
+    they read, as far as is known without a search.
 
     Raises TilewrightError as a search of each operation does.
     """
@@ -44,7 +45,8 @@ def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     tree = Tree(tuple(Node(outermost, tensor) for tensor in cascade.tensors), tuple(branches))
     adds_up = weights_of(question.objective) is not None and question.arch.overlap != "across_operations"
     adds_up &= all(len(readers) <= 1 for readers in cascade.consumers.values())
-    return FusedMapping(cascade, tree), bound if adds_up else 0.0
+    least = least_cost_of_cascade(cascade, question.arch).value(question.objective)
+    return FusedMapping(cascade, tree), max(least, bound if adds_up else 0.0)
 
 
 def least_of_empty_lines(cascade: Cascade, arch: Architecture) -> float:

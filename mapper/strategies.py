@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Protocol
 
+from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
 from .certificate import Certificate
 from .question import Answer, Question
@@ -64,7 +65,8 @@ class ConstraintModel:
         asked = (question.problem, question.arch, question.objective, question.tiling, question.limits.time_s)
         mapping, cost, bound = search_cpsat(*asked)
         value = cost.objective(question.objective)
-        proof = replace(_nothing_proven(question, self.name, value), lower_bound=bound)
+        proof = _nothing_searched(question, self.name, value)
+        proof = replace(proof, lower_bound=max(proof.lower_bound, bound))
         return Answer(mapping, cost, replace(proof, seconds=time.perf_counter() - started))
 
 
@@ -86,7 +88,7 @@ class _Heuristic:
         _check_plain(self.name, question)
         found = search_heuristic(question, self.name, self.seed)
         value = found.cost.objective(question.objective)
-        proof = replace(_nothing_proven(question, self.name, value), evaluated=found.evaluated)
+        proof = replace(_nothing_searched(question, self.name, value), evaluated=found.evaluated)
         return Answer(found.mapping, found.cost, replace(proof, seconds=time.perf_counter() - started))
 
 
@@ -166,8 +168,8 @@ def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
             raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')
 
 
-def _nothing_proven(question: Question, name: str, value: float) -> Certificate:
-    """The certificate of a mapping of that value, of which nothing is known yet."""
+def _nothing_searched(question: Question, name: str, value: float) -> Certificate:
+    """The certificate of a mapping of that value, of which nothing is known but what every mapping costs at least."""
     from .space.regions import placements
     from .space.size import count_mappings
 
@@ -176,7 +178,7 @@ def _nothing_proven(question: Question, name: str, value: float) -> Certificate:
         objective=question.objective.name,
         tiling=question.tiling,
         value=value,
-        lower_bound=0.0,
+        lower_bound=min(value, least_cost(problem, arch).value(question.objective)),
         space_size=count_mappings(problem, arch, question.tiling),
         placements=placements(problem, arch),
         evaluated=0,

@@ -44,7 +44,8 @@ def front_alone(question: CascadeQuestion) -> list[CascadeAnswer]:
 
 
 def bound_alone(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree has less of, seen without a search over trees; 0 where there are no means to see it.
+    """What no tree has less of, seen without a search over trees; where there are no means to see more, what is known
+    from the start.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
 
@@ -53,13 +54,13 @@ def bound_alone(question: CascadeQuestion, nearest: Nearest | None = None) -> fl
     weights = weights_of(question.objective)
     if weights is None:
         raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
-    return _search(question, nearest=nearest).least_of(weights)
+    search = _search(question, nearest=nearest)
+    return max(search.from_the_start.value(question.objective), search.least_of(weights))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What no tree has less of, seen without a search over trees; infinite where nothing fits, 0 where there were no
-    means to see it.
+    """What no tree has less of, seen without a search over trees; infinite where nothing fits.
 
     energy, latency  of each
     bound            of what is minimized
@@ -86,7 +87,9 @@ def seen_of(question: CascadeQuestion, means: Means, nearest: Nearest) -> Seen:
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
     """
     search = _kind(question, whole_front=True)(question, means, nearest=nearest)
-    energy, latency = search.least_of(ENERGY_ALONE), search.least_of(LATENCY_ALONE)
+    least = search.from_the_start
+    energy, latency = max(least.energy_pj, search.least_of(ENERGY_ALONE)), search.least_of(LATENCY_ALONE)
+    latency = max(least.latency_cycles, latency)
     if math.inf in (energy, latency):
         return Seen(math.inf, math.inf, math.inf)
     weights = weights_of(question.objective)

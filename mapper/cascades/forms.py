@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 from ...cost_models import LATENCY, Objective
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
-from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from ..garbage import collecting_rarely
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
@@ -62,13 +62,14 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
         if isinstance(found, NothingBelow):
             least, interrupted = min(least, found.bound), interrupted or found.interrupted
         else:
-            least, best, below = min(least, found.lower_bound), found, found.certificate.value
+            least, best, below = min(least, found.certificate.lower_bound), found, found.certificate.value
     if isinstance(best, NothingBelow):
         return NothingBelow(min(least, question.below), time.perf_counter() - started, interrupted)
-    bound, seconds = min(best.certificate.lower_bound, least), time.perf_counter() - started
     interrupted = interrupted or best.certificate.interrupted
-    proof = replace(best.certificate, lower_bound=bound, seconds=seconds, interrupted=interrupted)
-    return replace(best, certificate=proof, lower_bound=min(best.lower_bound, least))
+    proof = replace(
+        best.certificate, lower_bound=least, seconds=time.perf_counter() - started, interrupted=interrupted, parts=()
+    )
+    return replace(best, certificate=proof)
 
 
 @collecting_rarely
@@ -79,7 +80,7 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
 
 
 def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+    """What no tree of the cascade has less of, seen without a search over trees.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
 
@@ -243,17 +244,17 @@ class FormsSearch:
     def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
         """What all searches prove of a mapping together."""
         value, proofs, tried = objective.value(best.energy, best.latency), list[Certificate](), list[TriedForm]()
-        whole = proven = value
+        whole, by_form = value, list[tuple[float, Certificate | None]]()
         for form in self._forms:
             seen = form.seen.bound_of(objective, self.question.objective)
-            least = proof = min(seen, value)
+            least, proof = min(seen, value), None
             if form.search is not None and not isinstance(form.error, InfeasibleError):
-                answer = form.search.answer_about(best, objective)
-                proofs.append(answer.certificate)
-                least = max(least, min(answer.lower_bound, value))
-                proof = max(proof, min(answer.certificate.lower_bound, value))
+                proof = form.search.answer_about(best, objective).certificate
+                proofs.append(proof)
+                least = max(least, min(proof.lower_bound, value))
             if form.fits:
-                whole, proven = min(whole, least), min(proven, proof)
+                whole = min(whole, least)
+                by_form.append((least, proof))
             tried.append(
                 TriedForm(
                     form.question.cascade.form, self._least_of(form, objective), max(seen, least) if form.fits else None
@@ -262,20 +263,31 @@ class FormsSearch:
         first = proofs[0]
         certificate = replace(
             first,
-            lower_bound=proven,
+            lower_bound=whole,
             evaluated=sum(one.evaluated for one in proofs),
             pruned=_together(proofs),
             seconds=time.perf_counter() - self._started,
             constraints=tuple(dict.fromkeys(words for one in proofs for words in one.constraints)),
             interrupted=self.interrupted,
+            parts=tuple(part for part in _parts_of_all(by_form) if part.lower_bound > whole),
         )
-        return CascadeAnswer(best.mapping, best.cost, certificate, whole, tuple(tried))
+        return CascadeAnswer(best.mapping, best.cost, certificate, tuple(tried))
 
     def _least_of(self, form: _SearchedForm, objective: Objective) -> float | None:
         """The value of the best of a form's own mappings that are known."""
         own = (corner for corner in self.known if corner.mapping.cascade is form.question.cascade)
         least = min((objective.value(corner.energy, corner.latency) for corner in own), default=math.inf)
         return least if least < math.inf else None
+
+
+def _parts_of_all(forms: list[tuple[float, Certificate | None]]) -> list[PartProof]:
+    """What is proven of parts of the trees of all forms.
+
+    forms  of each, what none of its trees has less than, and what its search proves
+    """
+    names = dict.fromkeys(part.among for _, proof in forms if proof is not None for part in proof.parts)
+    known = [(least, {part.among: part.lower_bound for part in proof.parts} if proof else {}) for least, proof in forms]
+    return [PartProof(name, min(max(least, parts.get(name, 0.0)) for least, parts in known)) for name in names]
 
 
 def _together(proofs: list[Certificate]) -> dict[str, int]:

@@ -89,15 +89,13 @@ class CascadeAnswer:
 
     mapping      the best one that was found
     cost         of the mapping
-    certificate  what is proven of it; if of trees without shared loops along windows alone, it says so
-    lower_bound  no tree of the space has a lower objective, with such loops or without
+    certificate  what is proven of it
     forms        of a cascade that can be computed in several ways, what is known of each, as they were searched
     """
 
     mapping: FusedMapping
     cost: FusedCost
     certificate: Certificate
-    lower_bound: float
     forms: tuple[TriedForm, ...] = ()
 
 

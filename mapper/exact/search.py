@@ -46,6 +46,7 @@ from functools import cached_property
 from ...arch import Architecture
 from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, parse_objective
 from ...cost_models.layouts import packed
+from ...cost_models.least_cost import least_cost
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
 from ..constraints import Constraints
@@ -90,7 +91,7 @@ class ExactSearch:
     surroundings  of a mapping that is a branch of a tree
     ceiling  mappings from this value on are not wanted
     effort  how the search goes about its work
-    floor   no mapping that has not been looked at has a lower value: known before, or none
+    floor   no mapping that has not been looked at has a lower value: as is known before, or from the start
     """
 
     original: Problem
@@ -120,6 +121,8 @@ class ExactSearch:
         self.reduced = ReducedQuestion(
             self.original, self.machine, self.tiling, self.space, self.constraints, self.surroundings
         )
+        if self.surroundings is ALONE:
+            self.floor = least_cost(self.original, self.machine).value(self.objective)
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
@@ -371,7 +374,7 @@ class ExactSearch:
         means = self.means.share(self.effort.full_lines_share)
         first = replace(self, machine=packed(self.machine), means=means)
         if first.solve():
-            self.floor = min(first.open_bound, first.found[0].value)
+            self.floor = max(self.floor, min(first.open_bound, first.found[0].value))
             self.found.evaluate(first.found[0].mapping)
         self.pruned.update(first.pruned)
         if first.interrupted:
@@ -428,7 +431,6 @@ class ExactSearch:
     @property
     def open_bound(self) -> float:
         """What nothing that has not been looked at is below."""
-        # Interrupted before anything had a bound, nothing is known but the floor.
         return max(self.floor, self.frontier.bound + self.surroundings.short_least if self.frontier.begun else 0.0)
 
     def certificate(self, found: FoundMapping) -> Certificate:

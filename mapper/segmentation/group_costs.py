@@ -274,7 +274,7 @@ class GroupCosts:
     def bound_all(self) -> None:
         """A bound for every kind that has not been searched to its end."""
         for kind in self.steps.kinds:
-            if self.seconds_left <= 0:  # what has none is bounded by nothing, which is true
+            if self.seconds_left <= 0:  # what has none is bounded by what is known from the start
                 break
             if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
                 kind.least = bound_cascade(self._bounded(kind), self._nearest)

@@ -208,5 +208,7 @@ def on_its_own(segment: Segment, question: NetworkQuestion) -> FusedAnswer | Non
     value, before = (base.value(one.energy_pj, one.latency_cycles) for one in (cost, answer.cost))
     least = proof.lower_bound + (value - before if objective == ENERGY else 0.0)
     told = tuple(f"{tensor} whole in {memory}" for tensor, memory in segment.stays)
-    proof = replace(proof, value=value, lower_bound=min(value, least), constraints=(*proof.constraints, *told))
+    proof = replace(
+        proof, value=value, lower_bound=min(value, least), constraints=(*proof.constraints, *told), parts=()
+    )
     return FusedAnswer(answer.mapping, cost, proof)

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cascades import evaluate_tree
+from ...cost_models.least_cost import least_cost_of_cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.terms.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
@@ -186,7 +187,10 @@ class NetworkSteps:
         stays = self._named(step, own)
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
-        kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
+        if key not in kinds:
+            known = least_cost_of_cascade(group.cascade, self.question.arch, [tensor for tensor, _ in stays])
+            kinds[key] = GroupKind(group.cascade, stays, known.value(self.question.objective))
+        kind = kinds[key]
         stay, times = len(step.stays), group.times
         return GroupEdge(step.start, step.end, 0.0, math.inf, False, stay, step, kind, taken, own, times)
 

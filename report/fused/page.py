@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
 
-from ...ir.units import count, energy, joule_seconds, percent, plural, seconds, significant
-from ...mapper.certificate import RELATIVE_TOLERANCE
+from ...ir.units import count, energy, joule_seconds, plural, seconds, significant
 from ...run.batch.run import Progress
 from ..parts.html import document, heading, picture, to_html, to_list
+from ..parts.proofs import verdict, verdict_of
 from ..parts.text import columns, pairs, section, wrapped
 from .comparison import FusedComparison
 from .findings import saving_words
@@ -104,7 +104,7 @@ def _best_cells(row: FusedRow) -> tuple[str, ...]:
     assert row.answer is not None
     answer, proof = row.answer, row.answer.certificate
     cells = _figures(row, answer.energy_pj, answer.latency_cycles, answer.outer_words)
-    return (*cells, _proof(proof.value, proof.lower_bound), saving_words(row) if row.saves is not None else "-")
+    return (*cells, verdict_of(proof), saving_words(row) if row.saves is not None else "-")
 
 
 def _apart_cells(row: FusedRow) -> tuple[str, ...]:
@@ -112,16 +112,12 @@ def _apart_cells(row: FusedRow) -> tuple[str, ...]:
     assert row.answer.apart is not None
     apart = row.answer.apart
     cells = _figures(row, apart.energy_pj, apart.latency_cycles, apart.outer_words)
-    return (*cells, _proof(apart.value, apart.lower_bound), "")
+    return (*cells, verdict(apart.value, apart.lower_bound), "")
 
 
 def _figures(row: FusedRow, picojoules: float, cycles: float, words: int) -> tuple[str, ...]:
     time = cycles / row.machine.clock_hz
     return energy(picojoules), seconds(time), significant(joule_seconds(picojoules, time)), count(words)
-
-
-def _proof(value: float, bound: float) -> str:
-    return "proven" if bound >= value * (1 - RELATIVE_TOLERANCE) else f"gap {percent(value - bound, value)}"
 
 
 def _item(sentence: str) -> list[str]:

@@ -11,15 +11,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...arch import Architecture
-from ...cost_models import Capped, parse_objective
+from ...cost_models import Capped
 from ...ir.units import count, energy, percent, plural, seconds, significant, size
-from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
 from ...run.documents.network_plans import network_plan_of
 from ..parts.html import document, heading, picture, to_html
+from ..parts.proofs import proof_rows, verdict, verdict_of
 from ..parts.tables import Table, Value
-from ..parts.text import architecture_rows, columns, exact, pairs, section, wrapped
+from ..parts.text import architecture_rows, columns, pairs, section, wrapped
 from .memory_picture import memory_svg
 
 SEGMENT_COLUMNS = (
@@ -100,9 +100,8 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
         kept = [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
         kept += [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
         cost, proof = segment.totals, found.certificate
-        verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
         figures = energy(cost.energy_pj), count(cost.latency_cycles), count(cost.outer_words)
-        table.add_row(str(number), names, "\n".join(kept), *figures, verdict)
+        table.add_row(str(number), names, "\n".join(kept), *figures, verdict_of(proof))
     return table
 
 
@@ -119,8 +118,8 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
         figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
         rows.append(("nothing fused", *figures))
     for name, picojoules, cycles, words, value, bound in rows:
-        verdict = "proven" if bound >= value * (1 - RELATIVE_TOLERANCE) else f"gap {percent(value - bound, value)}"
-        table.add_row(name, energy(picojoules), count(cycles), significant(picojoules * cycles), count(words), verdict)
+        figures = energy(picojoules), count(cycles), significant(picojoules * cycles), count(words)
+        table.add_row(name, *figures, verdict(value, bound))
     return table
 
 
@@ -181,12 +180,8 @@ def _part(arch: Architecture, memory: str, roles: tuple[str, ...]) -> str:
 
 def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
     proof = answer.certificate
-    unit = parse_objective(proof.objective).unit
-    verdict = "proven optimal" if proof.proven else f"gap {percent(proof.gap, 1)}, not proven optimal"
     return [
-        ("Objective", f"{proof.objective}: {verdict}"),
-        ("Value", f"{exact(proof.value)} {unit}"),
-        ("Lower bound", f"{exact(proof.lower_bound)} {unit}"),
+        *proof_rows(proof),
         *[("Space" if not number else "", line) for number, line in enumerate(wrapped(_space(answer), 58))],
         ("Groups", f"{count(answer.groups)} there may be, {plural(answer.searched, 'search', 'searches')}"),
         ("Time", seconds(proof.seconds)),

@@ -19,7 +19,8 @@ from ...mapper.certificate import Certificate
 from ...mapper.fusing import FusedAnswer, on_chip, outer_words
 from ...mapper.fusing_reasons import Reason
 from ...mapper.fusings import fusing_of
-from ..parts.text import architecture_rows, columns, exact, pairs, section, wrapped
+from ..parts.proofs import proof_rows, pruned_row, verdict_of
+from ..parts.text import architecture_rows, columns, pairs, section, wrapped
 from ..parts.tree import tree_lines
 from .cascade_page import cascade_rows
 
@@ -128,7 +129,7 @@ def _several_page(
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "proof"])
     for number, answer in enumerate(answers, 1):
         cost, proof = answer.cost, answer.certificate
-        verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
+        verdict = verdict_of(proof)
         figures = energy(cost.energy_pj), count(cost.latency_cycles), significant(cost.edp, 6)
         table.add_row(str(number), *figures, percent(cost.utilization, 1), verdict)
     parts: list[RenderableType] = [
@@ -143,18 +144,13 @@ def _several_page(
 
 def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[str, str]]:
     """What was minimized, what is proven over which trees, and what the proof took."""
-    unit = parse_objective(certificate.objective).unit
-    verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"
-    pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
     return [
-        ("Objective", f"{certificate.objective}: {verdict}"),
-        ("Value", f"{exact(certificate.value)} {unit}"),
-        ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
+        *proof_rows(certificate),
         ("Space", f"trees, {certificate.space}, {certificate.tiling} tilings; `tilewright space` says which trees"),
         ("", f"not in the space: {NOT_IN_THE_SPACE}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         ("Searched", plural(certificate.evaluated, "branch of one operation", "branches of one operation")),
-        ("Pruned", pruned or "nothing"),
+        pruned_row(certificate),
         ("Time", seconds(certificate.seconds)),
         *([("Recalled", origin)] if origin else []),
     ]
@@ -191,7 +187,7 @@ def _fusing(answer: FusedAnswer, reason: Reason | None) -> Group:
         ("nothing fused", apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.certificate),
     )
     for name, picojoules, cycles, words, proof in rows:
-        verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
+        verdict = verdict_of(proof)
         table.add_row(name, energy(picojoules), count(cycles), significant(picojoules * cycles), count(words), verdict)
     return Group(table, Text(""), Text("\n".join(wrapped(_verdict(answer, reason))), no_wrap=True))
 

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from ...arch import Architecture
 from ...ir.units import count, energy, percent, significant
 from ...mapper.question import Answer
+from ..parts.proofs import verdict_of
 from ..parts.text import architecture_rows, columns, layer_rows, pairs, section
 
 
@@ -18,7 +19,6 @@ def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "objective", "proof"])
     for number, answer in enumerate(results, 1):
         cost, certificate = answer.cost, answer.certificate
-        verdict = "proven" if certificate.proven else f"gap {percent(certificate.gap, 1)}"
         table.add_row(
             str(number),
             energy(cost.energy_pj),
@@ -26,7 +26,7 @@ def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None
             significant(cost.edp, 6),
             percent(cost.utilization, 1),
             certificate.objective,
-            verdict,
+            verdict_of(certificate),
         )
     parts: list[RenderableType] = [
         pairs([*layer_rows(results[0].mapping.problem), *architecture_rows(arch)]),

@@ -19,6 +19,7 @@ from ...arch import Architecture
 from ...ir import Mapping, Problem
 from ...ir.units import clock, count, energy, joule_seconds, percent, plural, power_of_ten, seconds, significant, size
 from ...mapper.certificate import Certificate
+from .proofs import proof_rows, pruned_row
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
     from ...cost_models import Cost, Roofline
@@ -271,23 +272,15 @@ def roofline_table(found: Roofline) -> Table:
 
 def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[str, str]]:
     """What was minimized, what is proven, and what the proof took."""
-    from ...cost_models import parse_objective
-
-    unit = parse_objective(certificate.objective).unit
-    unit = "(of pJ and cycles)" if unit == "formula" else unit
-    verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"
     placements = plural(certificate.placements, "placement")
-    pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
     return [
-        ("Objective", f"{certificate.objective}: {verdict}"),
-        ("Value", f"{exact(certificate.value)} {unit}"),
-        ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
+        *proof_rows(certificate),
         *([("Open", str(certificate.open_part))] if certificate.open_part else []),
         ("Space", f"{certificate.space}, {certificate.tiling} tilings, {_space(certificate.space_size)}, {placements}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         *([("Strategy", certificate.strategy)] if certificate.strategy != "exact" else []),
         ("Evaluated", plural(certificate.evaluated, "complete mapping")),
-        ("Pruned", pruned or "nothing"),
+        pruned_row(certificate),
         ("Time", seconds(certificate.seconds)),
         *([("Recalled", origin)] if origin else []),
     ]
@@ -304,11 +297,6 @@ def beyond_rows(certificate: Certificate, cost: Cost) -> list[tuple[str, str]]:
         return []
     at_work = percent(cost.utilization, 1)
     return [("Beyond", f"{at_work} of the MACs are at work: --tiling ragged may use more of them")]
-
-
-def exact(value: float) -> str:
-    """Digits enough that two values that differ look different."""
-    return f"{value:,.10g}".replace("e+", "e")
 
 
 def _space(mappings: int | None) -> str:

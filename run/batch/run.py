@@ -269,10 +269,9 @@ class _Batch:
         if done.model_version != MODEL_VERSION:
             message = f"a worker has cost model {done.model_version}, expected {MODEL_VERSION}"
             raise TilewrightError(message, hint="install the same tilewright on all machines of the cluster")
-        if self.store is not None:
-            self.store.keep(question, done.result, done.seconds)
+        result = done.result if self.store is None else self.store.keep_best(question, done.result, done.seconds)
         self.forecast.learn(question, done.seconds)
-        self._settle(question, done.result)
+        self._settle(question, result)
 
     def _settle(self, question: Question, outcome: Outcome) -> None:
         self._done_with(question)

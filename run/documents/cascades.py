@@ -13,18 +13,20 @@
     }
 
 Problems, loops and nodes are those of version 1, which is of one layer (`mappings.py`). Version 1 remains what layers
-are written as. Version 2 of cascades, without `generations` and `start`, is read as well.
+are written as. Earlier versions of cascades are read as well: 2 is without `generations` and `start`, and up to 3 a
+certificate may be about a part of the space, and says so as a constraint.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt
 
@@ -52,7 +54,7 @@ from ...ir import (
 from ...ir.expression import unbracketed
 from ...ir.limits import check_countable
 from ...mapper.cascades import TriedForm
-from ...mapper.certificate import Certificate, OpenPart
+from ...mapper.certificate import Certificate, OpenPart, PartProof
 from ...mapper.fusing import FusedAnswer, Unfused
 from ...workloads import read_expression
 from .files import CASCADE_SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
@@ -225,7 +227,7 @@ class FusedMappingDocument(Strict):
     forms           of a cascade that can be computed in several ways, what is known of each
     """
 
-    schema_version: Literal[3] = CASCADE_SCHEMA_VERSION
+    schema_version: Literal[4] = CASCADE_SCHEMA_VERSION
     written_by: str
     summary: FusedSummary
     cascade: CascadePart
@@ -305,7 +307,7 @@ def parse_fused(text: str, where: str) -> LoadedFused:
     members = members_of(text, where)
     check_version(members, CASCADE_SCHEMA_VERSION, where)
     if members["schema_version"] != CASCADE_SCHEMA_VERSION:
-        text = json.dumps(members | {"schema_version": CASCADE_SCHEMA_VERSION})
+        text = json.dumps(_as_now(members))
     document = document_from(text, FusedMappingDocument, _known_keys(), where)
     cascade = _cascade_of(document.cascade, where)
     try:
@@ -318,6 +320,26 @@ def parse_fused(text: str, where: str) -> LoadedFused:
         check_objective(document.unfused.certificate, f"{where}: unfused.certificate")
     recorded = RecordedFused(document.cost, document.certificate, document.unfused, document.forms)
     return LoadedFused(mapping, architecture_of(document.architecture), recorded)
+
+
+_OLD_PART = re.compile(
+    r"(no shared loops along windows|tiles of shared loops, and all below them, divide): .* ([0-9.e+-]+) % better .*"
+)
+"""Up to version 3, a constraint that says of which trees the bound is, and how much better others may be."""
+
+
+def _as_now(members: dict[str, Any]) -> dict[str, Any]:
+    """A document of an earlier version, with bounds of the whole space: no higher than what the constraints say, which
+    is rounded to two digits."""
+    proof = members.get("certificate")
+    told = proof.get("constraints") if isinstance(proof, dict) else None
+    if isinstance(proof, dict) and isinstance(told, list):
+        found = [_OLD_PART.fullmatch(line) for line in told if isinstance(line, str)]
+        less = max((1.06 * float(one[2]) / 100 for one in found if one is not None), default=0.0)
+        if less and isinstance(proof.get("value"), float) and isinstance(proof.get("lower_bound"), float):
+            least = max(0.0, min(proof["lower_bound"], proof["value"] * (1 - less)))
+            members = members | {"certificate": proof | {"lower_bound": least}}
+    return members | {"schema_version": CASCADE_SCHEMA_VERSION}
 
 
 def _cascade_part(cascade: Cascade) -> CascadePart:
@@ -423,5 +445,6 @@ def _known_keys() -> Iterator[str]:
         Lines,
         Certificate,
         OpenPart,
+        PartProof,
     ):
         yield from (field.name for field in fields(record))

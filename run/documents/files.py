@@ -14,11 +14,11 @@ from ...ir import MappingError, did_you_mean
 from ...ir.files import missing_file
 
 SCHEMA_VERSION: Final = 1
-CASCADE_SCHEMA_VERSION: Final = 3
+CASCADE_SCHEMA_VERSION: Final = 4
 MAPPING: Final = "mapping.json"
 
-CASCADE_VERSIONS: Final = (2, CASCADE_SCHEMA_VERSION)
-"""The versions of cascades that are read: 2 has no iterations."""
+CASCADE_VERSIONS: Final = (2, 3, CASCADE_SCHEMA_VERSION)
+"""The versions of cascades that are read: 2 has no iterations, and up to 3 a bound may be of a part of the space."""
 
 _CASCADE = "the fused mapping of a cascade"
 _HOLDS = {SCHEMA_VERSION: "the mapping of a layer", **dict.fromkeys(CASCADE_VERSIONS, _CASCADE)}

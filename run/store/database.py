@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from ...ir import StoreError, UnwritableStoreError
 from ...mapper.cascades import CascadeQuestion
-from ...mapper.question import Question
+from ...mapper.question import Answer, Question
 from .key import Part, stored_key
 from .known_trees import KnownTrees
 from .record import COLUMNS, DAMAGED_RECORD, Record, cascade_record_of, record_of
@@ -46,16 +46,6 @@ _TEXTS = {
     "written_by",
     "checksum",
 }
-
-_TIME, _MEMORY = (
-    f"ifnull(excluded.{limit}, 9e999) {{0}} ifnull(results.{limit}, 9e999)"
-    for limit in ("time_limit_s", "memory_limit_bytes")
-)
-_BETTER = (
-    "results.status = 'unproven' AND (excluded.status <> 'unproven'"
-    f" OR {_TIME.format('>')} OR {_MEMORY.format('>')} OR ({_TIME.format('=')} AND {_MEMORY.format('=')}))"
-)
-"""When a new record (`excluded`) takes the place of an old one: without a limit is more than with any."""
 
 ELSEWHERE = "name a file that can be written with --store PATH, or use --no-cache"
 GO_ON = "move the file away (results are found again), name another with --store PATH, or use --no-cache"
@@ -126,10 +116,19 @@ class Store:
         return found if found is not None and found.answers_under(question.limits) else None
 
     def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
-        """Store a result that took `seconds` to find; what is stored and proven, or had larger limits, stays."""
-        record = record_of(question, result, seconds)
-        self.write(record)
-        return record
+        """Store a result that took `seconds` to find, with what is known of its question already."""
+        return self.write(record_of(question, result, seconds))
+
+    def keep_best(self, question: Question, result: Result, seconds: float = 0.0) -> Result:
+        """Store a result, and give back the best mapping and bound that are known now of its question."""
+        record = self.keep(question, result, seconds)
+        is_open = isinstance(result, Answer) and not result.certificate.proven
+        return record.result().of(question.problem) if is_open else result
+
+    def keep_best_tree(self, question: CascadeQuestion, outcome: CascadeOutcome, seconds: float) -> CascadeOutcome:
+        """As `keep_best`, of a question about a cascade."""
+        record = self.write(cascade_record_of(question, outcome, seconds))
+        return outcome if record.status != "unproven" else record.cascade_result().of(question.cascade)
 
     def recall_trees(self, question: CascadeQuestion) -> KnownTrees | NoMapping:
         """What is known of a cascade as a group of networks, whatever was of interest and however long it took."""
@@ -144,25 +143,30 @@ class Store:
         return None if found is None else found.cascade_result().of(question.cascade)
 
     def keep_trees(self, question: CascadeQuestion, known: KnownTrees | NoMapping, seconds: float = 0.0) -> None:
-        """Store what is known of a cascade as a group of networks, in place of what was known."""
+        """Store what is known of a cascade as a group of networks, with what others have found out meanwhile."""
         if isinstance(known, NoMapping):
-            return self.write(cascade_record_of(question, known, seconds, "tree"))
-        if known.answer is not None:
-            self.write(cascade_record_of(question, known.answer, seconds, "tree"), anyway=True)
-        self.write(cascade_record_of(question, known.searches, seconds, "searches"), anyway=True)
+            self.write(cascade_record_of(question, known, seconds, "tree"))
+            return
+        with self._explained(), self._transaction():
+            before = self.recall_trees(question)
+            known = known if isinstance(before, NoMapping) else known.with_others(before)
+            if known.answer is not None:
+                self._replace(cascade_record_of(question, known.answer, seconds, "tree"))
+            self._replace(cascade_record_of(question, known.searches, seconds, "searches"))
 
-    def write(self, record: Record, anyway: bool = False) -> None:
-        """Store a record; what is stored and proven, or had larger limits, stays, unless it is to be stored anyway."""
+    def write(self, record: Record) -> Record:
+        """Store a record, merged with what is stored of the same question; the record that is there then."""
+        with self._explained(), self._transaction():
+            before = next(self.records({"key": record.key}, only="intact"), None)
+            merged = record if before is None else record.merged_with(before)
+            if merged is not before:
+                self._replace(merged)
+        return merged
+
+    def _replace(self, record: Record) -> None:
         marks = ", ".join("?" * len(COLUMNS))
         values = [getattr(record, column) for column in COLUMNS]
-        updates = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS if column != "key")
-        where = "" if anyway else f" WHERE {_BETTER}"
-        with self._explained():
-            self._connection.execute(
-                f"INSERT INTO results ({', '.join(COLUMNS)}) VALUES ({marks}) "
-                f"ON CONFLICT (key) DO UPDATE SET {updates}{where}",
-                values,
-            )
+        self._connection.execute(f"INSERT OR REPLACE INTO results ({', '.join(COLUMNS)}) VALUES ({marks})", values)
 
     def records(
         self, equal: Mapping[str, object] | None = None, only: Literal["intact", "damaged"] | None = None

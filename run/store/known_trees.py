@@ -63,11 +63,19 @@ class KnownTrees:
             bound, best = found.certificate.lower_bound, found if found.certificate.value < self.value else self.answer
         bound = max(bound, self.bound)
         if best is not None:  # whoever recalls it has not been interrupted
-            proof = best.certificate
-            best = replace(best, certificate=replace(proof, lower_bound=min(bound, proof.value), interrupted=False))
+            best = replace(best, certificate=replace(best.certificate.with_bound(bound), interrupted=False))
         made = PastSearch(question.below, question.limits, seconds if seconds < math.inf else None)
         others = tuple(one for one in self.searches.tried if not made.covers(one))
         return KnownTrees(Searches(bound, self.searches.tried if was_interrupted(found) else (*others, made)), best)
+
+    def with_others(self, other: KnownTrees) -> KnownTrees:
+        """What is known here and in another place together."""
+        best, bound = self.answer if self.value <= other.value else other.answer, max(self.bound, other.bound)
+        mine = self.searches.tried
+        more = (one for one in other.searches.tried if not any(own.covers(one) for own in mine))
+        kept = tuple(own for own in mine if not any(one.covers(own) and one != own for one in other.searches.tried))
+        best = best and replace(best, certificate=best.certificate.with_bound(bound))
+        return KnownTrees(Searches(bound, (*kept, *more)), best)
 
 
 def was_interrupted(found: FusedAnswer | NothingBelow) -> bool:

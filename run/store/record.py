@@ -8,14 +8,16 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields, replace
+from functools import reduce
 from typing import Literal, TypeVar
 
+from ...arch import Architecture
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
 from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
-from ...mapper.fusing import FusedAnswer
+from ...mapper.fusing import FusedAnswer, Unfused
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.question import FREE, Answer, Limits, Question, canonical_json
 from ..documents.cascades import fused_document_of, parse_fused
@@ -24,6 +26,7 @@ from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
 from .result import CascadeOutcome, NoMapping, PastSearch, Result, Searches
 
 LoadedT = TypeVar("LoadedT")
+ProvenT = TypeVar("ProvenT", Answer, FusedAnswer, Unfused)
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -137,11 +140,49 @@ class Record:
     def answers_under(self, limits: Limits) -> bool:
         """Whether a search with these limits need not be run: it could find nothing better, or has no more time and no
         more memory."""
-        if self.status != "unproven":
-            return True
-        if self.memory_limit_bytes is not None and limits.memory_bytes > self.memory_limit_bytes:
-            return False
-        return self.time_limit_s is None or (limits.time_s is not None and limits.time_s <= self.time_limit_s)
+        return self.status != "unproven" or self._allows(limits.time_s, limits.memory_bytes)
+
+    def _allows(self, time_s: float | None, memory_bytes: int | None) -> bool:
+        """Whether limits are no larger than those under which it was found; None: there is none."""
+        has_time = self.time_limit_s is None or (time_s is not None and time_s <= self.time_limit_s)
+        most = self.memory_limit_bytes
+        return has_time and (most is None or (memory_bytes is not None and memory_bytes <= most))
+
+    def merged_with(self, before: Record) -> Record:
+        """What this record and an earlier one of the same question know together: what is proven stays; of two that
+        are not, the better mapping with the higher bound."""
+        if before.status != "unproven" or self.status != "unproven":
+            return self if before.status == "unproven" else before
+        try:
+            found = self._found_with(before)
+        except StoreError:  # the earlier one cannot be read
+            return self
+        longer = before if before._allows(self.time_limit_s, self.memory_limit_bytes) else self
+        merged = replace(
+            self,
+            status="proven" if found.proven else "unproven",
+            energy_pj=found.cost.energy_pj,
+            latency_cycles=found.cost.latency_cycles,
+            utilization=found.cost.utilization,
+            value=found.certificate.value,
+            gap=found.certificate.gap,
+            seconds=longer.seconds,
+            time_limit_s=longer.time_limit_s,
+            memory_limit_bytes=longer.memory_limit_bytes,
+            payload=zlib.compress(found.text.encode()),
+        )
+        return replace(merged, checksum=checksum_of(merged))
+
+    def _found_with(self, before: Record) -> _Found:
+        """The better mapping of two records, with what both prove."""
+        if self.is_cascade:
+            arch, trees = self._read(parse_fused).arch, (before.cascade_result(), self.cascade_result())
+            earlier, later = (tree for tree in trees if isinstance(tree, FusedAnswer))
+            best = merged_proofs(earlier, later)
+            apart = [tree.unfused for tree in (earlier, later) if tree.unfused is not None]
+            return _found_tree(replace(best, unfused=reduce(merged_proofs, apart) if apart else None), arch)
+        arch, answers = self._read(parse_mapping).arch, (before.result(), self.result())
+        return _found(merged_proofs(*(answer for answer in answers if isinstance(answer, Answer))), arch)
 
 
 COLUMNS = tuple(field.name for field in fields(Record))
@@ -151,9 +192,7 @@ def record_of(question: Question, result: Result, seconds: float) -> Record:
     """The record of a result that took `seconds` to find."""
     if isinstance(result, NoMapping):
         return _record(question, question.problem.name, question.constraints.name, result, seconds)
-    text = document_of(result.mapping, question.arch, result.cost, result.certificate).model_dump_json()
-    found = _Found(text, result.certificate.proven, result.cost, result.certificate)
-    return _record(question, question.problem.name, question.constraints.name, found, seconds)
+    return _record(question, question.problem.name, question.constraints.name, _found(result, question.arch), seconds)
 
 
 def cascade_record_of(
@@ -164,10 +203,7 @@ def cascade_record_of(
     fuse = "; ".join(told) or FREE.name
     if isinstance(result, NoMapping | Searches):
         return _record(question, question.cascade.name, fuse, result, seconds, part)
-    cost, proof, apart = result.cost, result.certificate, result.unfused
-    text = fused_document_of(result.mapping, question.arch, cost, proof, apart, result.forms).model_dump_json()
-    proven = proof.proven and (apart is None or apart.certificate.proven)
-    return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds, part)
+    return _record(question, question.cascade.name, fuse, _found_tree(result, question.arch), seconds, part)
 
 
 @dataclass(frozen=True)
@@ -182,6 +218,24 @@ class _Found:
     proven: bool
     cost: Cost | FusedCost
     certificate: Certificate
+
+
+def _found(answer: Answer, arch: Architecture) -> _Found:
+    cost, proof = answer.cost, answer.certificate
+    return _Found(document_of(answer.mapping, arch, cost, proof).model_dump_json(), proof.proven, cost, proof)
+
+
+def _found_tree(answer: FusedAnswer, arch: Architecture) -> _Found:
+    cost, proof, apart = answer.cost, answer.certificate, answer.unfused
+    text = fused_document_of(answer.mapping, arch, cost, proof, apart, answer.forms).model_dump_json()
+    return _Found(text, proof.proven and (apart is None or apart.certificate.proven), cost, proof)
+
+
+def merged_proofs(one: ProvenT, other: ProvenT) -> ProvenT:
+    """The better of two answers to one question, with the higher bound."""
+    best = one if one.certificate.value < other.certificate.value else other
+    bound = max(one.certificate.lower_bound, other.certificate.lower_bound)
+    return replace(best, certificate=best.certificate.with_bound(bound))
 
 
 def _record(

@@ -16,6 +16,7 @@ from generators import random_architecture, with_extras
 from longer import blocks
 from tilewright.arch import Architecture
 from tilewright.arch.spec import Op
+from tilewright.cost_models.least_cost import least_cost_of_cascade
 from tilewright.ir import FusedMapping
 
 ITERATED = ("running maximum", "running sum, corrected", "fed back")
@@ -75,4 +76,7 @@ def test_costs_are_those_of_the_documents(seeds: range) -> None:
             room = {(tile.memory, tile.tensor, tile.bits) for tile in inner}
             assert room == expected.tiles[name], f"room of {name}, {told}"
         assert found.energy_pj == pytest.approx(expected.energy, rel=1e-9), f"energy, {told}"
+        least = least_cost_of_cascade(fused.cascade, arch)
+        assert 0 < least.energy_pj <= expected.energy * (1 + 1e-9), told
+        assert 0 < least.latency_cycles <= found.latency_cycles * (1 + 1e-9), told
         assert found.latency_cycles == pytest.approx(expected.latency, rel=1e-9), f"cycles, {told}"

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ....cost_models import Capped, Objective
+from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ....cost_models.objective import LIMIT_TOLERANCE
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
-from ...certificate import RELATIVE_TOLERANCE, Certificate
+from ...certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from ...exact.unmet_limits import unmet_limits
 from ..question import CascadeAnswer, check_searchable
 from ..terms.regions import least_value
-from ..terms.weights import Weights, weights_of
+from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 from ..tree_searches import Corner
 from .weighted_sums import WeightedSums
+
+PLAIN = "trees without shared loops along windows"
+DIVIDED = "trees in which tiles of shared loops, and all below them, divide"
+PLAIN_DIVIDED = f"{DIVIDED}, and without shared loops along windows"
+"""Parts of the space, as certificates name them."""
 
 
 @dataclass
@@ -38,6 +45,12 @@ class Proofs(WeightedSums):
         check_searchable(self.question)
         super().__post_init__()
 
+    @cached_property
+    def from_the_start(self) -> LeastCost:
+        """What every tree costs at least, known before any search."""
+        question = self.question
+        return least_cost_of_cascade(question.cascade, question.arch, [tensor for tensor, _ in question.stays])
+
     @property
     def seconds(self) -> float:
         """For which it has been searched."""
@@ -46,14 +59,10 @@ class Proofs(WeightedSums):
     def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
         """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
-        ragged = self._least_ragged(objective, value)
-        least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
-        bound, told = least, tuple[str, ...]()
-        if least < value and not best.ragged:
-            divided, told = self._divided(best, objective, value)
-            bound, told = (value, (*told, *ragged_words(ragged / value))) if divided else (least, ())
-        certificate = self._certificate(objective, value, bound, told)
-        return CascadeAnswer(best.mapping, best.cost, certificate, least)
+        divided = _or_value(self._bound(objective, value, self.bounds), value)
+        least = min(self._least_ragged(objective, value), divided)
+        parts = tuple(part for part in self._parts(objective, value, divided) if part.lower_bound > least)
+        return CascadeAnswer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
 
     def _least_ragged(self, objective: Objective, value: float) -> float:
         """What no tree has a lower objective than in which tiles below shared loops need not divide."""
@@ -61,17 +70,19 @@ class Proofs(WeightedSums):
             return value
         return _or_value(self._on_lines(objective, value, self.ragged_bounds), value)
 
-    def _divided(self, best: Corner, objective: Objective, value: float) -> tuple[bool, tuple[str, ...]]:
-        """Whether no tree is better in which tiles below shared loops divide; and what is said of such loops along
-        windows, if that is known of trees without them alone."""
-        least = _or_value(self._bound(objective, value, self.bounds), value)
-        along = any(best.mapping.windows(operation.name) for operation in best.mapping.cascade)
-        if least == value or not self.plain_bounds or along:
-            return least == value, ()
-        plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
-        return plain == value, (plain_words(1 - least / value),)
+    def _parts(self, objective: Objective, value: float, divided: float) -> Iterator[PartProof]:
+        """What is proven of trees that were searched on their own.
 
-    def _certificate(self, objective: Objective, value: float, bound: float, told: tuple[str, ...]) -> Certificate:
+        divided  what no tree has a lower objective than in which tiles below shared loops divide
+        """
+        yield PartProof(DIVIDED, divided)
+        if self.plain_bounds:
+            plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
+            yield PartProof(PLAIN_DIVIDED if self.has_ragged_loops else PLAIN, plain)
+
+    def _certificate(
+        self, objective: Objective, value: float, bound: float, parts: tuple[PartProof, ...]
+    ) -> Certificate:
         question = self.question
         return Certificate(
             objective=objective.name,
@@ -84,8 +95,8 @@ class Proofs(WeightedSums):
             pruned=dict(sorted(self.pruned.items())),
             seconds=self.seconds,
             space=question.space,
-            constraints=told,
             interrupted=self.interrupted,
+            parts=parts,
         )
 
     def _bound(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
@@ -97,11 +108,13 @@ class Proofs(WeightedSums):
         return value if self._is_complete else self._on_lines(objective, value, bounds)
 
     def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
-        """The same, by bounds alone."""
+        """The same, by bounds alone: these, and what is known before any search."""
+        least = self.from_the_start
+        lines = [*bounds, (ENERGY_ALONE, least.energy_pj), (LATENCY_ALONE, least.latency_cycles)]
         base = objective.base if isinstance(objective, Capped) else objective
         most_energy, most_latency = limits_of(objective)
         is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
-        return least_value(bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+        return least_value(lines, base.value, most_energy, most_latency, *([] if is_plain else [value]))
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:
         """Why no mapping keeps the limits; or that the means have run out before this was known."""
@@ -149,26 +162,6 @@ class Proofs(WeightedSums):
 def _or_value(bound: float, value: float) -> float:
     """A bound, or the value that it comes as close to as rounding lets it."""
     return value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound
-
-
-def plain_words(less: float) -> str:
-    """How a certificate says that it is about trees without shared loops along windows alone.
-
-    less  part of the value by which one with them could be better at most
-    """
-    return f"no shared loops along windows: a tree with them is {100 * less:.2g} % better at most"
-
-
-def ragged_words(part: float) -> tuple[str, ...]:
-    """How a certificate says that it is about trees in which tiles of shared loops, and below them, divide; nothing
-    where it is about all.
-
-    part  of the value that others have at least
-    """
-    if part >= 1:
-        return ()
-    less = f"{100 * (1 - part):.2g} %"
-    return (f"tiles of shared loops, and all below them, divide: another tree is {less} better at most",)
 
 
 def limits_of(objective: Objective) -> tuple[float, float]:

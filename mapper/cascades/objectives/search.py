@@ -92,8 +92,6 @@ class CascadeSearch(Proofs):
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
             return self.answer_about(best, objective)
-        if not self.bounds:
-            return NothingBelow(0.0, self.seconds, self.interrupted)
         least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
         return NothingBelow(min(below, least), self.seconds, self.interrupted)
 

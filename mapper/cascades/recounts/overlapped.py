@@ -160,7 +160,7 @@ class OverlappedSearch(CascadeSearch):
         self.solver.searches += search.solver.searches
         if answer.certificate.interrupted:
             raise KeyboardInterrupt
-        return answer.lower_bound + computing
+        return answer.certificate.lower_bound + computing
 
     def _know(self, answer: CascadeAnswer) -> None:
         """Keep a tree with what it costs here."""

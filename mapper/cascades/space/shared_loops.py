@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -213,7 +213,7 @@ class SharedLoops:
                 for placed in self.generations.ways(part, passed):
                     yield OpenLoops(least, placed, among, column)
 
-    def closely(self, chosen: Iterable[OpenLoops], cutoff: float) -> list[OpenLoops]:
+    def closely(self, chosen: Sequence[OpenLoops], cutoff: float) -> list[OpenLoops]:
         """Those of some loops whose bound lies below the cutoff with what operations take more in the room that is
         left, where that is known."""
         found: list[OpenLoops] = []
@@ -228,7 +228,7 @@ class SharedLoops:
             weights = those[0].among.in_rooms([one.column for one in those], cutoff).tolist()
             closer = (one._replace(bound=max(one.bound, weights[one.column])) for one in those)
             found += (one for one in closer if one.bound < cutoff)
-        self.pruned["loops"] += sum(map(len, together.values())) - sum(one.among is not None for one in found)
+        self.pruned["loops"] += len(chosen) - len(found)
         return found
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....arch import Architecture
-from ....cost_models import parse_objective
 from ....ir.units import count, significant
 from ....mapper.certificate import Certificate
+from ...parts.proofs import proof_rows, pruned_row
 from ...parts.si import machines_compare, network_objective, si_unit
 from ..comparison import Comparison
 from ..findings import findings
@@ -170,14 +170,10 @@ def _row(comparison: Comparison, row: Row, texts: _Texts) -> Document:
 def _certificate(proof: Certificate) -> list[list[str]]:
     """The lines of a certificate: what, and how much."""
     size = "" if proof.space_size is None else f", {count(proof.space_size)} mappings"
-    pruned = ", ".join(f"{rule} {count(number)}" for rule, number in proof.pruned.items())
-    unit = parse_objective(proof.objective).unit.replace("formula", "of pJ and cycles")
     return [
-        ["Objective", f"{proof.objective}: {'proven optimal' if proof.proven else 'not proven optimal'}"],
-        ["Value", f"{significant(proof.value, 10)} {unit}"],
-        ["Lower bound", f"{significant(proof.lower_bound, 10)} {unit}"],
+        *map(list, proof_rows(proof)),
         ["Space", f"{proof.space}, {proof.tiling} tilings{size}"],
         ["Evaluated", count(proof.evaluated)],
-        ["Pruned", pruned or "nothing"],
+        list(pruned_row(proof)),
         ["Seconds", significant(proof.seconds)],
     ]

@@ -35,7 +35,7 @@ def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
         assert not best
         return
     more = 1 + 1e-9
-    assert answer.lower_bound <= best[objective].value * more, f"{seed}\n{case}"
+    assert answer.certificate.lower_bound <= best[objective].value * more, f"{seed}\n{case}"
     assert best[objective].value <= answer.certificate.value * more, f"{seed}\n{case}"
     if objective == "energy" and not case.arch.total_leakage_pj_per_cycle:
         assert answer.certificate.proven

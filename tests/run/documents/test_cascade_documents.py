@@ -73,8 +73,8 @@ def _tree_without_end() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda d: d.update(schema_version=1), "schema_version: found 1, the mapping of a layer, expected 3"),
-        (lambda d: d.update(schema_version=4), "written by a newer tilewright"),
+        (lambda d: d.update(schema_version=1), "schema_version: found 1, the mapping of a layer, expected 4"),
+        (lambda d: d.update(schema_version=5), "written by a newer tilewright"),
         (lambda d: d["tree"].update(branch=[]), "tree.branch: unknown key\nhint: did you mean 'branches'"),
         (lambda d: d["tree"]["items"].append({"kind": "leaf"}), "kind: found 'leaf', expected 'loop', 'node'"),
         (lambda d: d["tree"].update(items=[]), "some.json: tree: "),
@@ -102,6 +102,17 @@ def test_documents_of_all_versions_are_read(path: Path) -> None:
     arch, mapping = loaded.arch, loaded.mapping
     assert json.loads(path.read_text(encoding="utf-8"))["schema_version"] == int(path.parent.name[-1])
     assert loaded.recorded.cost.energy_pj == evaluate_tree(mapping, arch).energy_pj
+
+
+def test_a_bound_of_a_part_of_the_space_is_none_of_all_of_it() -> None:
+    """Up to version 3, certificates said as a constraint that they are of a part."""
+    data = json.loads(dump_fused(*case(1)))
+    told = "no shared loops along windows: a tree with them is 10 % better at most"
+    proof = {"objective": "energy", "tiling": "perfect", "value": 100.0, "lower_bound": 100.0, "constraints": [told]}
+    proof |= {"space_size": None, "placements": 0, "evaluated": 1, "pruned": {}, "seconds": 1.0}
+    loaded = parse_fused(json.dumps(data | {"schema_version": 3, "certificate": proof}), "some.json")
+    assert loaded.recorded.certificate is not None
+    assert 89 < loaded.recorded.certificate.lower_bound < 90
 
 
 def test_there_are_documents_of_all_versions() -> None:

@@ -198,6 +198,26 @@ def test_the_better_result_stays(path: Path) -> None:
         assert kept(store) == ("proven", 1.0, 64)
 
 
+def test_two_results_without_proof_are_merged(path: Path) -> None:
+    """The better mapping and the higher bound stay, whatever the limits were."""
+    good, dear = unproven(3.0), unproven(5.0)
+    dear = replace(dear, certificate=replace(dear.certificate, value=2 * good.certificate.value))
+    for first, then in ((good, dear), (dear, good)):
+        with Store(path) as store:
+            store.keep(question(limits=Limits(20.0)), first)
+            found = store.keep_best(question(name="other", limits=Limits(1.0)), then)
+            assert isinstance(found, Answer)
+            assert (found.certificate.value, found.certificate.lower_bound) == (good.certificate.value, 5.0)
+            assert found.mapping.problem.name == "other"
+            (record,) = store.records()
+            assert (record.value, record.time_limit_s, record.status) == (good.certificate.value, 20.0, "unproven")
+            met = replace(good.certificate, lower_bound=good.certificate.value, value=2 * good.certificate.value)
+            found = store.keep_best(question(), replace(dear, certificate=met))
+            assert isinstance(found, Answer)
+            assert found.certificate.proven
+            store.remove([record.key])
+
+
 def test_a_store_without_memory_limits_goes_on_being_used(path: Path) -> None:
     with Store(path) as store:
         record = store.keep(question(), unproven())

@@ -1,0 +1,89 @@
+"""What every mapping costs at least, known before any search: each point is computed, and each word that comes from
+outside, or leaves, passes the outermost memory once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..arch import Architecture, Mac
+from ..ir import Cascade, Operation, Problem, Tensor
+from .intensity import compulsory_words
+from .objective import Capped, Objective
+from .ports import direction_cycles, run_cycles
+from .sets import distinct_sums
+from .traffic_bounds import done_macs
+
+
+@dataclass(frozen=True)
+class LeastCost:
+    """Energy in pJ and cycles that no mapping has less of."""
+
+    energy_pj: float
+    latency_cycles: float
+
+    def value(self, objective: Objective) -> float:
+        """What no mapping has less of by an objective; of one with several parts, by the first."""
+        first = objective.parts[0] if objective.is_lexicographic else objective
+        return (first.base if isinstance(first, Capped) else first).value(self.energy_pj, self.latency_cycles)
+
+
+def least_cost(problem: Problem, arch: Architecture) -> LeastCost:
+    """What every mapping of a problem costs at least."""
+    words = compulsory_words(problem)
+    if problem.has_zeros:
+        from .sparse.least import nonzero_shares
+
+        shares = nonzero_shares(problem)
+        moved = {t: words[t.name] * shares[t.name] for t in problem.tensors}
+    else:
+        moved = {t: float(words[t.name]) for t in problem.tensors}
+    return _least(arch, [(done_macs(problem), arch.mac)], moved)
+
+
+def least_cost_of_cascade(cascade: Cascade, arch: Architecture, stays: Iterable[str] = ()) -> LeastCost:
+    """What every tree of a cascade costs at least, in any of its forms.
+
+    stays  tensors no word of which passes the outermost memory
+    """
+    aside = frozenset(stays)
+    found = [_least_of_form(form, arch, aside) for form in cascade.forms]
+    return LeastCost(min(one.energy_pj for one in found), min(one.latency_cycles for one in found))
+
+
+def _least_of_form(cascade: Cascade, arch: Architecture, stays: frozenset[str]) -> LeastCost:
+    points = [(float(operation.problem.macs), arch.mac.of(operation.kind)) for operation in cascade]
+    iterated = {one.tensor for operation in cascade for one in operation.generations}
+    aside = {*cascade.intermediates, *iterated, *stays}
+    moved: dict[str, tuple[Tensor, float]] = {}
+    for operation in cascade:
+        for tensor in operation.problem.tensors:
+            if tensor.name not in aside:
+                first, most = moved.get(tensor.name, (tensor, 0.0))
+                moved[tensor.name] = first, max(most, float(_words(operation, tensor)))
+    return _least(arch, points, dict(moved.values()))
+
+
+def _words(operation: Operation, tensor: Tensor) -> int:
+    """Words of a tensor that an operation touches, at least: some of its positions may be zeros around it."""
+    words, sizes = 1, operation.problem.sizes
+    for number, rank in enumerate(tensor.ranks):
+        positions = distinct_sums(tuple(c for _, c in rank), tuple(sizes[dim] for dim, _ in rank), "exact")
+        words *= max(0, positions - sum(operation.pad(tensor.name, number)))
+    return words
+
+
+def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mapping[Tensor, float]) -> LeastCost:
+    """By points and the unit that computes them, and by words of tensors that pass the outermost memory."""
+    energy, compute, read, write, outermost = 0.0, 0.0, 0.0, 0.0, arch.memories[0]
+    for number, unit in points:
+        energy += number * unit.energy_pj
+        compute += number / (arch.mac_instances * unit.per_cycle)
+    for tensor, words in moved.items():
+        if tensor.is_output:
+            write += words * min(arch.width_bits(tensor), arch.partial_width_bits(tensor))
+        else:
+            read += words * arch.width_bits(tensor)
+    energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
+    cycles = float(run_cycles(compute, [(outermost.overlaps, max(direction_cycles(outermost, read, write)))]))
+    return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)

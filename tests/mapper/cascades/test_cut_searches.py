@@ -1,0 +1,78 @@
+"""Searches over trees that are cut short prove what they looked at, and never more: compared with all trees."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from clocks import ticking
+
+import tilewright as tw
+from cascade_cases import Case, ragged_case, random_case
+from cases import CASES
+from longer import blocks
+from tilewright.cost_models import parse_objective
+from tilewright.ir import InfeasibleError, UndecidedError
+from tilewright.mapper.cascades import CascadeQuestion
+from tilewright.mapper.fusing import answer_cascade
+from tilewright.mapper.question import Limits
+
+OBJECTIVES = ("energy", "latency", "edp")
+SECONDS = (0, 0.3, 1, 3)
+
+WINDOW_CHIP = CASES / "machines" / "window_chip.yaml"
+LEAST_PJ = 26_982_224
+"""The optimum of two products with a window between them on that chip, perfect tiles."""
+
+
+def in_a_window() -> tw.Cascade:
+    lines = ["T[k,y] += X[c,y] * A[k,c]", "O[l,p] += T[k,p+r] * B[l,k,r]"]
+    return tw.cascade(lines, c=100, k=30, y=65, p=64, r=2, l=32)
+
+
+@pytest.mark.parametrize("seeds", blocks(4, 2))
+def test_no_tree_lies_below_the_bound_of_a_cut_search(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch)
+    for seed in seeds:
+        case = ragged_case(seed) if seed % 2 else random_case(seed)
+        best, objective = case.trees.best(), OBJECTIVES[seed % 3]
+        for seconds in SECONDS:
+            check(case, objective, seconds, best[objective].value if best else math.inf)
+
+
+def check(case: Case, objective: str, seconds: float, best: float) -> None:
+    asked = parse_objective(objective)
+    question = CascadeQuestion(case.cascade, case.arch, asked, case.tiling, case.space, case.fuse, Limits(seconds))
+    try:
+        answer = answer_cascade(question)
+    except UndecidedError:
+        return
+    except InfeasibleError:
+        assert best == math.inf, case
+        return
+    proof = answer.certificate
+    assert 0 < proof.lower_bound <= best * (1 + 1e-9) <= proof.value * (1 + 2e-9), f"{seconds}\n{case}"
+    assert not proof.proven or proof.value == pytest.approx(best), f"{seconds}\n{case}"
+    assert all(part.lower_bound > proof.lower_bound for part in proof.parts)
+
+
+def test_what_is_proven_without_loops_along_windows_is_said_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch)
+    told = set[str]()
+    for seconds in (8, 14, 20):
+        proof = tw.search(in_a_window(), WINDOW_CHIP, "energy", "perfect", time_limit=seconds).certificate
+        assert 0 < proof.lower_bound <= LEAST_PJ <= proof.value
+        assert proof.proven == (proof.lower_bound == LEAST_PJ)
+        told.update(proof.proven_among)
+    assert told == {"trees without shared loops along windows"}
+
+
+def test_a_cut_answer_is_no_answer_to_a_longer_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "results.sqlite3"
+    with monkeypatch.context() as patched:
+        ticking(patched)
+        cut = tw.search(in_a_window(), WINDOW_CHIP, "energy", "perfect", time_limit=8, store=store)
+    assert not cut.certificate.proven
+    whole = tw.search(in_a_window(), WINDOW_CHIP, "energy", "perfect", store=store)
+    assert (whole.certificate.value, whole.certificate.proven) == (LEAST_PJ, True)
