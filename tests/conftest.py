@@ -27,13 +27,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that take long are left to the run of all tests, or to `-m long`; they come first, so that in the end no
-    process is left alone with one."""
+    """Tests marked `long` come first, so that in the end no process is left alone with one. By default they are left
+    out, and of those marked `some(n)` all cases but n, spread evenly."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    if not longer.ALL and not config.getoption("-m"):
-        left_out = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = items[len(left_out) :]
+    if longer.ALL or config.getoption("-m"):
+        return
+    tests = itertools.groupby(items, key=lambda item: item.nodeid.partition("[")[0])
+    kept = {item for _, cases in tests for item in kept_of([*cases])}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def kept_of(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """The cases of one test that are run by default."""
+    if cases[0].get_closest_marker("long"):
+        return []
+    mark = cases[0].get_closest_marker("some")
+    most = min(mark.args[0] if mark else len(cases), len(cases))
+    return [cases[number * len(cases) // most] for number in range(most)]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,21 +1,18 @@
 """How much the tests try.
 
-By default few seeds of each random test and one golden of each kind, in three minutes altogether. With
-TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them, and the tests marked `long`; with 20, twenty times as many seeds.
+By default few seeds of each random test, few cases of each test that is marked `some`, and no test that is marked
+`long`: three minutes altogether. With TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them; with 20, twenty times as many
+seeds.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar
 
 ALL = "TILEWRIGHT_TESTS" in os.environ
 TIMES = int(os.environ.get("TILEWRIGHT_TESTS", "1"))
 SHARE = 10
 """Of so many seeds the default tries one."""
-
-Case = TypeVar("Case")
 
 
 def seeds(number: int) -> range:
@@ -27,12 +24,6 @@ def blocks(number: int, size: int) -> list[range]:
     """The same seeds in blocks of a size, a test for each, which processes share."""
     tried = seeds(number)
     return [tried[start : start + size] for start in range(0, len(tried), size)]
-
-
-def one_of_each(cases: Iterable[Case], kind: Callable[[Case], Hashable]) -> list[Case]:
-    """The first case of each kind by default, else all of them."""
-    every = list(cases)
-    return every if ALL else list({kind(case): case for case in reversed(every)}.values())[::-1]
 
 
 def occurs(enough: bool) -> bool:

@@ -102,6 +102,7 @@ def small_pairs(seeds: range, most: int) -> Iterator[tuple[Problem, Architecture
             yield problem, arch, ragged
 
 
+@pytest.mark.long
 def test_every_uneven_mapping_is_legal_and_the_even_ones_are_among_them() -> None:
     pairs = larger = 0
     for problem, arch, ragged in small_pairs(range(110), 400):
@@ -128,6 +129,7 @@ TINY = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("tiling", TILINGS)
 @pytest.mark.parametrize(("problem", "levels"), TINY)
 def test_equals_the_naive_space(problem: Problem, levels: tuple[Memory | Fanout, ...], tiling: Tiling) -> None:

@@ -245,6 +245,7 @@ def test_constraints_are_a_part_of_what_the_store_knows() -> None:
     assert "Recalled" in run("search", "chain.yaml", *ON, "--constraint", "T apart")[1]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_bounds_and_spaces() -> None:
     code, page = run("bound", "chain.yaml", "--sizes", "4,64", "--tiling", "perfect")

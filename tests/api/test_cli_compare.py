@@ -67,6 +67,7 @@ def test_a_comparison_is_printed_written_and_repeated(tiny: Path, tmp_path: Path
     assert "from the store" in alone.stderr
 
 
+@pytest.mark.long
 def test_python_gives_the_same(tiny: Path) -> None:
     seen: list[int] = []
     comparison = tw.compare(
@@ -92,6 +93,7 @@ def test_python_gives_the_same(tiny: Path) -> None:
     assert [row.cost for row in fresh.rows] == [row.cost for row in again.rows if row.dataflow == "free"]
 
 
+@pytest.mark.long
 def test_an_onnx_file_keeps_its_sizes_in_every_command(tiny: Path, tmp_path: Path) -> None:
     product = helper.make_node("MatMul", ["x", "w"], ["y"], "fc")
     model = saved(tmp_path, model_of([product], {"x": ["batch", 4]}, stored={"w": [4, 5]}))
@@ -111,6 +113,7 @@ def test_an_onnx_file_keeps_its_sizes_in_every_command(tiny: Path, tmp_path: Pat
     )
 
 
+@pytest.mark.long
 def test_many_layers_at_once() -> None:
     small, other = tw.gemm(M=4, N=4, K=4), tw.gemm(M=4, N=4, K=4, name="other")
     found = tw.search_many([small, "bert_base:q_proj", other], "eyeriss", workers=2)
@@ -122,6 +125,7 @@ def test_many_layers_at_once() -> None:
     assert isinstance(nothing, InfeasibleError)
 
 
+@pytest.mark.long
 def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
     file = tmp_path / "busy.yaml"
     file.write_text("utilization: 1\n", encoding="utf-8")
@@ -161,6 +165,7 @@ def test_bad_input_is_one_message(
     assert message in refused("compare", *(word for option in options.items() for word in option))
 
 
+@pytest.mark.long
 def test_an_architecture_that_fails_to_load_costs_nothing(tiny: Path, tmp_path: Path) -> None:
     run(*words(tiny))
     broken = tmp_path / "broken.yaml"

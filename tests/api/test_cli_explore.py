@@ -63,6 +63,7 @@ def test_a_space_is_explored_written_and_repeated(tiny: Path, tmp_path: Path) ->
     assert "from the store" in alone.stderr
 
 
+@pytest.mark.long
 def test_points_are_the_searches_of_their_machines(exploration: Exploration, tiny: Path) -> None:
     for point in exploration.points:
         arch = tw.load_arch("eyeriss", dict(point.values))
@@ -98,6 +99,7 @@ def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: 
         assert text in one
 
 
+@pytest.mark.long
 def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
     sweeps = ["GLB.size=4KiB,16KiB,64KiB with array=2x2,2x4,4x4"]
     whole = tw.explore(tiny, "eyeriss", sweeps, tiling="perfect", workers=1)
@@ -124,6 +126,7 @@ def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
     assert run(*again[1:], "--workers", 1).exit_code == 0
 
 
+@pytest.mark.long
 def test_sizes_that_change_alone_are_told(exploration: Exploration, tiny: Path) -> None:
     assert len(exploration.notes) == 1
     assert "GLB has sizes from 4 KiB to 16 KiB, and an access costs 6 pJ at all of them" in exploration.notes[0]

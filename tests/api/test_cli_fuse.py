@@ -58,6 +58,7 @@ def test_a_comparison_is_printed_written_repeated_and_the_same_in_python(pair: s
     assert again.command.startswith(f"tilewright compare --networks pair.yaml --archs {MACHINE}")
 
 
+@pytest.mark.long
 def test_sizes_are_explored_by_what_the_network_reaches(pair: str, tmp_path: Path) -> None:
     line = ["explore", "--network", pair, "--arch", str(MACHINE), "--sweep", "GLB.size=16B,128B", "--fuse"]
     line += ["--objective", "energy", "--tiling", "perfect", "--workers", "1", "--out", "out", "--format", "csv"]
@@ -103,6 +104,7 @@ def test_groups_are_for_fusing(pair: str) -> None:
             tw.compare([pair], ["three_level"], **wrong)
 
 
+@pytest.mark.long
 def test_a_limit_for_a_whole_network_is_kept_and_repeated(pair: str) -> None:
     done = run(words(pair, "--total-limit", "0.001", "--no-cache", "--json"))
     assert done.exit_code == 0, done.output

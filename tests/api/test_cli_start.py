@@ -47,6 +47,7 @@ CASES: dict[str, set[str]] = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("command", CASES)
 def test_a_command_loads_what_it_needs(command: str) -> None:
     # Whether pydantic checks the arguments differs between versions of typer.

@@ -142,6 +142,7 @@ def test_a_search_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: 
     assert "cannot be made" in refused("search", *GEMM, "--store", tmp_path / "file" / "x.sqlite3")
 
 
+@pytest.mark.long
 def test_a_batch_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("x")
     monkeypatch.delenv("TILEWRIGHT_STORE")
@@ -161,6 +162,7 @@ def test_a_batch_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: p
     assert "cannot be made" in refused(*batch, "--store", tmp_path / "file" / "x.sqlite3")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("chosen", [True, False])
 def test_a_batch_goes_on_where_its_store_fills_up(
     chosen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -185,6 +187,7 @@ def test_a_batch_goes_on_where_its_store_fills_up(
     assert "2 of the results are not kept" in last
 
 
+@pytest.mark.long
 def test_what_could_not_be_kept_is_kept_when_there_is_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

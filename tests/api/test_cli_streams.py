@@ -22,6 +22,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.some(2)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", [SEARCH, f"{SEARCH} --json", "list archs", "--version", "--help", "show eyeriss"])
 def test_a_full_output_is_one_message(words: str) -> None:
@@ -35,6 +36,7 @@ def test_what_nobody_reads_ends_the_program_quietly() -> None:
     assert done.stderr == "141\n"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_fault(closed: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -159,6 +161,7 @@ def completed(*words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.long
 def test_a_shell_completes_commands_options_and_names() -> None:
     assert completed("se") == ["search"]
     assert completed("results", "li") == ["list"]

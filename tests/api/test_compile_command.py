@@ -50,6 +50,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 MACHINE = ("--arch", str(GOLDEN / "F2.yaml"), "--set", "GLB.size=400 B", "--tiling", "perfect")
 
 
+@pytest.mark.long
 def test_the_page_says_what_fusing_saves(table: str) -> None:
     done = run(["compile", table, *MACHINE])
     assert done.exit_code == 0, done.output
@@ -145,6 +146,7 @@ def test_the_schema_of_plans_is_that_of_the_models() -> None:
     Draft202012Validator.check_schema(json.loads(found))
 
 
+@pytest.mark.long
 def test_one_program_for_the_network(table: str, tmp_path: Path) -> None:
     """Equal groups are one function; without --out the folder has the network's name."""
     done = run(["compile", table, *MACHINE, "--group", "2", "--no-stays", "--emit", "c"])

@@ -84,6 +84,7 @@ def test_what_is_asked_for_goes_before_the_default() -> None:
         tw.search(tw.gemm(7, 4, 4), "three_level", tiling="ragged", strategy="cpsat")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("ragged")
 def test_batches_state_their_tiling(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(NETWORK.format(name="tiny"), encoding="utf-8")

@@ -24,6 +24,7 @@ layers:
 """
 
 
+@pytest.mark.long
 def test_a_table_states_densities(tmp_path: Path) -> None:
     path = tmp_path / "pruned.yaml"
     path.write_text(TABLE)

@@ -58,6 +58,7 @@ def test_the_command_prints_the_plan(network: str) -> None:
     assert set(document["stored"]) == {"input", "a", "b"}  # the sum makes one tensor of b and c
 
 
+@pytest.mark.long
 def test_the_least_edp_is_proven(network: str) -> None:
     arch = tw.load_arch("eyeriss", {"DRAM.line": "16 B"})
     plan = tw.plan_layouts(network, arch, "edp", tiling="perfect", layouts=["NCHW", "NHWC"])

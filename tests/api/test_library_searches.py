@@ -15,6 +15,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
 @pytest.mark.parametrize("arch", tw.list_archs())
 def test_a_proven_mapping_that_can_be_stored(arch: str, layer: Problem) -> None:

@@ -62,6 +62,7 @@ def test_threads_leave_the_warnings_of_the_program_alone() -> None:
     assert list(warnings.filters) == before
 
 
+@pytest.mark.long
 def test_searches_in_a_pool_of_processes() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         one = processes.submit(tw.search, SMALL[0], "three_level")
@@ -75,6 +76,7 @@ def test_searches_in_a_pool_of_processes() -> None:
     assert error.hint is not None
 
 
+@pytest.mark.long
 def test_calls_from_several_threads_share_a_store(tmp_path: Path) -> None:
     store = tmp_path / "results.sqlite3"
     with ThreadPoolExecutor(3) as threads:
@@ -86,6 +88,7 @@ def test_calls_from_several_threads_share_a_store(tmp_path: Path) -> None:
         assert results == [timeless(tw.search(problem, arch)) for problem in outer]
 
 
+@pytest.mark.long
 def test_callbacks_see_every_layer(capfd: pytest.CaptureFixture[str]) -> None:
     layers = [SMALL[0], replace(SMALL[0], name="the same"), SMALL[1], tw.gemm(M=4, N=4, K=4, name="too small")]
     seen: dict[int, Any] = {}

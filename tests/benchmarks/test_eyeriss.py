@@ -81,6 +81,7 @@ def test_compulsory_traffic() -> None:
 # ---- the energy study ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("layer", [layer for layer in ISCA_2016 if layer not in SLOW])
 def test_energies(layer: str) -> None:
     """ALU and RF to the digits given; DRAM at or below, between compulsory traffic and the published mapping."""

@@ -28,6 +28,7 @@ def words(cost: FusedCost) -> dict[str, float]:
     return {what: count for what, count in found.items() if count}
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize(("case", "solution"), SOLUTIONS)
 def test_every_figure_is_accelforges(case: dict[str, Any], solution: dict[str, Any]) -> None:
     arch = machine_of(case)

@@ -136,6 +136,7 @@ class TestLeakage:
         assert cost(memory("DRAM"), memory("L1", keeps=MAY)).leakage_pj == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("start", range(0, 400, 50))
 def test_hops_and_first_tiles_equal_those_of_the_simulator(start: int) -> None:
     for seed in range(start, start + 50):

@@ -123,6 +123,7 @@ def test_the_measuring_script_writes_what_is_read(tmp_path: Path) -> None:
     assert found[0].seconds == pytest.approx(1024 * 1024 * 512 / 1e14)
 
 
+@pytest.mark.long
 def test_the_measuring_script_measures_what_is_advised(tmp_path: Path) -> None:
     """Every product with its best padding and three other layouts; of random ones, and of those of a table."""
     options = gpu_measure.parser().parse_args(["--random", "20", "--advised", "h100", "--out", "x"])

@@ -117,6 +117,7 @@ def words(tiles: isl.Map, joined: list[int]) -> int:
     return int(tiles.wrap().flatten().count_val().to_python())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", range(4))
 def test_closed_forms_equal_sets(block: int) -> None:
     """First tiles and all that follow, in every halo mode, shared and reduced."""

@@ -45,6 +45,7 @@ def with_footprint(arch: Architecture, footprint: Footprint) -> Architecture:
     return arch.model_copy(update={"footprint": footprint})
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_closed_form_equals_simulator(block: int) -> None:
     different = 0

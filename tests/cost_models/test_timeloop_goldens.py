@@ -131,6 +131,7 @@ def test_all_cases_are_there() -> None:
     assert any(case.level_cycles["DRAM"] == case.cycles > case.macs / case.arch.mac_instances for case in gemms)
 
 
+@pytest.mark.some(25)
 @every_case
 def test_words_moved(name: str) -> None:
     """With perfect factors every instance in use is the busiest one, and Timeloop prints words per instance."""
@@ -160,6 +161,7 @@ def test_words_moved_step_by_step(name: str) -> None:
     assert simulate(CASES[name].mapping, machine(name)) == counts_of(name)
 
 
+@pytest.mark.some(25)
 @every_case
 def test_tiles_held(name: str) -> None:
     found = {(t.memory, t.tensor): t.tile_words for t in cost_of(name).traffic}
@@ -176,6 +178,7 @@ def theirs_pj(case: Case, traffic: Traffic) -> float:
     return traffic.instances * (reads * level.read_energy_pj + (fills + updates) * level.write_energy_pj)
 
 
+@pytest.mark.some(25)
 @every_case
 def test_energy(name: str) -> None:
     """Ours is of whole blocks (`block`). Of the case of 2022, whose first fills we do not charge, theirs is checked."""
@@ -199,6 +202,7 @@ def rounded_up(cycles: float, theirs: int) -> bool:
     return cycles == round(cycles) and theirs == cycles + 1
 
 
+@pytest.mark.some(25)
 @every_case
 def test_cycles_and_utilization(name: str) -> None:
     case, cost = CASES[name], cost_of(name)
@@ -240,6 +244,7 @@ def test_how_far_apart() -> None:
     assert len(set.union(*(set(found) for found in ratios.values()))) == 46
 
 
+@pytest.mark.some(25)
 @pytest.mark.parametrize("name", RUNS)
 def test_files_carry_a_case_over(name: str) -> None:
     """Written as Timeloop's files and read back, every case has the same counts and costs."""

@@ -53,6 +53,7 @@ def test_three_operands_have_compulsory_traffic_alone() -> None:
     assert traffic_bound(layer, 16) == sum(compulsory_words(layer).values())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", PROBLEM_KINDS)
 def test_no_mapping_is_below_the_bound(kind: str) -> None:
     """Nor can it be: the least over all mappings, uneven and ragged ones too, for buffers of all small sizes."""

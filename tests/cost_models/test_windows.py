@@ -46,6 +46,7 @@ class _Watched(WindowedWalk):
         self.most = max(self.most, len(self.held))
 
 
+@pytest.mark.long
 def test_a_node_holds_as_many_words_as_its_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.cost_models.cascades.simulator.WindowedWalk", _Watched)
     exact = 0

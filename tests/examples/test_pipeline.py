@@ -36,6 +36,7 @@ def run(*words: object) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_graph_becomes_schedules(tmp_path: Path, model: Path) -> None:
     folder = tmp_path / "schedules"
     first = run(model, "three_level", folder)

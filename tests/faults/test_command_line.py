@@ -57,6 +57,7 @@ def test_a_right_line_is_answered(command: str) -> None:
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.some(40)
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: f"{asked.command} {asked.option}")
 def test_a_wrong_value_is_refused(asked: Asked) -> None:
     for value in dict.fromkeys(("", *asked.bad)):

@@ -132,6 +132,7 @@ def as_text(tree: Any) -> str:
     return to_tagged(as_yaml(tree))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", FILES)
 def test_every_field_of_a_yaml_file(kind: str) -> None:
     name, _, make = FILES[kind]
@@ -148,6 +149,7 @@ def test_every_field_of_a_yaml_file(kind: str) -> None:
             answer_or_refusal(command_of(kind))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", FILES)
 def test_every_table_of_a_yaml_file(kind: str) -> None:
     """An unknown key, a key that is missing, and a key that is there twice."""

@@ -118,6 +118,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are those of Linux")
 def test_absurd_layers_are_refused_in_little_memory() -> None:
     program = PROGRAM.format(problems=", ".join(ABSURD.values()))

@@ -146,6 +146,7 @@ def border(tmp_path_factory: pytest.TempPathFactory) -> Border:
     return Border(tmp_path_factory.mktemp("border"))
 
 
+@pytest.mark.long
 def test_every_public_function_is_called(border: Border) -> None:
     functions = {name for name in tw.__all__ if inspect.isroutine(getattr(tw, name))}
     assert functions == {name.split()[0] for name in border.calls if "." not in name}

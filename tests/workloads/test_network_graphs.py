@@ -68,6 +68,7 @@ def edges(network: Network) -> list[tuple[str, str]]:
     return list(found.values())
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", list_networks())
 def test_every_edge_of_a_shipped_network_is_a_cascade(name: str) -> None:
     network = load_network(name)
@@ -208,6 +209,7 @@ def test_grouped_queries(tmp_path: Path) -> None:
     np.testing.assert_allclose(t["o_proj"], expected)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "layers"),
     [

@@ -115,6 +115,7 @@ def test_weights_on_the_left_and_transposed_products(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-4)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "joined", "left"),
     [("resnet50", 88, 1), ("vgg19", 24, 1), ("squeezenet", 21, 10), ("densenet121", 67, 59)],

@@ -35,6 +35,7 @@ def light(name):
     return load_network(LIGHT / f"light_{name}.onnx")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_exported_networks_have_the_published_totals(name):
     network = light(name)

@@ -74,6 +74,7 @@ def random_case(seed: int) -> tuple[Mapping, Architecture]:
     return mapping, with_layouts(rng, problem, sums)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(8))
 def test_closed_form_equals_walk(block: int) -> None:
     for seed in range(block, SEEDS, 8):
@@ -85,6 +86,7 @@ def test_closed_form_equals_walk(block: int) -> None:
         assert found.banks == expected.banks, f"seed {seed}\n{mapping}"
 
 
+@pytest.mark.long
 def test_lines_of_first_tiles_are_those_of_a_walk() -> None:
     for seed in range(150):
         mapping, arch = random_case(seed)
@@ -105,6 +107,7 @@ def test_first_tiles_take_as_long_as_their_lines() -> None:
     assert filled[2] - filled[1] == pytest.approx(64 * (8 - 1) / 64)
 
 
+@pytest.mark.long
 def test_layouts_counted_together_are_those_counted_alone() -> None:
     """Where no step moves a tile of a rank, its lines of all lengths are counted at once."""
     for seed in range(100):

@@ -39,6 +39,7 @@ def requests(check: dict[str, Any]) -> Iterator[int]:
     return (math.prod(lines) for lines in itertools.product(*each))
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("check", CHECKS, ids=[f"{c['run']}-{c['level']}-{c['tensor']}-{c['check']}" for c in CHECKS])
 def test_lines_and_their_mean_agree(check: dict[str, Any]) -> None:
     for words, per_line, fewest, as_many, one_more in check["ranks"].values():
@@ -49,6 +50,7 @@ def test_lines_and_their_mean_agree(check: dict[str, Any]) -> None:
     assert sum(lines) / len(lines) == pytest.approx(check["lines"], rel=1e-9)
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("check", CHECKS, ids=[f"{c['run']}-{c['level']}-{c['tensor']}-{c['check']}" for c in CHECKS])
 def test_slowdowns_agree_under_its_conventions(check: dict[str, Any]) -> None:
     cycles = check["compute_cycles"]

@@ -43,6 +43,7 @@ def case_of(seed: int) -> tuple[FusedMapping, Architecture]:
     return tree, with_lines(rng, arch, cascade)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", range(4))
 def test_lines_of_trees_are_those_of_a_walk(block: int) -> None:
     counted = 0

@@ -40,6 +40,7 @@ def test_operations_of_padded_blocks_are_walked() -> None:
     assert "operations" not in seen.message
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("arch", "layer", "density"),
     [

@@ -155,6 +155,7 @@ def test_dense_counts() -> None:
     assert differing == OTHER_DENSE_COUNTS
 
 
+@pytest.mark.some(20)
 @every_run
 def test_operations(name: str) -> None:
     counts = counts_of(name)
@@ -162,6 +163,7 @@ def test_operations(name: str) -> None:
     assert ours == pytest.approx(RUNS[name]["compute"], abs=1, rel=0)
 
 
+@pytest.mark.some(20)
 @every_run
 def test_tiles_and_words(name: str) -> None:
     for memory, which, figures in traffic_of(RUNS[name]):
@@ -173,6 +175,7 @@ def test_tiles_and_words(name: str) -> None:
             assert [words[move] for move in MOVES] == pytest.approx(expected, abs=1, rel=0), (memory, which, kind)
 
 
+@pytest.mark.some(20)
 @every_run
 def test_metadata(name: str) -> None:
     for memory, which, figures in traffic_of(RUNS[name]):

@@ -224,6 +224,7 @@ def _tree(shared: list[tuple[str, int]], branches: dict[str, BranchMapping]) -> 
     return Tree(tuple(items), tuple(Tree(mapping.items, (), name) for name, mapping in branches.items()))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_tree_of_the_mappings_costs_what_they_cost(seed: int) -> None:
     """N adds to O: its tile comes back in all but the first of the visits over N."""

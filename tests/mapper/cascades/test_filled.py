@@ -25,6 +25,7 @@ def question(case: Case, objective: str) -> CascadeQuestion:
     return CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
     case, objective = filled_case(seed), ("latency", "edp", "energy")[seed % 3]
@@ -41,6 +42,7 @@ def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
         assert answer.certificate.proven
 
 
+@pytest.mark.long
 def test_composed_figures_are_those_of_whole_trees() -> None:
     compared = 0
     for seed in range(SEEDS):

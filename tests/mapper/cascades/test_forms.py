@@ -70,6 +70,7 @@ def test_the_front_is_that_of_all_forms(words: int) -> None:
     assert all(answer.certificate.proven for answer in found)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_best_is_that_of_all_forms(objective: str) -> None:
     question = running(9, objective)
@@ -92,6 +93,7 @@ def test_what_is_less_than_a_value_and_the_bound_on_all() -> None:
     assert 0 < bound_cascade(question) == min(map(bound_cascade, alone(question))) <= best
 
 
+@pytest.mark.long
 def test_the_best_few_are_those_of_all_forms() -> None:
     question = running(9, "energy")
     each = [answer.certificate.value for one in alone(question) for answer in answer_fusings(one, 5)]
@@ -134,6 +136,7 @@ def attention() -> Cascade:
     return replace(whole, others=whole.others[:1])
 
 
+@pytest.mark.long
 def test_attention_in_any_way_is_as_good_as_the_best_of_its_forms(attention: Cascade) -> None:
     question = CascadeQuestion(attention, machine(16), ENERGY, "perfect")
     answer = answer_cascade(question)
@@ -146,6 +149,7 @@ def test_attention_in_any_way_is_as_good_as_the_best_of_its_forms(attention: Cas
     assert [one.form for one in search_cascade(apart).forms] == ["two passes", "two passes, divided last"]
 
 
+@pytest.mark.long
 def test_the_least_traffic_is_that_of_all_forms(attention: Cascade) -> None:
     sizes = [12, 64]
     points = list(fused_slope(attention, sizes, "perfect"))

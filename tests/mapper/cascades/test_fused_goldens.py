@@ -67,6 +67,7 @@ def small_questions() -> Iterator[Any]:
                     yield pytest.param(case, mode, FIGURES[figure], value, id=name)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("case", "mode", "objective", "value"), list(small_questions()))
 def test_tiny_cascades_are_at_the_optimum_of_a_brute_force(
     case: dict[str, Any], mode: str, objective: str, value: float
@@ -111,6 +112,7 @@ def peer_questions() -> Iterator[Any]:
                 yield pytest.param(case, objective, id=name)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("case", "objective"), list(peer_questions()))
 def test_accelforge_finds_nothing_better(case: dict[str, Any], objective: str) -> None:
     arch, whole = machine_of(case), cascade_of(case)
@@ -133,6 +135,7 @@ def fronts_of_the_peer() -> Iterator[Any]:
             yield pytest.param(case, id=f"{case['case']}-{case['glb_words']}-{case['mode']}")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("case", list(fronts_of_the_peer()))
 def test_whole_fronts_are_those_of_accelforge(case: dict[str, Any]) -> None:
     arch, whole, fuse = machine_of(case), cascade_of(case), FUSE[case["mode"]]

@@ -60,6 +60,7 @@ def questions() -> list[Any]:
     ]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("case", questions())
 def test_the_optimum_is_that_of_the_peer(case: dict[str, Any]) -> None:
     assert optimum(case) == pytest.approx(case["optimum"], rel=1e-6)

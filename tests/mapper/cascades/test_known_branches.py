@@ -36,6 +36,7 @@ def _question(solver: ExactBranches, name: str, homes: dict[str, str] | None = N
     return BranchQuestion(name, tile, tuple(sorted(where.items())), memories.room, cut=frozenset(dict(tile)))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("weights", [ENERGY_ALONE, LATENCY_ALONE, Weights(1.0, 30.0)])
 def test_fewer_steps_of_a_larger_tile(machine: str, weights: Weights) -> None:
@@ -77,6 +78,7 @@ def test_weights_between_others(machine: str) -> None:
     assert without_search > 0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_bounds_on_whole_operations_follow_nearly_from_other_weights(machine: str) -> None:
     """Where a known mapping weighs hardly more, no search is made: the bound is below the least, and close."""

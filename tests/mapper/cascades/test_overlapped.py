@@ -60,6 +60,7 @@ def test_no_tree_lies_below_what_is_proven(seeds: range) -> None:
             )
 
 
+@pytest.mark.long
 def test_prices_weigh_no_more_than_latency() -> None:
     for seed in range(3):
         case, rng = overlapping_case(seed), random.Random(seed)

@@ -60,6 +60,7 @@ def _part(whole: Cascade, memories: UpperMemories, name: str) -> VisitedPart:
     return VisitedPart((name,), (problem.dims,), homes, (1,), (memories.room,), ((),), steps=False)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("machine", ["eyeriss", "three_level", "tpu_v4i"])
 @pytest.mark.parametrize("space", ["even", "uneven"])
 @pytest.mark.parametrize("weights", [ENERGY_ALONE, LATENCY_ALONE, Weights(1.0, 100.0)])
@@ -95,6 +96,7 @@ def test_words_from_further_out_count_once(text: str) -> None:
     assert 0 < bound_cascade(asked) <= search_cascade(asked).cost.energy_pj * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", longer.blocks(6, 12))
 def test_no_tree_of_a_machine_that_leaks_is_below(seeds: range) -> None:
     """Energy, latency, and a search for EDP, where leakage is as dear as words."""

@@ -181,6 +181,7 @@ def test_rows_that_two_steps_have_in_common_stay_above_a_branch(space: Space) ->
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("space", ["even", "uneven"])
 @pytest.mark.parametrize(
     ("lines", "tree", "room"),

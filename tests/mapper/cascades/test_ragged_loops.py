@@ -49,6 +49,7 @@ def test_the_best_of_trees_with_shorter_last_steps(seeds: range) -> None:
             assert proof.value <= value * (1 + 1e-9), f"{seed}, {objective}\n{case}"
 
 
+@pytest.mark.long
 def test_everything_occurs() -> None:
     found = Counter[str]()
     for seed in range(SEEDS):

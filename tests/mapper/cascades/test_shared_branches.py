@@ -97,6 +97,7 @@ def test_a_cascade_is_searched_with_what_another_has_shown(monkeypatch: pytest.M
     assert len(solved) > shared
 
 
+@pytest.mark.long
 def test_fronts_are_those_of_searches_of_their_own() -> None:
     """Under the names of each cascade. (A front asked for what it knew under the names of another one.)"""
     arch = load_arch("eyeriss")

@@ -85,6 +85,7 @@ def test_a_bound_that_is_soon_seen_to_say_nothing_is_no_other_bound() -> None:
     assert skipped
 
 
+@pytest.mark.long
 def test_a_softmax_that_cannot_stay_on_chip_is_bounded_by_what_it_costs() -> None:
     """On gemmini an intermediate goes out and comes back, and of what two operations read one finds it on chip."""
     lines = ["L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])", "D[m] += P[m,n]", "O[m,n] = P[m,n] / D[m]"]
@@ -120,6 +121,7 @@ def test_operations_are_not_alike_where_arrays_go_by_names() -> None:
     assert (certificate.value, certificate.lower_bound) == (5, 5)
 
 
+@pytest.mark.long
 def test_what_lasts_in_a_double_buffered_memory_takes_the_room_of_one_copy() -> None:
     """B lies in the scratchpad while loops step over rows, where a mapping of T alone would have to keep it twice."""
     arch = load_arch("gemmini")
@@ -134,6 +136,7 @@ def test_what_lasts_in_a_double_buffered_memory_takes_the_room_of_one_copy() -> 
     assert bound_by_singles(asked, {}) <= answer.cost.energy_pj
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gemmini", "tpu_v1", "three_level"])
 def test_heads_side_by_side_leave_the_visits_of_what_makes_them_even(name: str) -> None:
     """Nothing of this can be fused for less, and the bound says so by itself: T is mapped in the even space, and its
@@ -199,6 +202,7 @@ def test_no_tree_that_a_search_finds_lies_below(seeds: range) -> None:
         assert 0 < least <= found.value * (1 + 1e-9), f"{seed} {lines} {sizes} {space}\n{arch}"
 
 
+@pytest.mark.long
 def test_scores_without_room_are_cut_and_their_keys_come_again() -> None:
     """A buffer that holds few rows of scores, and not all keys beside them, has these come for every few rows."""
     lines = [

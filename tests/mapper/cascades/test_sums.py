@@ -116,6 +116,7 @@ def random_triple(seed: int) -> Case:
     return Case("chain", cascade(lines, sizes), arch, "perfect", rng.choice(["even", "uneven"]), "all")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(12, 3))
 def test_sums_that_go_on_in_shared_loops_are_proven(seeds: range) -> None:
     """Wide in one memory, and finished in another: which is which is known for each node."""
@@ -146,6 +147,7 @@ def random_accumulator(seed: int) -> Case:
     return Case("chain", cascade(lines, n=4, k=2, p=2), arch, "perfect", "even", "all")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(24, 6))
 def test_sums_have_room_while_other_operations_work(seeds: range) -> None:
     """A tree is not taken in which unfinished sums of one operation have no room beside the tiles of another one, that

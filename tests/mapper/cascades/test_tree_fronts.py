@@ -92,6 +92,7 @@ DEAR_ON_CHIP = Architecture.model_validate(
 )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("space", "reuse", "m"), [("even", "across_levels", 1), ("uneven", "at_node", 2)])
 def test_a_front_of_many_points(space: Space, reuse: str, m: int) -> None:
     """By a search for each branch, and by tables."""
@@ -116,6 +117,7 @@ def test_the_front_is_that_of_all_trees(seeds: range) -> None:
 FORMULAS = ("energy * latency ** 0.5", "max(energy, 30 * latency)", "energy + 100 * latency", "min(energy, latency)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
 def test_limits_and_formulas_take_the_best_of_the_front(seeds: range) -> None:
     for seed, case, front in cases(seeds):

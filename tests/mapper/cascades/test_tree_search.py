@@ -87,6 +87,7 @@ def test_an_interrupt_inside_a_branch_ends_the_whole_search(monkeypatch: pytest.
         search_cascade(question)
 
 
+@pytest.mark.long
 def test_everything_occurs() -> None:
     found = Counter(feature for seed in range(200) for feature in features(random_case(seed, CHEAP)))
     expected = {

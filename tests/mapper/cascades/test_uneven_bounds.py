@@ -113,6 +113,7 @@ def test_computing_takes_the_steps_of_all_visits() -> None:
     assert [visits.computing(n) for n in (1, 2, 4)] == [1.0, 14 / 12, 16 / 12]
 
 
+@pytest.mark.long
 def test_latency_of_uneven_visits_is_proven_where_computing_limits_it(tmp_path: Path) -> None:
     machine = tmp_path / "side.yaml"
     machine.write_text(SIDE)

@@ -37,6 +37,7 @@ def searched(case: WindowCase, objective: str, fuse: Fuse) -> CascadeAnswer | No
         return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(SEEDS, 1))
 def test_no_tree_lies_below_the_bound(seeds: range) -> None:
     for seed in seeds:

@@ -35,6 +35,7 @@ def test_the_list_is_pinned_and_every_file_names_itself() -> None:
         assert f"name: {name}\n" in dataflow_text(name)
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("arch", list_archs())
 @pytest.mark.parametrize("layer", LAYERS)
 def test_all_resolve_on_every_machine_and_every_layer(arch: str, layer: str) -> None:
@@ -59,6 +60,7 @@ def simplest(problem: Problem, arch: Architecture, constraints: Constraints) -> 
     return Mapping(problem, LoopNest.parse("\n".join([*lines[:count], *loops, *lines[count:]])))
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("arch", list_archs())
 @pytest.mark.parametrize("layer", ["gemm", "conv", "depthwise"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "row-stationary"])
@@ -110,6 +112,7 @@ def test_row_stationary_is_the_mapping_of_the_paper(old: str, new: str, broken: 
 STATIONARY = {"weight-stationary": ("W", "M"), "input-stationary": ("A", "N"), "output-stationary": ("O", "K")}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", STATIONARY)
 def test_stationary_words_enter_the_registers_once(name: str) -> None:
     """Of the mappings that satisfy it, those in which no outer loop repeats what inner ones do load each word once.

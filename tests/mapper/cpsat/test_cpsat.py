@@ -124,6 +124,7 @@ def test_optimum_of_the_exact_search(seeds: range) -> None:
             assert modelled(problem, arch, objective) == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     ("problem", "arch"),
@@ -153,6 +154,7 @@ def test_optimum_of_brute_force(seeds: range) -> None:
             assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("most", [1, 50, 10**6])
 @pytest.mark.parametrize("problem", [gemm(12, 20, 6), conv2d(K=4, C=2, P=9, Q=1, R=3, S=1)])
 def test_products_too_large_for_the_solver(problem: Problem, most: int) -> None:

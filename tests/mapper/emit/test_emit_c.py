@@ -62,6 +62,7 @@ def joined(programs: list[str]) -> str:
     return f"{head}{body}\nint main(int argc, char **argv)\n{{\n    int failed = 0;\n{checks}    return failed;\n}}\n"
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("block", range(4))
 def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +83,7 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     assert done.stdout.count("OK: all") == 12
 
 
+@pytest.mark.long
 @needs_gcc
 def test_a_real_layer_on_a_real_machine(tmp_path: Path) -> None:
     result = search("resnet50:layer1.0.conv1", "eyeriss")

@@ -84,6 +84,7 @@ def interpreted(text: str, case: Case) -> np.ndarray:
     return np.reshape(arrays[-1].data, output.shape)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(4))
 def test_xdsl_computes_random_mappings(block: int) -> None:
     for seed in range(block * 10, block * 10 + 10):

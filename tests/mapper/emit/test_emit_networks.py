@@ -78,6 +78,7 @@ def run_agrees(name: str, folder: Path, program: NetworkProgram, seed: int) -> N
     np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
 
 
+@pytest.mark.some(2)
 @needs_gcc
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
@@ -99,6 +100,7 @@ def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
     assert planned
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
 def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Path) -> None:
@@ -126,6 +128,7 @@ def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Pat
     assert stay
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
 def test_weights_that_lie_on_chip_are_loaded_once(name: str, tmp_path: Path) -> None:

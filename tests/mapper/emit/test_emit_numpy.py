@@ -63,6 +63,7 @@ def spoil_output(text: str) -> str:
     return text.replace(last, f"{last} + 1")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("block", range(10))
 def test_random_mappings_compute_the_layer_and_move_the_words_counted(block: int) -> None:
     for seed in range(block * 20, block * 20 + 20):
@@ -388,6 +389,7 @@ def test_verification_says_what_disagrees(monkeypatch: pytest.MonkeyPatch) -> No
     assert f"words of {output}, expected ({words.reads}, {words.writes + 1})" in found.message
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("poison", POISONS)
 def test_hostile_names_stay_names(poison: str, tmp_path: Path) -> None:
     mapping, arch = hostile_mapping([poison + str(i) * (i > 0) for i in range(12)])

@@ -34,6 +34,7 @@ def random_packed(seed: int) -> tuple[Mapping, Architecture]:
     return random_mapping(rng, problem, arch, ragged=seed % 2 == 1), arch
 
 
+@pytest.mark.some(2)
 @needs_gcc
 @pytest.mark.parametrize("seed", range(6))
 def test_c_with_packed_operands(seed: int, tmp_path: Path) -> None:

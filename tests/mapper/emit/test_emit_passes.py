@@ -31,6 +31,7 @@ def choices_of_depths(mapping: Mapping, arch: Architecture, seed: int) -> list[l
     return [*([depth] for depth in depths), depths, some]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(6))
 def test_passes_of_every_depth_change_neither_outputs_nor_words(block: int) -> None:
     repeated = 0
@@ -45,6 +46,7 @@ def test_passes_of_every_depth_change_neither_outputs_nor_words(block: int) -> N
     assert repeated > 2
 
 
+@pytest.mark.long
 def test_passes_of_larger_problems() -> None:
     """More steps than the simulator can go; the words are compared with those of the closed forms."""
     checked = 0
@@ -100,6 +102,7 @@ def uneven_convolution() -> tuple[Mapping, Architecture]:
     return Mapping(problem, LoopNest.parse(text)), arch
 
 
+@pytest.mark.long
 def test_uneven_convolution_with_all_that_can_be() -> None:
     mapping, arch = uneven_convolution()
     words = simulated(mapping, arch)

@@ -61,6 +61,7 @@ def test_programs_of_windows_agree(seeds: range) -> None:
         assert verification, f"seed {seed}: {verification.message}\n{fused}"
 
 
+@pytest.mark.long
 def test_rows_that_are_kept_and_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     arch = random_architecture(rng, reuse="across_levels")

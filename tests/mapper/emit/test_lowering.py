@@ -136,6 +136,7 @@ def mapping_of(problem: Problem, text: str) -> Mapping:
     return Mapping(problem, LoopNest.parse(text))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(5))
 def test_random_mappings_compute_the_layer(block: int) -> None:
     for seed in range(block * 30, block * 30 + 30):

@@ -30,6 +30,7 @@ def machine(*axes: ArrayAxis) -> Architecture:
     return Architecture(name="machine", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(6))
 def test_restored_mappings_cost_the_same(block: int) -> None:
     """Random perfect mappings of the smaller problem, on random machines."""

@@ -199,6 +199,7 @@ def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     assert (alone["together"] > 0) == made
 
 
+@pytest.mark.long
 def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     """Tables for any arrays let every dimension grow by all instances at once, and all tensors be shared by all."""
     asked = gemm(32, 48, 64), load_arch("eyeriss_v2_like"), "edp", "ragged"
@@ -215,6 +216,7 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     assert sum(own.pruned.values()) < 0.5 * sum(without.pruned.values())
 
 
+@pytest.mark.long
 def test_rows_that_grow_to_many_later_get_tables_for_groups_of_arrays() -> None:
     """The first step of a row makes 22 others on simba, and those that follow a million times as many. (4_2 of VGG-16
     was not proven in a minute, and takes a second.)"""

@@ -66,6 +66,7 @@ def test_axis_limits() -> None:
     assert [axis_limits(problem, two, dim) for dim in ("M", "N", "K")] == [(1, 1), (1, 3), (8, 1)]
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("left", [*range(1, 26), 56, 64])
 @pytest.mark.parametrize("tiling", TILINGS)
 @pytest.mark.parametrize("even", [True, False])

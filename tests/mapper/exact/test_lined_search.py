@@ -100,6 +100,7 @@ def test_a_layout_that_fills_all_lines_is_proven_without_a_long_search() -> None
     assert cost.energy_pj == packed_cost.energy_pj
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", [2, 6, 14, 19, 20])
 def test_optimum_where_a_layer_states_wide_sums(seed: int) -> None:
     """The outermost memory lays outputs out in their own width once they are finished, which the layer may state."""

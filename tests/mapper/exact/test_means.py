@@ -143,6 +143,7 @@ def long_machine(arrays: int, memories: int) -> Architecture:
     return Architecture(name="long", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("arrays", "memories"), [(12, 1), (0, 40), (12, 12)])
 @pytest.mark.parametrize(("tiling", "space"), list(itertools.product(TILINGS, SPACES)))
 def test_many_arrays_and_memories_come_to_an_end(arrays: int, memories: int, tiling: str, space: str) -> None:

@@ -117,6 +117,7 @@ def test_optimum_by_finer_and_finer_tables(most_tiles: int) -> None:
     assert len(found) > 5
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("space", SPACES)
 def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low(space: Space) -> None:
     """What is below some value is found, or ruled out, whether a search begins with a smaller space or never looks at
@@ -137,6 +138,7 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
     assert len(chosen) > 5
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("steps", [5, 10**6])
 def test_nothing_is_said_to_be_proven_that_there_was_no_memory_for(steps: int) -> None:
     """Whether rows were let go of in the first steps of a search for what is below some value, or after them: it is
@@ -230,6 +232,7 @@ def test_uneven_optimum_of_brute_force(seeds: range) -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("parts", [(0.5,), (1 / 8, 1 / 4, 1 / 2), (0.2, 0.4, 0.6, 0.8, 1.0)])
 def test_uneven_optimum_where_the_room_taken_is_told_apart(parts: tuple[float, ...]) -> None:
     """Whatever parts of all room are told apart, from the start or in the midst of it."""
@@ -241,6 +244,7 @@ def test_uneven_optimum_where_the_room_taken_is_told_apart(parts: tuple[float, .
             assert found == pytest.approx(searched(problem, arch, objective, tiling, space="uneven"), rel=1e-9, abs=0)
 
 
+@pytest.mark.long
 def test_uneven_pairs_cover_what_matters() -> None:
     found = Counter(trait for seed in range(UNEVEN_SEEDS) for trait in traits(*uneven_pair_of(seed)))
     least = {
@@ -359,6 +363,7 @@ def optimum(problem: Problem, arch: str, objective: Objective, tiling: Tiling) -
 WINDOW = conv2d(K=13, C=2, P=13, Q=1, R=2, S=1)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     ("problem", "arch"),

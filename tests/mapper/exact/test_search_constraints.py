@@ -162,6 +162,7 @@ def test_bounds_that_know_constraints_leave_nothing_out(seeds: range, monkeypatc
     assert compared > 10
 
 
+@pytest.mark.long
 def test_bounds_that_know_constraints_leave_little_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, arch = load_layer("vgg16:conv4_2"), load_arch("three_level")
     constraints = load_constraints("input-stationary", problem, arch)
@@ -186,6 +187,7 @@ def test_loops_of_each_memory_have_an_order_of_their_own(space: Space) -> None:
 LAYERS = ("resnet50:layer3.0.conv2", "mobilenet_v2:b5.dw", "bert_base:qk")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("dataflow", list_dataflows())
 def test_dataflows_are_searched(dataflow: str, layer: str) -> None:

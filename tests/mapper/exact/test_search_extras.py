@@ -55,6 +55,7 @@ def searched(problem: Problem, arch: Architecture, objective: str, tiling: Tilin
     return certificate.value
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
     for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=False), PAIRS):
@@ -63,6 +64,7 @@ def test_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_uneven_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
     for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=True), PAIRS):
@@ -79,6 +81,7 @@ def two_axes() -> Architecture:
     return Architecture(name="mesh", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_constraints_on_the_axes_of_an_array_with_hops(objective: str) -> None:
     problem, arch = gemm(4, 2, 2), two_axes()

@@ -70,6 +70,7 @@ def searched(problem: Problem, arch: Architecture, objective: str | Objective, t
     return certificate.value
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_optimum_of_brute_force(start: int) -> None:
     for number, (problem, arch, tiling) in enumerate(pairs()[start : start + 8], start):
@@ -78,6 +79,7 @@ def test_optimum_of_brute_force(start: int) -> None:
             assert searched(problem, arch, text, tiling) == pytest.approx(least, rel=1e-9, abs=0), (number, text)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_optimum_within_limits(start: int) -> None:
     """Of every pair, limits at just what some mappings need, and limits that none keeps."""

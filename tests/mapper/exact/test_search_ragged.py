@@ -62,17 +62,20 @@ def test_optimum_of_brute_force(seeds: range) -> None:
     assert sum(map(check, seeds)) > 2
 
 
+@pytest.mark.long
 def test_the_busiest_instance_decides() -> None:
     """One row cannot stand for another because its instances have less to do on average."""
     for seed in (1608, 2225):
         assert check(seed, most=40_000)
 
 
+@pytest.mark.long
 def test_more_instances_than_the_rounds_need() -> None:
     """Three instances for four terms of a sum leave two of them idle in the second round: their parts stay."""
     assert check(2249, most=80_000)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("sizes", [(3, 1, 1), (1, 7, 1), (5, 1, 2), (1, 3, 3)])
 @pytest.mark.parametrize("inner", [2, 3])
 def test_nested_arrays_with_idle_instances(sizes: tuple[int, int, int], inner: int) -> None:
@@ -104,6 +107,7 @@ def test_a_last_round_for_one_instance() -> None:
     assert check_case(gemm(7, 2, 1), arch, most=200_000)
 
 
+@pytest.mark.long
 def test_the_order_of_loops_decides_which_instance_is_busiest() -> None:
     """Of two orders with the same tiles, one has fewer words in a register file on average, and the other at the
     busiest one of them: in the last round of K one has work."""

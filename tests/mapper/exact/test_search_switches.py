@@ -71,6 +71,7 @@ def test_optimum_of_brute_force() -> None:
     assert different >= 2
 
 
+@pytest.mark.long
 def test_uneven_optimum_of_brute_force() -> None:
     tried = 0
     for seed in range(40):

@@ -43,6 +43,7 @@ def test_a_complete_proof_leaves_nothing_open() -> None:
     assert found.certificate.open_part is None
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("looks", [40, 150, 400, 1000])
 def test_what_is_open_is_told(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = ended_after(looks, monkeypatch, tiling="ragged").certificate

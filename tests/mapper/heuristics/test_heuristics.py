@@ -193,6 +193,7 @@ def has_blocks(mapping: Mapping) -> bool:
     return False
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_random_sampling_reaches_every_mapping_and_no_other(
     problem: Problem, arch: Architecture, tiling: Tiling
@@ -202,6 +203,7 @@ def test_random_sampling_reaches_every_mapping_and_no_other(
     assert {str(space.mapping(genome)) for genome in set(draws) if space.fits(genome)} == fitting(problem, arch, tiling)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_moves_reach_every_mapping(problem: Problem, arch: Architecture, tiling: Tiling) -> None:
     space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
@@ -226,6 +228,7 @@ def asked(
     return Question(problem, arch, parse_objective(objective), tiling, limits=limits)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("strategy", PROPOSALS)
 @pytest.mark.parametrize("seed", range(5))
 def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
@@ -246,6 +249,7 @@ def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("strategy", ["anneal", "genetic"])
 @pytest.mark.parametrize(
     ("problem", "arch", "tiling"),
@@ -261,6 +265,7 @@ def test_finds_the_optimum_of_small_problems(problem: Problem, arch: str, tiling
 LAYER = conv2d(K=8, C=6, P=6, Q=5, R=3, S=3)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("strategy", PROPOSALS)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:

@@ -119,6 +119,7 @@ def test_nothing_fits_below_the_least_height() -> None:
     assert above_the_peak  # some needed the search to be refused
 
 
+@pytest.mark.long
 def test_a_plan_is_the_same_without_a_compiler() -> None:
     """The compiled functions are Python as it stands."""
     program = (

@@ -150,6 +150,7 @@ def limits_between(front: list[Point], rng: random.Random) -> list[Objective]:
     ]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("number", range(7))
 @pytest.mark.parametrize("seed", longer.seeds(6))
 def test_no_way_is_better(seed: int, number: int, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -165,6 +166,7 @@ def test_no_way_is_better(seed: int, number: int, tmp_path_factory: pytest.TempP
     assert max(one.times for one in answer.segments) == (2 if seed % 6 == 4 else 1)
 
 
+@pytest.mark.long
 def test_that_no_way_keeps_a_limit_is_proven(tmp_path: Path) -> None:
     case = Case(0, tmp_path)
     fastest = case.front[-1][1]

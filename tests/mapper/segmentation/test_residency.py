@@ -119,6 +119,7 @@ def whole_tree(answer: NetworkAnswer) -> FusedMapping:
     return FusedMapping(cascade, Tree(tuple(root), tuple(branches)))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size", "objective"), [(RESIDUAL, "56 B", ENERGY), (DIAMOND, "70 B", LATENCY)])
 def test_single_operations_are_as_good_as_the_best_tree_without_loops(
     tmp_path: Path, text: str, size: str, objective: Objective
@@ -134,6 +135,7 @@ def test_single_operations_are_as_good_as_the_best_tree_without_loops(
     assert answer.passing.value > answer.certificate.value
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size", "most"), [(RESIDUAL, "48 B", 1), (RESIDUAL, "90 B", 3), (DIAMOND, "56 B", 2)])
 def test_the_whole_is_one_tree_that_costs_the_sum(tmp_path: Path, text: str, size: str, most: int) -> None:
     graph = graph_of(tmp_path, text)
@@ -257,6 +259,7 @@ class AllWays:
 CASES = [(DIAMOND, "52 B", 1), (RESIDUAL, "44 B", 1), (DIAMOND, "52 B", 2), (RESIDUAL, "44 B", 2)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size", "most"), CASES[: 1 + longer.TIMES])
 def test_no_other_way_is_better(tmp_path: Path, text: str, size: str, most: int) -> None:
     asked = NetworkQuestion(graph_of(tmp_path, text), machine(size), ENERGY, "perfect", most=most)

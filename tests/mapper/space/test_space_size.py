@@ -108,6 +108,7 @@ def test_equals_the_listed_space(seed: int, space: Space) -> None:
             compared += 1
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("tiling", TILINGS)
 @pytest.mark.parametrize("shape", [(2,), (3, 2), (4, 5)])
 def test_large_dimensions_on_an_array(tiling: Tiling, shape: tuple[int, ...]) -> None:
@@ -210,6 +211,7 @@ def test_an_array_shared_by_dimensions(tiling: Tiling, axis: int) -> None:
     assert space_size(gemm(24, 30, 56), arch, tiling).spread == expected
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", ["three_level", "eyeriss", "tpu_v1"])
 def test_library_machines(name: str, space: Space) -> None:

@@ -84,6 +84,7 @@ def test_cofactors_are_the_exact_tilings_without_arrays(tiling: Tiling) -> None:
     assert tiling == "ragged" or size.tilings == 592_704
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_the_exact_count_is_smaller(tiling: Tiling, space: Space) -> None:

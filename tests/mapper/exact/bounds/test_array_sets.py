@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from generators import random_architecture, random_problem
 from paths import context_of
@@ -58,6 +59,7 @@ def test_a_group_of_arrays_is_bounded_by_the_least_of_them_and_no_others() -> No
     assert better > 10
 
 
+@pytest.mark.long
 def test_rough_groups_are_made_of_groups_and_bounded_by_the_least_of_them() -> None:
     fewer = 0
     for seed in range(60):

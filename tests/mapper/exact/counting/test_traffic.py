@@ -77,6 +77,7 @@ def windows_share(step: Step, context: SearchContext) -> bool:
     )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
 def test_words_of_random_mappings(start: int) -> None:
     """Equal where they are exact, never above otherwise; and never above on the way."""
@@ -128,6 +129,7 @@ def test_windows_that_share_over_fanouts_above_their_charge() -> None:
     assert more >= 1
 
 
+@pytest.mark.long
 def test_settled_words_stay() -> None:
     """What is not marked as unsettled costs on the way just what it costs in the end."""
     settled = 0

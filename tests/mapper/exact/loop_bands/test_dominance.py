@@ -22,6 +22,7 @@ def explore(search: Watched, rng: random.Random, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tilewright.mapper.exact.loop_bands.loops.undominated", lambda context, batch: batch)
 
 
+@pytest.mark.long
 def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     """In each of these cases, of two rows that take as much room in the memory of the last node group, one takes more
     in another memory, and nothing can be grown from it."""

@@ -66,6 +66,7 @@ def test_optimum_of_brute_force(seeds: range) -> None:
             assert value == pytest.approx(expected[objective], rel=1e-9), (seed, objective)
 
 
+@pytest.mark.long
 def test_a_layer_that_gains_by_longer_loops() -> None:
     """0.02 % less than the best mapping whose loops are as short as the number of tiles allows."""
     (layer,) = (layer for layer in load_network("resnet50").layers if layer.name == "layer2.0.conv2")
