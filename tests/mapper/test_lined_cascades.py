@@ -50,7 +50,7 @@ def test_no_tree_costs_less_than_what_is_empty_in_its_lines() -> None:
             assert lined.objective(objective) >= bound * (1 - 1e-9), f"seed {seed}, {name}\n{tree}"
         compared += empty > 0
         reached += empty > 0 and lined.energy_pj == pytest.approx(full.energy_pj + empty)
-    assert compared > 10
+    assert longer.occurs(compared > 10)
     assert reached
 
 

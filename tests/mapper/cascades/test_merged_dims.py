@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+import longer
 from cascade_cases import random_case
-from longer import blocks
 from tilewright.arch import Architecture, Fanout, load_arch
 from tilewright.cost_models import EDP, ENERGY, evaluate
 from tilewright.ir import InfeasibleError, LoopNest, Operation
@@ -51,7 +51,7 @@ def _with_named_axes(arch: Architecture, operation: Operation, rng: random.Rando
     return arch.model_copy(update={"levels": tuple(levels)})
 
 
-@pytest.mark.parametrize("seeds", blocks(90, 30))
+@pytest.mark.parametrize("seeds", longer.blocks(90, 30))
 def test_mappings_are_as_good_and_the_operations_own(seeds: range) -> None:
     merged_some = on_axes = 0
     for seed in seeds:
@@ -81,7 +81,7 @@ def test_mappings_are_as_good_and_the_operations_own(seeds: range) -> None:
             assert same.energy_pj == pytest.approx(cost.energy_pj, rel=1e-12), seed
             assert same.latency_cycles == pytest.approx(cost.latency_cycles, rel=1e-12), seed
             on_axes += any(loop.is_spatial and loop.trips > 1 for loop in mapping.nest.loops)
-    assert merged_some > 10
+    assert longer.occurs(merged_some > 10)
     assert on_axes
 
 

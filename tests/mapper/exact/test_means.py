@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
+import longer
 from generators import memory, random_architecture, random_problem
-from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import evaluate, parse_objective
 from tilewright.ir import InfeasibleError, UndecidedError
@@ -64,7 +64,7 @@ def test_how_low_it_gets_is_said_as_far_as_it_is_known(monkeypatch: pytest.Monke
     assert told[f"{least:.10g}"[:8]]
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 20))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 def test_whenever_the_time_is_up_the_certificate_is_true(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = 0
     for seed in seeds:
@@ -85,7 +85,7 @@ def test_whenever_the_time_is_up_the_certificate_is_true(seeds: range, monkeypat
     assert stopped > len(seeds) / 5
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 20))
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 def test_however_little_memory_there_is_the_certificate_is_true(seeds: range) -> None:
     """Tables are made again and again, rows grow a thousand at a time, and open mappings are let go of."""
     let_go = 0
@@ -104,7 +104,7 @@ def test_however_little_memory_there_is_the_certificate_is_true(seeds: range) ->
         if found.proven:
             assert found.value <= least * SLACK
         let_go += search.frontier.let_go < float("inf")
-    assert let_go > 0
+    assert longer.occurs(let_go > 0)
 
 
 def test_placements_taken_for_a_dive_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import random
 import pytest
 
 import brute_force
+import longer
 from generators import memory, random_problem
-from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import OBJECTIVES
 from tilewright.ir import InfeasibleError, Problem
@@ -57,9 +57,9 @@ def check_case(problem: Problem, arch: Architecture, most: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seeds", blocks(40, 20))
+@pytest.mark.parametrize("seeds", longer.blocks(40, 20))
 def test_optimum_of_brute_force(seeds: range) -> None:
-    assert sum(map(check, seeds)) > 2
+    assert longer.occurs(sum(map(check, seeds)) > 2)
 
 
 @pytest.mark.long

@@ -229,8 +229,8 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                         assert (tables(some, state) == tables(alone, state)).all(), seed
                     compared += 1
             assert next(rest, None) is None
-    assert compared > 100
-    assert stacks > 10
+    assert longer.occurs(compared > 100)
+    assert longer.occurs(stacks > 10)
 
 
 def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> Constraints:
@@ -277,9 +277,9 @@ def test_constrained_mappings(seeds: range) -> None:
                 constrained = context.bounds.at(context.bounds.table(step.state), step.tile, first)
                 assert (least <= constrained * SLACK).all()
                 tighter += bool((least * SLACK < constrained).any())
-    assert checked > 15
-    assert ordered > 5
-    assert tighter > 15
+    assert longer.occurs(checked > 15)
+    assert longer.occurs(ordered > 5)
+    assert longer.occurs(tighter > 15)
 
 
 @pytest.mark.parametrize("seeds", longer.blocks(24, 12))
@@ -303,5 +303,5 @@ def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None
         for mapping, cost in mappings_that_fit(mappings, arch):
             check_path(mapping, cost, context, rng)
             checked += 1
-    assert checked > 35
-    assert (coarse > 0) == (most_cells < 1000)
+    assert longer.occurs(checked > 35)
+    assert longer.occurs((coarse > 0) == (most_cells < 1000))

@@ -39,5 +39,5 @@ def test_cycles_of_the_busiest_instance() -> None:
             same += bool(busiest)
             context.costs = context.costs.__class__(context.hierarchy, context.costs.cost_columns)
             averages += (complete.costs(context)[columns, 0] < found[columns] * (1 - 1e-9)).any()
-    assert same > 50 * longer.TIMES
-    assert averages > 10 * longer.TIMES
+    assert longer.occurs(same > 50 * longer.TIMES)
+    assert longer.occurs(averages > 10 * longer.TIMES)

@@ -125,8 +125,8 @@ def test_windows_that_share_over_fanouts_above_their_charge() -> None:
             assert words_of(complete, context, exactly=True) == expected, seed
             more += words_of(complete, context, exactly=False) != expected
             counted_so += 1
-    assert counted_so > 25
-    assert more >= 1
+    assert longer.occurs(counted_so > 25)
+    assert longer.occurs(more >= 1)
 
 
 @pytest.mark.long
