@@ -97,7 +97,7 @@ class FrontSearch(TreeSearch):
         if not self.shares_loops:
             return []
         every = self.loops.open_choices(part, 1.0, measure=region)
-        return [(one.bound, one.loops) for one in self.loops.closely(every, 1.0)]
+        return [(one.bound, one.loops) for one in self.loops.closely(list(every), 1.0)]
 
     def _front_of(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         """All of a part that lies in a region, perhaps with more that does not."""
