@@ -23,6 +23,9 @@ from ...ir import ArchitectureError
 
 Attributes = Mapping[str, Field]
 
+READ = ("tech_node", "width", "n_rw_ports", "multiplier_width", "adder_width")
+"""Attributes that have a say in some estimate."""
+
 _SRAM = ("smartbuffersram", "sram", "cactisram")
 _REGISTERS = ("register", "registers", "regfile")
 _MAC = ("intmac",)

@@ -6,6 +6,7 @@ throughput, and counts where there is no throughput, as there.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,11 +15,12 @@ from functools import cached_property
 
 from ...arch.document import Field
 from ...arch.estimates import Figures
-from ...arch.expression import Number, evaluate
+from ...arch.expression import Number, Quantity, evaluate
 from .accelforge_classes import class_estimate
 
 ATTRIBUTES = "extra_attributes_for_component_model"
-_ACTION = ("energy", "throughput", "bits_per_action", "latency", "energy_scale", "throughput_scale", ATTRIBUTES)
+_ACTION = ("energy", "throughput", "bits_per_action", "latency", "energy_scale", "throughput_scale", "latency_scale",
+           "values_per_action", ATTRIBUTES)  # fmt: skip
 _ADDED = ("sum(a.n_calls / a.throughput for a in actions)", "read_latency + write_latency")
 _SHARED_RATE = re.compile(
     r"(?:sum\(a\.n_calls for a in actions\)|\w+_actions|\(\w+_actions \+ \w+_actions\))((?: */ *[0-9.e+]+)+)"
@@ -31,12 +33,14 @@ class AccelForgeFile:
     """What holds for all nodes of a file, and what is said of them.
 
     shared     attributes of all component models
+    variables  that numbers may refer to
     notes      what was left out, changed or assumed
     estimated  memory or MAC -> its figures that are estimates
     """
 
     word_bits: int
     shared: Mapping[str, Field]
+    variables: Mapping[str, Field] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     estimated: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -60,6 +64,7 @@ class Component:
         found = {}
         for action in self.members["actions"].elements("a list of actions") if "actions" in self.members else ():
             given = action.members({"name": "a name such as read"}, _ACTION)
+            refuse_if_given(given, "values_per_action", "words of tensors have one width here")
             found[given["name"].text()] = given
         return found
 
@@ -72,19 +77,19 @@ class Component:
         if _WORD.fullmatch(size.text("a number of bits")):
             self.file.notes.append(f"{size.path} is the width of a tensor, and here a word")
             return self.file.word_bits
-        value = number(size)
+        value = self._number(size)
         return None if value is None else int(value)
 
     def width_bits(self, action: str) -> int:
         """Of one action."""
-        given = self.actions.get(action, {}).get("bits_per_action")
-        return int((number(given) if given is not None else None) or 1)
+        given = self.actions.get(action, {}).get("bits_per_action", self.members.get("bits_per_action"))
+        return int((self._number(given) if given is not None else None) or 1)
 
     def energy_pj(self, action: str) -> float:
         """Of one action. Raises ArchitectureError where it is neither stated nor of a class."""
         given = self.actions.get(action, {})
-        stated = number(given["energy"]) if "energy" in given else None
-        scale = float(self._scale("energy_scale") * _scale(given, "energy_scale"))
+        stated = self._number(given["energy"]) if "energy" in given else None
+        scale = float(self._scale("energy_scale") * self._scale("actions_scale") * self._scale("energy_scale", given))
         if stated is not None:
             return float(stated * 10**12) * scale
         if self._modelled is None:
@@ -96,15 +101,18 @@ class Component:
 
     def rate(self, action: str) -> Number | None:
         """Actions in a second; None is as many as one likes."""
-        scale = self._scale("throughput_scale") * self._scale("n_parallel_instances")
-        if found := _SHARED_RATE.fullmatch(self._total_latency):
-            return 1 / evaluate(f"1 {found[1]}", lambda _: None).number  # whatever throughputs say
         given = self.actions.get(action, {})
-        stated = number(given["throughput"]) if "throughput" in given else None
+        scale = self._scale("throughput_scale") / self._scale("latency_scale") * self._scale("n_parallel_instances")
+        scale *= self._scale("throughput_scale", given) / self._scale("latency_scale", given)
+        scale /= self._scale("actions_scale")
+        if found := _SHARED_RATE.fullmatch(self._total_latency):
+            # Whatever throughputs say.
+            return 1 / evaluate(f"1 {found[1]}", self._lookup).number / self._scale("actions_scale")
+        stated = self._number(given["throughput"]) if "throughput" in given else None
         if "throughput" not in given and "latency" in given:
-            seconds = number(given["latency"])
+            seconds = self._number(given["latency"])
             stated = 1 / seconds if seconds else None
-        return None if stated is None else stated * scale * _scale(given, "throughput_scale")
+        return None if stated is None else stated * scale
 
     @property
     def ports_apart(self) -> bool:
@@ -129,8 +137,15 @@ class Component:
         latency, notes = self._total_latency, self.file.notes
         if latency and not (latency in _ADDED or latency.startswith("max(") or _SHARED_RATE.fullmatch(latency)):
             notes.append(f"total_latency of {self.part} is not read: the throughputs of its actions hold")
-        if {"bits_per_value", "bits_per_value_scale"} & set(self.members):
-            notes.append(f"words of {self.part} have another width there; here all have one")
+        for key in ("bits_per_value", "bits_per_value_scale"):
+            if key in self.members:
+                notes.append(f"{key} of {self.part} is left out: its words have another width there; here all have one")
+        for key in ("total_area", "total_leak_power", "component_modeling_log"):
+            if key in self.members:
+                notes.append(f"{key} of {self.part} is left out: AccelForge calculates it")
+        for action in self.actions.values():
+            if ATTRIBUTES in action:
+                notes.append(f"{ATTRIBUTES} of an action of {self.part} is left out: no part of the estimate")
         if self._modelled is None or self._dummy:
             return
         names = tuple(name for name in actions if "energy" not in self.actions.get(name, {}))
@@ -173,25 +188,43 @@ class Component:
         return found.figures
 
     def _stated(self, key: str) -> Number | None:
-        return number(self.members[key]) if key in self.members else None
+        return self._number(self.members[key]) if key in self.members else None
 
-    def _scale(self, key: str) -> Number:
-        return _scale(self.members, key)
+    def _number(self, given: Field) -> Number | None:
+        return number(given, self.file.variables)
+
+    def _scale(self, key: str, members: Mapping[str, Field] | None = None) -> Number:
+        given = (self.members if members is None else members).get(key)
+        found = self._number(given) if given is not None else Fraction(1)
+        if given is not None and not found and (found is None or key in ("latency_scale", "actions_scale")):
+            raise given.error(f"found {given.text()}, expected a number above 0")
+        return Fraction(1) if found is None else found
+
+    def _lookup(self, name: str) -> Quantity | None:
+        return variable(name, self.file.variables)
 
 
-def number(given: Field) -> Number | None:
-    """A number, or a calculation with numbers; None is without a limit."""
+def number(given: Field, variables: Mapping[str, Field] | None = None) -> Number | None:
+    """A number, or a calculation with numbers and variables; None is without a limit."""
     text = given.text("a number")
     if text in ("inf", "1 / inf"):
         return None
-    value = given.quantity(lambda words: evaluate(words, lambda _: None), "a number")
+    value = given.quantity(lambda words: evaluate(words, lambda name: variable(name, variables or {})), "a number")
     if any(value.powers) or value.number < 0:
         raise given.error(f"found {value.text!r}, expected a number of 0 or more")
     return value.number
 
 
-def _scale(members: Mapping[str, Field], key: str) -> Number:
-    found = number(members[key]) if key in members else Fraction(1)
-    if found is None:
-        raise members[key].error("found inf, expected a number of 0 or more")
-    return found
+def variable(name: str, variables: Mapping[str, Field]) -> Quantity | None:
+    """What a variable stands for: each may refer to those before it."""
+    if name not in variables:
+        return None
+    before = dict(itertools.takewhile(lambda each: each[0] != name, variables.items()))
+    found = number(variables[name], before)
+    return Quantity(found) if found is not None else None
+
+
+def refuse_if_given(members: Mapping[str, Field], key: str, why: str) -> None:
+    """ArchitectureError for a key that says something."""
+    if key in members and members[key].value not in ((), "", {}, "null", "None"):
+        raise members[key].error(f"{key} has no equal here: {why}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...arch import load_arch
 from ...arch.document import Field, read_document, read_text
 from ...ir import ArchitectureError, did_you_mean
-from ..timeloop.accelergy import Actions, areas, energies
+from ..timeloop.accelergy import COMPUTE, FILL, READ, UPDATE, Actions, areas, energies, energy_of, unread_actions
 from .machine import ImportedMachine
 
 _WHAT = "an ERT or an ART of Accelergy"
@@ -35,10 +35,14 @@ def with_tables(
     chosen: dict[str, str] = {}
     for name in dict.fromkeys([*energy, *area]):
         actions = energy.get(name, {})
+        if unread := unread_actions(actions):
+            notes.append(f"actions of {name} are left out: {', '.join(unread)}")
         if name in levels:
-            chosen |= _memory(name, actions, area.get(name))
-        elif "compute" in actions or name.lower() == "mac":
-            chosen |= {"mac.energy": f"{actions['compute']!r} pJ"} if "compute" in actions else {}
+            chosen |= _memory(name, actions, area.get(name), notes)
+        elif energy_of(actions, COMPUTE) or name.lower() == "mac":
+            compute = energy_of(actions, COMPUTE)
+            chosen |= {"mac.energy": f"{compute[1]!r} pJ"} if compute is not None else {}
+            chosen |= {"mac.leakage": f"{actions['leak']!r} pJ/cycle"} if actions.get("leak") else {}
             chosen |= {"mac.area": f"{area[name]!r} mm2"} if area.get(name) else {}
         else:
             notes.append(f"{name} is left out: no memory has this name")
@@ -50,10 +54,13 @@ def with_tables(
     return ImportedMachine(found.model_copy(update={"settings": dict(settings or {})}), tuple(notes))
 
 
-def _memory(name: str, actions: Actions, area: float | None) -> dict[str, str]:
-    write = actions.get("write", actions.get("update"))
-    found = {f"{name}.read": actions.get("read"), f"{name}.write": write}
-    chosen = {path: f"{pj!r} pJ" for path, pj in found.items() if pj is not None}
+def _memory(name: str, actions: Actions, area: float | None, notes: list[str]) -> dict[str, str]:
+    energies_of = {kind: energy_of(actions, names) for kind, names in (("read", READ), ("write", FILL))}
+    update = energy_of(actions, UPDATE)
+    written = energies_of["write"] = energies_of["write"] or update
+    if written is not None and update is not None and update[1] != written[1]:
+        notes.append(f"{update[0]} of {name} is left out: it costs as {written[0]} here")
+    chosen = {f"{name}.{kind}": f"{found[1]!r} pJ" for kind, found in energies_of.items() if found is not None}
     chosen |= {f"{name}.leakage": f"{actions['leak']!r} pJ/cycle"} if actions.get("leak") else {}
     return chosen | ({f"{name}.area": f"{area!r} mm2"} if area else {})
 

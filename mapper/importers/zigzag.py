@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
@@ -34,6 +34,24 @@ _MEMORY_OPTIONAL = ("area", "latency", "mem_type", "auto_cost_extraction", "doub
 _DOUBLE = ("double_buffering_support", "force_double_buffering")
 _PORT = {"type": "read, write or read_write", "bandwidth_max": "a number of bits"}
 _PORT_OPTIONAL = ("name", "bandwidth_min", "allocation")
+_ARRAY_OPTIONAL = ("unit_area", "input_precision", "is_imc", "imc_type", "adc_resolution", "bit_serial_precision")
+_IN_MEMORY = "computing in memory has no equal here"
+# What they say where they say nothing.
+_USUAL = ("", "0", "0.0", "1", "false", "none", "null", "~", "sram", ())
+# Keys that stand as comments, and why.
+_LEFT_OUT = {
+    "area": "it has no unit",
+    "latency": "no part of ZigZag's costs",
+    "mem_type": "it is for estimates",
+    "min_r_granularity": "an access costs by its width here",
+    "min_w_granularity": "an access costs by its width here",
+    "bandwidth_min": "an access costs by its width here, however narrow",
+    "allocation": "every port serves all operands here",
+    "unit_area": "it has no unit",
+    "input_precision": "--word says how wide words are",
+    "dataflows": "which loops may be spread is left open; dims of an axis says so here",
+    "accelerator_type": "it is Stream's",
+}
 
 
 def read_zigzag(path: str | os.PathLike[str], word_bits: int = 8, clock_hz: float = 1e9) -> ImportedMachine:
@@ -49,9 +67,15 @@ def read_zigzag(path: str | os.PathLike[str], word_bits: int = 8, clock_hz: floa
         {"memories": "memories by name, the innermost first", "operational_array": "an array with dimensions"},
         ("name", "dataflows", "cores", "accelerator_type"),
     )
+    if "cores" in top:
+        raise top["cores"].error("cores have no equal here: give the file of one core")
+    given = top["operational_array"].mapping("an array with dimensions")
+    for key in ("is_imc", "imc_type", "adc_resolution", "bit_serial_precision"):
+        if key in given and _says(given[key]):
+            raise given[key].error(f"{key} has no equal here: {_IN_MEMORY}")
     array = top["operational_array"].members(
         {"unit_energy": "the energy of a MAC in pJ", "dimensions": "names such as [D1, D2]", "sizes": "their sizes"},
-        ("unit_area", "input_precision", "is_imc", "imc_type"),
+        _ARRAY_OPTIONAL,
     )
     dims = [dim.text() for dim in array["dimensions"].elements("names such as [D1, D2]")]
     sizes = [size.whole("a number of MACs") for size in array["sizes"].elements("sizes such as [16, 16]")]
@@ -63,6 +87,7 @@ def read_zigzag(path: str | os.PathLike[str], word_bits: int = 8, clock_hz: floa
         "which loops may be spread over an axis is in ZigZag's mapping file; here all may",
     ]
     levels = _levels(top["memories"], extent, notes)
+    notes += _left_out(top, array)
     arch = checked(
         lambda: Architecture(
             name=top["name"].text() if "name" in top else "zigzag",
@@ -77,6 +102,27 @@ def read_zigzag(path: str | os.PathLike[str], word_bits: int = 8, clock_hz: floa
     return ImportedMachine(arch, tuple(notes))
 
 
+def _left_out(top: Mapping[str, Field], array: Mapping[str, Field]) -> Iterator[str]:
+    """A sentence for each key that is not read, and whose it is."""
+    owners: dict[str, list[str]] = {}
+    parts = [(name, memory.mapping("a memory")) for name, memory in top["memories"].mapping("memories by name").items()]
+    parts += [
+        (name, port.mapping("a port"))
+        for name, members in parts
+        for port in members["ports"].elements("a list of ports")
+    ]
+    for name, members in (*parts, ("the array", array), ("the file", top)):
+        for key in members:
+            if key in _LEFT_OUT and _says(members[key]) and name not in owners.setdefault(key, []):
+                owners[key].append(name)
+    yield from (f"{key} of {', '.join(of)} is left out: {_LEFT_OUT[key]}" for key, of in owners.items() if of)
+
+
+def _says(field: Field) -> bool:
+    value = field.value.strip().lower() if isinstance(field.value, str) else field.value
+    return bool(value) and value not in _USUAL
+
+
 def _levels(memories: Field, extent: Mapping[str, int], notes: list[str]) -> list[Memory | Fanout]:
     """Memories from the outside in, and before each the dimensions that it is the first not to serve."""
     levels: list[Memory | Fanout] = []
@@ -84,6 +130,9 @@ def _levels(memories: Field, extent: Mapping[str, int], notes: list[str]) -> lis
     fields = list(memories.mapping("memories by name").items())
     for position, (name, field) in enumerate(reversed(fields)):
         members = field.members(_MEMORY, _MEMORY_OPTIONAL)
+        if "auto_cost_extraction" in members and _says(members["auto_cost_extraction"]):
+            message = "auto_cost_extraction has no equal here: ZigZag asks CACTI for r_cost and w_cost"
+            raise members["auto_cost_extraction"].error(message, hint="give both in pJ, and set it to false")
         served = _names(members["served_dimensions"], extent)
         missing = [dim for dim in extent if dim not in served]
         if position == 0 and missing:

@@ -22,7 +22,8 @@ COMPUTE = ("mac_random", "mult_random", "mac", "mult", "compute")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _SQUARE_MICROMETRES = 1e-6  # in square millimetres
 _VERSIONS = ("0.3", "0.4")
-_NO_BEARING = ("primitive_estimations", "primitive_estimation(s)")  # who estimated a figure
+_NO_BEARING = ("primitive_estimations", "primitive_estimation(s)")
+"""Who estimated a figure; summaries have it beside each."""
 
 
 def energies(ert: Field, notes: list[str]) -> dict[str, Actions]:

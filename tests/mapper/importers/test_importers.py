@@ -156,3 +156,56 @@ def test_tables_of_accelergy(tmp_path: Path) -> None:
     (tmp_path / "ERT.yaml").write_text(ERT.replace("compute", "add").replace(".mac", ".alu"), encoding="utf-8")
     with pytest.raises(ArchitectureError, match="found GLB, alu, other in the tables, expected one of DRAM, L3"):
         with_tables("cpu", [tmp_path / "ERT.yaml"])
+
+
+def test_axes_of_accelforge_that_have_to_be_full_or_share_otherwise(tmp_path: Path) -> None:
+    """The least use is a comment with the constraint; axes with other switches are arrays of their own."""
+    spatial = "- {name: X, fanout: 16, reuse: input}\n    - {name: Y, fanout: 8, reuse: output}\n"
+    assert spatial in ACCELFORGE
+    x, y = "{name: X, fanout: 16, min_usage: 1, may_reuse: Nothing}", "{name: Y, fanout: 8, min_usage: 0.5}"
+    text = ACCELFORGE.replace(spatial, f"- {x}\n    - {y}\n")
+    found = read(read_accelforge, text, tmp_path)
+    assert [(f.name, f.axes[0].size, f.multicast, f.spatial_reduction) for f in found.arch.fanouts[1:]] == [
+        ("PE_array1", 16, False, False),
+        ("PE_array2", 8, True, True),
+    ]
+    least = [note.partition(";")[0] for note in found.notes if note.startswith("min_usage")]
+    assert least == [
+        'min_usage of PE is 1: search with --constraint "PE_array1.utilization>=1"',
+        'min_usage of PE is 0.5: search with --constraint "PE_array2.utilization>=0.5"',
+    ]
+    with pytest.raises(ArchitectureError, match="may_reuse is input; here instances share all operands"):
+        read(read_accelforge, text.replace("min_usage: 1, may_reuse: Nothing", "may_reuse: input"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "keeps"),
+    [
+        ("{keep: ~weight}", Keeps(input="must", weight="never", output="must")),
+        ("{keep: input, may_keep: ~output}", Keeps(input="must", weight="may", output="never")),
+        ("{keep: All & ~(input | output)}", Keeps(input="never", weight="must", output="never")),
+        ("{back: output}", Keeps(input="may", weight="may", output="must")),
+        ("{keep: ~Main.tensors}", Keeps(input="may", weight="may", output="may")),
+        ("{}", Keeps(input="may", weight="may", output="may")),
+    ],
+)
+def test_sets_of_tensors_of_accelforge(tensors: str, keeps: Keeps, tmp_path: Path) -> None:
+    text = ACCELFORGE.replace("tensors: {keep: input | output, may_keep: All}", f"tensors: {tensors}")
+    assert text != ACCELFORGE
+    assert memory(read(read_accelforge, text, tmp_path), "Buffer").keeps == keeps
+
+
+def test_numbers_of_accelforge_refer_to_variables(tmp_path: Path) -> None:
+    text = ACCELFORGE.replace("arch:\n", "variables: {block: 1024*1024*8}\narch:\n  variables: {lanes: 4}\n")
+    text = text.replace("size: 1024*1024*8", "size: 2 * block").replace("fanout: 4", "fanout: lanes")
+    found = read(read_accelforge, text, tmp_path)
+    assert (memory(found, "Buffer").size_bits, found.arch.fanouts[0].axes[0].size) == (2**24, 4)
+
+
+def test_what_zigzag_says_of_computing_in_memory_or_of_cacti(tmp_path: Path) -> None:
+    for text, message in (
+        (ZIGZAG.replace("unit_area: 1", "is_imc: true"), "is_imc has no equal here: computing in memory"),
+        (ZIGZAG.replace("r_cost: 10", "auto_cost_extraction: true\n    r_cost: 10"), "ZigZag asks CACTI for r_cost"),
+    ):
+        with pytest.raises(ArchitectureError, match=message):
+            read(read_zigzag, text, tmp_path)
