@@ -20,6 +20,8 @@ _SPELLED = {
     "erf": "erf({})",
     "exp": "exp({})",
     "floor": "floor({})",
+    "floored_mod": "floored_mod({}, {})",
+    "fmod": "fmod({}, {})",
     "less": "(element)({} < {})",
     "log": "log({})",
     "max": "larger({}, {})",
@@ -40,11 +42,16 @@ _SPELLED = {
     "cos": "cos({})",
     "tanh": "tanh({})",
     "trunc": "trunc({})",
+    "quotient": "quotient({}, {})",
+    "whole_fmod": "whole_fmod({}, {})",
+    "whole_power": "whole_power({}, {}, {}, {})",
+    "whole_product": "whole_product({}, {}, {}, {})",
+    "whole_remainder": "whole_remainder({}, {})",
+    "wrapped": "wrapped({}, {}, {})",
 }
 
 
-# ceil, cos, equal, floor, less, not, pow, rint, select, sin, single and trunc are no functions of cascades: models
-# apply them to complete words.
+# Those that ir/expression.py does not list are no functions of cascades: models apply them to complete words.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

@@ -16,6 +16,7 @@ resized.py       sums of neighbours in images that are made larger or smaller
 finished_words.py what is done with words as they are written, with the parameters in it
 word_forms.py    in which forms the words of each tensor are read
 words.py         what is done word by word, as expressions
+integers.py      the same, of whole numbers
 quantized.py     the same, of quantized words
 values.py        stored parameters
 weights.py       the weights of one layer, whose zeros are counted

@@ -20,6 +20,7 @@ from ..network import NetworkLayer
 from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
 from .finished_words import broadcast_shape, changed_words, less_zero_point, own_words, zero_point
+from .integers import INTEGERS
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue, Repeated
 from .quantized import QUANTIZED
@@ -374,6 +375,8 @@ class _NodeReader:
             self.wanted |= {v.name for v in values if (view := self.view(v)) is not None and not view.is_as_made}
         if any(value.name in self.apart for value in node.outputs):
             return self._outside(node)
+        if kind == "mul" and node.output.type in INTEGERS:  # a product of 32 bits has more than doubles hold
+            return self._outside(node)
         if kind is None or not as_made or not same or len(views) != (2 if kind in ("add", "mul") else 1):
             return self._outside(node)
         if len({view.source for view in views}) < len(views):
@@ -397,7 +400,7 @@ class _NodeReader:
 
 _BY_WORD = """
     Abs BatchNormalization Cast Ceil Celu Clip Cos DequantizeLinear Div Dropout Elu Equal Erf Exp Floor Gelu Greater
-    GreaterOrEqual HardSigmoid HardSwish Identity LeakyRelu Less LessOrEqual Log Max Min Mish Mul Neg Not PRelu Pow
+    GreaterOrEqual HardSigmoid HardSwish Identity LeakyRelu Less LessOrEqual Log Max Min Mish Mod Mul Neg Not PRelu Pow
     QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Sub Add Swish Tanh
 """
 

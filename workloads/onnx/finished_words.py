@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...ir import Call, Expression, Number, Operand, ProblemError
 from ..graph.meaning import WORD, FinishParameter, WordFinish
 from ..graph.occurrences import Occurrence
+from .integers import INTEGERS, wrapped
 from .nodes import OnnxNode, OnnxValue
 from .quantized import ZERO_POINTS, requantized
 from .views import TensorView
@@ -104,6 +105,8 @@ def own_words(node: OnnxNode, occurrence: Occurrence, view: TensorView, unknown:
         for position, function in ((1, "mul"), (2, "add")):
             if node.has(position):
                 word = Call(function, (word, builder.input(node, position)))
+    if node.op in ("Add", "Gemm", "MatMul", "Sum") and node.output.type in INTEGERS:
+        word = wrapped(word, node.output.type)
     return builder.finish(word)
 
 

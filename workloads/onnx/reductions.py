@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...ir import Call, Expression, Operand, ProblemError
+from ...ir import Call, Expression, Number, Operand, ProblemError
 from ..graph.meaning import WORD, ApartOperation
 from ..graph.occurrences import EPSILON
 from .convolutions import pool_begins
+from .integers import INTEGERS, product, quotient, wrapped
 from .lies import Lies
 from .nodes import OnnxNode
+from .quantized import RANGES
 from .values import StoredModel
 
 if TYPE_CHECKING:
@@ -55,10 +57,31 @@ POOLING = {"AveragePool": "mean", "MaxPool": "max", "GlobalAveragePool": "mean",
 """Operators that make one word of a window of an image."""
 
 
+_WHOLE = frozenset(("ReduceL1", "ReduceL2", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare"))
+"""Those that do something else with whole numbers; the largest and least of these are as of others."""
+
+
 def check_reduced(node: OnnxNode) -> None:
-    """ProblemError for attributes that no program knows."""
+    """ProblemError for attributes and types that no program knows."""
     if node.integer("select_last_index", 0):
         raise ProblemError("there is no program for select_last_index", where=node.where)
+    kind = node.output.type
+    is_narrow = node.op == "ReduceProd" and kind in RANGES
+    if kind in INTEGERS and (is_narrow or node.op.startswith("ReduceLog")):
+        raise ProblemError(f"there is no program for it with words of type {kind}", where=node.where)
+
+
+def _whole(op: str, kind: str, count: int) -> _Reduction:
+    """A reduction of whole numbers, as numpy computes it: sums wrap around, means and lengths leave out fractions."""
+    squares = product(_X, _X, kind)
+    return {
+        "ReduceL1": _Reduction("sum", wrapped(Call("abs", (_X,)), kind), wrapped(_RESULT, kind)),
+        "ReduceL2": _Reduction("sum", squares, wrapped(Call("trunc", (Call("sqrt", (_RESULT,)),)), kind)),
+        "ReduceMean": _Reduction("sum", None, quotient(wrapped(_RESULT, kind), Number(float(count)))),
+        "ReduceProd": _Reduction("product", None, wrapped(_RESULT, kind)),
+        "ReduceSum": _Reduction("sum", None, wrapped(_RESULT, kind)),
+        "ReduceSumSquare": _Reduction("sum", squares, wrapped(_RESULT, kind)),
+    }[op]
 
 
 def reduced(node: OnnxNode, lies: Lies, stored: StoredModel) -> ApartOperation:
@@ -72,7 +95,10 @@ def reduced(node: OnnxNode, lies: Lies, stored: StoredModel) -> ApartOperation:
             axes = [int(axis) for axis in stored.values()[node.input(1).name].ravel()]
         if not axes and not node.integer("noop_with_empty_axes", 0):
             axes = list(range(rank))
-    return over(found.how, lies, _along(lies, [axis % rank for axis in axes]), before=found.before, after=found.after)
+    offsets = _along(lies, [axis % rank for axis in axes])
+    if node.output.type in INTEGERS and node.op in _WHOLE:
+        found = _whole(node.op, node.output.type, math.prod(each.shape[1] for each in offsets))
+    return over(found.how, lies, offsets, before=found.before, after=found.after)
 
 
 def _along(lies: Lies, taken: Sequence[int]) -> list[Index]:

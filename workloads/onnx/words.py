@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ...ir import Call, Expression, Number, ProblemError
+from .integers import INTEGERS, cast, whole_word
 from .nodes import OnnxNode
-from .quantized import RANGES, dequantize_linear, quantize_linear, single
+from .quantized import dequantize_linear, quantize_linear, single
 
 Operands = Sequence[Expression]
 """Of each input that is there: what it is made of."""
@@ -88,23 +89,19 @@ def _swish(node: OnnxNode, given: Operands) -> Expression:
 
 
 def _cast(node: OnnxNode, given: Operands) -> Expression:
-    """Whole numbers that fit are themselves; fractions become whole by leaving out what follows the point."""
     source, target = node.input(0).type, node.output.type
     if target == "BOOL":
         return _truth(given[0])
-    if source == "BOOL" and target in (*RANGES, "INT64"):
-        return given[0]
-    if target in ("FLOAT", "DOUBLE"):
-        return single(given[0]) if target == "FLOAT" and source in ("INT32", "UINT32", "INT64", "DOUBLE") else given[0]
-    if target not in (*RANGES, "INT64"):
+    if target in INTEGERS:
+        return cast(given[0], source, target)
+    if target not in ("FLOAT", "DOUBLE"):
         raise ProblemError(f"there is no program for a cast to {target or 'this type'}", where=node.where)
-    low, high = RANGES.get(target, (-(2**53), 2**53))
-    least, most = RANGES.get(source, (-math.inf, math.inf))
-    if source in ("FLOAT", "DOUBLE"):
-        return Call("trunc", (given[0],))
-    if least < low or most > high:
-        raise ProblemError(f"there is no program for a cast from {source} to {target}, which wraps", where=node.where)
-    return given[0]
+    is_wider = source in ("INT32", "UINT32", "INT64", "UINT64", "DOUBLE")
+    return single(given[0]) if target == "FLOAT" and is_wider else given[0]
+
+
+def _mod(node: OnnxNode, given: Operands) -> Expression:
+    return Call("fmod" if node.integer("fmod", 0) else "floored_mod", tuple(given))
 
 
 def _folded(name: str) -> Callable[[OnnxNode, Operands], Expression]:
@@ -208,6 +205,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Mean": _mean,
     "Min": _folded("min"),
     "Mish": _mish,
+    "Mod": _mod,
     "Mul": _function("mul"),
     "Neg": _function("neg"),
     "Not": lambda _, given: _not(given[0]),
@@ -238,9 +236,6 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
 _ROUNDED = frozenset(("Add", "Div", "Mul", "Sqrt", "Sub", "Sum"))
 """What single precision rounds once; the other exact ones are exact there, too."""
 
-_WRAPPING = frozenset(("Abs", "Add", "Div", "Mul", "Neg", "Pow", "Sub", "Sum"))
-"""What may leave the range of a whole number, or is another function there."""
-
 
 def word_of(node: OnnxNode, given: Operands, *, singles: bool = False) -> Expression:
     """What a node makes of a word. ProblemError for operators and attributes that have no program.
@@ -250,7 +245,8 @@ def word_of(node: OnnxNode, given: Operands, *, singles: bool = False) -> Expres
     if node.op not in WORDS:
         raise ProblemError("there is no program for this operator", where=node.where)
     kind = node.output.type
-    if node.op in _WRAPPING and kind in RANGES and (RANGES[kind][1] < 2**31 - 1 or node.op == "Div"):
-        raise ProblemError(f"there is no program for its arithmetic of type {kind}, which wraps", where=node.where)
+    whole = whole_word(node, given) if kind in INTEGERS else None
+    if whole is not None:
+        return whole
     found = WORDS[node.op](node, given)
     return single(found) if singles and kind == "FLOAT" and node.op in _ROUNDED else found

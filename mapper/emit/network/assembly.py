@@ -62,8 +62,14 @@ def network_program(answer: NetworkAnswer) -> NetworkProgram:
 
 @dataclass(frozen=True)
 class _LoweredTree:
-    """The program of a group, and its body with buffers that begin as late as they can."""
+    """The program of a group, in whose names all that are alike are written: their tensors may have others.
 
+    body  with buffers that begin as late as they can
+    """
+
+    segment: Segment
+    finishes: Mapping[str, TensorFinish]
+    kinds: GroupKinds | None
     tree: TreeProgram
     body: tuple[Statement, ...]
 
@@ -306,21 +312,23 @@ class _Assembly:
         """The program of a group, or of one before it that is alike, does the same with words, and has its tiles at the
         same addresses."""
         assert segment.answer is not None
-        producers = segment.answer.mapping.cascade.producers
-        stored = kinds.alike(producers) if kinds is not None else None
-        kind = segment.alike, tuple(finishes.get(name) for name in producers), tuple(on_chip.items()), stored
+        cascade = segment.answer.mapping.cascade
+        stored = kinds.alike(cascade.producers) if kinds is not None else None
+        lying = tuple(on_chip.get(name) for name in cascade.tensors)
+        kind = segment.alike, tuple(finishes.get(name) for name in cascade.producers), lying, stored
         if kind not in self.trees:
-            self.trees[kind] = self._lowered(segment, finishes, on_chip, is_narrow=kinds is not None)
+            self.trees[kind] = self._lowered(segment, finishes, on_chip, kinds)
         lowered, taken = self.trees[kind], self._taken(number)
 
         def size(array: Array) -> int:
-            return self._size(array.elements, kinds.of(array) if kinds is not None else ELEMENT)
+            return self._size(array.elements, lowered.kinds.of(array) if lowered.kinds is not None else ELEMENT)
 
         addresses = group_addresses(segment, self.arch, self.bits, lowered.body, lowered.tree.places, taken, size)
         at = tuple((key, tuple(one.offsets.items()), one.is_planned) for key, one in addresses.items())
         if (kind, at) not in self.programs:
+            one = lowered
             self.programs[kind, at] = GroupProgram(
-                number + 1, segment, self.arch, finishes, lowered.tree, lowered.body, addresses, kinds
+                number + 1, one.segment, self.arch, one.finishes, one.tree, one.body, addresses, one.kinds
             )
         return self.programs[kind, at]
 
@@ -329,8 +337,7 @@ class _Assembly:
         segment: Segment,
         finishes: Mapping[str, TensorFinish],
         on_chip: Mapping[str, WholeLying],
-        *,
-        is_narrow: bool,
+        kinds: GroupKinds | None,
     ) -> _LoweredTree:
         assert segment.answer is not None
         try:
@@ -339,8 +346,8 @@ class _Assembly:
             where = f"{self.graph.network}: {' + '.join(segment.names)}"
             raise MappingError(error.message, where=where, hint=error.hint) from None
         body = without_passing(tree.body)
-        body = finished_outside(body, self.arch.memories[0].name) if is_narrow else body
-        return _LoweredTree(tree, tightened(body))
+        body = finished_outside(body, self.arch.memories[0].name) if kinds is not None else body
+        return _LoweredTree(segment, finishes, kinds, tree, tightened(body))
 
     def _taken(self, number: int) -> dict[ArenaKey, list[Staying]]:
         """What lies in each arena while a group works."""

@@ -16,7 +16,7 @@ from .addresses import ArenaKey, Staying
 from .c_between import apart_calls, apart_lines
 from .c_check import NetworkElement, constant_lines, network_direct_lines
 from .c_group import CGroup, threads_of
-from .c_runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES
+from .c_runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
 from .exact import is_rounded
 from .operands import Reading, Weight
 from .program import (
@@ -52,10 +52,13 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
             f"its whole numbers are not exact in {element}s", where=program.network, hint="leave the element at double"
         )
     members, memory = _members(program), program.arch.memories[0].name
-    parts = [
+    head = [
         _header_lines(program),
         [_INCLUDES if element == "double" else _INCLUDES.replace("math.h", "tgmath.h"), f"typedef {element} element;"],
-        [LEAST, FUNCTIONS, APART, NARROW if program.is_narrow else "typedef element data;\n"],
+        [LEAST, FUNCTIONS],
+    ]
+    parts = [
+        [APART, NARROW if program.is_narrow else "typedef element data;\n"],
         [f"#define STEPS {len(program.steps)}", STEP_TIMES],
         _arena_lines(program, members),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
@@ -70,7 +73,9 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         constant_lines(program, element),
         [CLOCKS, NETWORK_MAIN],
     ]
-    return "\n".join(line for part in parts for line in part)
+    body = "\n".join(line for part in parts for line in part)
+    whole = [WHOLE] if any(f"{name}(" in body for name in WHOLE_FUNCTIONS) else []
+    return "\n".join([*(line for part in head for line in part), *whole, body])
 
 
 # ---- what the file says of itself ------------------------------------------------------------------------------------

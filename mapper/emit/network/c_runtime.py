@@ -54,6 +54,68 @@ static inline int32_t larger_whole(int32_t left, int32_t right)
 }
 """
 
+WHOLE_FUNCTIONS = (
+    *("floored_mod", "quotient", "whole_fmod", "whole_power", "whole_product", "whole_remainder", "wrapped"),
+)
+
+WHOLE = """
+/* Whole numbers as a type has them, the least of which is `low`, of `span` in all. Those beyond 2^53, which doubles do
+   not tell apart, are no numbers, so that nothing wrong passes for right. */
+#define BEYOND 9007199254740992.0
+
+static inline element wrapped(element value, element low, element span)
+{
+    const element found = value - span * floor((value - low) / span);
+    return fabs(value) < BEYOND && fabs(found) < BEYOND ? found : (element)NAN;
+}
+
+/* The lowest bits of what is beyond are those of the same in 64 bits. */
+static inline element lowest_bits(uint64_t bits, element low, element span)
+{
+    return span <= 4294967296.0 ? wrapped((element)(bits % (uint64_t)span), low, span) : (element)NAN;
+}
+
+static inline element whole_product(element left, element right, element low, element span)
+{
+    const element found = left * right;
+    if (fabs(found) < BEYOND || !(fabs(left) < BEYOND && fabs(right) < BEYOND))
+        return wrapped(found, low, span);
+    return lowest_bits((uint64_t)(int64_t)left * (uint64_t)(int64_t)right, low, span);
+}
+
+static inline element whole_power(element base, element exponent, element low, element span)
+{
+    const element found = trunc(pow(base, exponent));
+    if (fabs(found) < BEYOND || !(fabs(base) < BEYOND && exponent >= 0 && exponent < BEYOND))
+        return wrapped(found, low, span);
+    uint64_t result = 1, factor = (uint64_t)(int64_t)base;
+    for (uint64_t left = (uint64_t)exponent; left; left >>= 1, factor *= factor)
+        result *= left & 1 ? factor : 1;
+    return lowest_bits(result, low, span);
+}
+
+static inline element quotient(element left, element right)
+{
+    return right == 0 ? 0 : trunc(left / right);
+}
+
+static inline element floored_mod(element left, element right)
+{
+    const element found = fmod(left, right);
+    return found != 0 && (found < 0) != (right < 0) ? found + right : found;
+}
+
+static inline element whole_remainder(element left, element right)
+{
+    return right == 0 ? 0 : floored_mod(left, right);
+}
+
+static inline element whole_fmod(element left, element right)
+{
+    return right == 0 ? 0 : fmod(left, right);
+}
+"""
+
 KINDS = """
 /* Kinds of words in rows; those of a program that has one kind alone are elements. */
 enum { INT8, UINT8, INT16, UINT16, INT32, FLOAT, DOUBLE, ELEMENT };

@@ -16,16 +16,23 @@ def exact_magnitude(program: NetworkProgram, bits: int = EXACT_BITS) -> int:
 
 
 def is_rounded(program: NetworkProgram) -> bool:
-    """Whether some words are rounded to whole numbers, or to single precision, as those of quantized models are."""
-    expressions = [finish.expression for group in program.programs for finish in group.finishes.values()]
+    """Whether some words are rounded to whole numbers, or to single precision, as those of quantized models are, or are
+    whole numbers with arithmetic of their own."""
+    expressions: list[Expression | None] = [
+        finish.expression for group in program.programs for finish in group.finishes.values()
+    ]
     for step in program.steps:
         if isinstance(step, ApartCall):
-            expressions += [step.operation.expression] if step.operation.expression is not None else []
+            expressions += [step.operation.expression, step.operation.after]
             expressions += [step.finished.finish.expression] if step.finished is not None else []
     return any(map(_rounds, expressions))
 
 
-def _rounds(expression: Expression) -> bool:
+_ROUNDING = ("rint", "single", "trunc", "quotient", "wrapped")
+
+
+def _rounds(expression: Expression | None) -> bool:
     if not isinstance(expression, Call):
         return False
-    return expression.function in ("rint", "single", "trunc") or any(map(_rounds, expression.arguments))
+    is_rounding = expression.function in _ROUNDING or expression.function.startswith("whole_")
+    return is_rounding or any(map(_rounds, expression.arguments))

@@ -106,7 +106,31 @@ def _called(call: Call, given: list[KnownWords]) -> KnownWords:
             return either(given[1], given[2])
         case "add" | "sub" | "mul":
             return _arithmetic(call.function, *given)
-    return UNKNOWN
+    return _of_whole(call.function, given)
+
+
+def _of_whole(function: str, given: list[KnownWords]) -> KnownWords:
+    """Arithmetic of whole numbers, as a type has them."""
+    if function in ("wrapped", "whole_product", "whole_power"):
+        return _wrapped(function, given)
+    if function not in ("quotient", "whole_remainder", "whole_fmod") or not all(one.is_exact for one in given):
+        return UNKNOWN
+    largest = given[function != "quotient"]
+    return whole(-max(-largest.low, largest.high), max(-largest.low, largest.high))
+
+
+def _wrapped(function: str, given: list[KnownWords]) -> KnownWords:
+    """Whole numbers of a type, which the last two arguments state; those that are in it stay what they are."""
+    *words, least, count = given
+    low, high = least.low, least.low + count.low - 1
+    found = (
+        words[0] if function == "wrapped" else _arithmetic("mul", *words) if function == "whole_product" else UNKNOWN
+    )
+    if found.is_exact and low <= found.low and found.high <= high:
+        return found
+    if not all(one.is_exact for one in words) or (function == "whole_power" and words[1].low < 0):
+        return KnownWords(low, high, is_whole=True)
+    return whole(low, high) if count.low <= 2.0**32 else KnownWords(low, high, is_whole=True)
 
 
 def _larger(left: KnownWords, right: KnownWords) -> KnownWords:

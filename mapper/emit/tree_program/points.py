@@ -16,6 +16,8 @@ _SPELLED = {
     "erf": "erf({})",
     "exp": "np.exp({})",
     "floor": "np.floor({})",
+    "floored_mod": "np.mod({}, {})",
+    "fmod": "np.fmod({}, {})",
     "less": "np.less({}, {}).astype(float)",
     "log": "np.log({})",
     "max": "np.maximum({}, {})",
@@ -36,6 +38,12 @@ _SPELLED = {
     "cos": "np.cos({})",
     "tanh": "np.tanh({})",
     "trunc": "np.trunc({})",
+    "quotient": "quotient({}, {})",
+    "whole_fmod": "whole_fmod({}, {})",
+    "whole_power": "whole_power({}, {}, {}, {})",
+    "whole_product": "whole_product({}, {}, {}, {})",
+    "whole_remainder": "whole_remainder({}, {})",
+    "wrapped": "wrapped({}, {}, {})",
 }
 _EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
 

@@ -24,6 +24,46 @@ def single(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, np.float32).astype(np.float64)
 
 
+def wrapped(words: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Whole numbers as a type has them, the least of which is `low`; beyond 2^53, which doubles do not tell apart, they
+    are no numbers."""
+    found = words - span * np.floor((words - low) / span)
+    return np.where((np.abs(words) < 2.0**53) & (np.abs(found) < 2.0**53), found, np.nan)
+
+
+def whole_product(left: np.ndarray, right: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Products of whole numbers, as a type has them."""
+    found = np.multiply(left, right)
+    if span <= 2.0**32:  # their lowest bits are those of the products of 64 bits
+        lowest = np.asarray(left, np.int64) * np.asarray(right, np.int64) % np.int64(span)
+        found = np.where(np.abs(found) < 2.0**53, found, lowest)
+    return wrapped(found, low, span)
+
+
+def whole_power(base: np.ndarray, exponent: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Powers of whole numbers, as a type has them."""
+    found = np.trunc(np.power(base, exponent))
+    if span <= 2.0**32:
+        lowest = np.power(np.asarray(base, np.int64), np.maximum(np.asarray(exponent, np.int64), 0)) % np.int64(span)
+        found = np.where(np.abs(found) < 2.0**53, found, lowest)
+    return wrapped(found, low, span)
+
+
+def quotient(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Quotients of whole numbers, towards zero; 0 where nothing is divided by."""
+    return np.where(np.equal(right, 0), 0, np.trunc(np.divide(left, right)))
+
+
+def whole_remainder(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Remainders of whole numbers with the sign of the divisor; 0 where nothing is divided by."""
+    return np.where(np.equal(right, 0), 0, np.mod(left, right))
+
+
+def whole_fmod(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Remainders of whole numbers with the sign of what is divided; 0 where nothing is divided by."""
+    return np.where(np.equal(right, 0), 0, np.fmod(left, right))
+
+
 def placed(array: np.ndarray, expected: tuple[int, ...], origin: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
     """An operand in the outermost memory, its first element at the origin, and zeros around it."""
     if array.shape != expected:
