@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from .arch import Architecture, load_arch
-from .arch.units import size_bits
+from .arch.units import size_bits, size_text
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
 from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightError, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
-from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.means import DEFAULT_MEMORY_LIMIT, LEAST_MEMORY_LIMIT
 from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling, tiling_for
@@ -157,7 +157,10 @@ def tiling_or_default(tiling: Tiling | None, known: Sequence[Tiling] = TILINGS) 
 def limits_of(time_limit: float | None = None, memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT) -> Limits:
     """The limits of one search: seconds, or None; bytes, or a text such as "2 GiB"."""
     time_s = None if time_limit is None else checks.seconds(time_limit, "the time limit")
-    return Limits(time_s, memory_bytes(memory_limit))
+    memory = memory_bytes(memory_limit)
+    if memory < LEAST_MEMORY_LIMIT:
+        raise TilewrightError(f"the memory limit is {memory:,} B, expected {size_text(8 * LEAST_MEMORY_LIMIT)} or more")
+    return Limits(time_s, memory)
 
 
 def memory_bytes(size: SizeLike, what: str = "the memory limit") -> int:

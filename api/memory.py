@@ -50,5 +50,8 @@ def plan_memory(
         found = buffer_set(buffers)
     if pairs := checks.items(in_place, "in_place", "pairs (source, result) of names", MemoryPlanError):
         found = buffer_set(found.buffers, [*found.in_place, *pairs])
+    if least is False and room is None:
+        hint = "state the capacity, or ask for the least height"
+        raise MemoryPlanError("any plan fits a memory without a capacity, expected one", hint=hint)
     wanted = room is None if least is None else checks.flag(least, "least", MemoryPlanError)
     return memory_plan.plan_memory(found, room, wanted, Means.from_now(limits.time_s, limits.memory_bytes))

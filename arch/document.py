@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ArchitectureError, did_you_mean
-from ..ir.files import missing_file
+from ..ir.files import bytes_of, missing_file
 from .units import shown
 
 if TYPE_CHECKING:
@@ -153,8 +153,7 @@ def read_text(path: Path, where: str, what: str = "an architecture file", hint: 
     """The text of a file; ArchitectureError, with the hint if there is no such file, when it cannot be had."""
     expected = f"expected {what}"
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = bytes_of(path, LARGEST_FILE)
     except FileNotFoundError:
         raise ArchitectureError(f"{missing_file(path)}, {expected}", where=where, hint=hint) from None
     except IsADirectoryError:

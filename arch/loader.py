@@ -183,6 +183,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
     # What is left to go wrong in a whole architecture is its outermost level, so the error stands there.
     return build(
         Architecture,
+        document,
         level_fields[0],
         **texts,
         settings=shown_settings(set or {}),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from .document import Field
+from .spec import first_refusal
 from .units import area_mm2, bits_per_cycle, pj_per_cycle, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,13 +86,16 @@ def flag(members: Mapping[str, Field], key: str, default: bool) -> bool:
     return members[key].boolean() if key in members else default
 
 
-def build(model: type[Model], field: Field, **values: Any) -> Model:
-    """A part of the specification; what pydantic refuses becomes an error at the place in the file."""
+def build(model: type[Model], field: Field, otherwise: Field | None = None, **values: Any) -> Model:
+    """A part of the specification; what pydantic refuses becomes an error at the place in the file.
+
+    otherwise  where errors stand that are of no field alone; None: at `field`
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in first["loc"]), None)
-        message = first["msg"].removeprefix("Value error, ")
-        place = field.value.get(key, field) if key and isinstance(field.value, Mapping) else field
-        raise place.error(message[:1].lower() + message[1:] if key else message) from None
+        where, message = first_refusal(error)
+        key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in where), None)
+        if key is None or not isinstance(field.value, Mapping):
+            raise (otherwise or field).error(message) from None
+        raise field.value.get(key, field).error(message[:1].lower() + message[1:]) from None

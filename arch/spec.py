@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
-    NonNegativeFloat,
-    PositiveFloat,
-    PositiveInt,
     SerializerFunctionWrapHandler,
     ValidationError,
     field_validator,
@@ -27,6 +26,7 @@ from pydantic import (
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
 from ..ir.errors import shown
+from .units import LARGEST_BITS
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -41,6 +41,37 @@ Latency = Literal["steady", "with_fill"]
 Overlap = Literal["within_operations", "across_operations"]
 SparseFormat = Literal["uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks"]
 SPARSE_FORMATS: tuple[SparseFormat, ...] = ("uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks")
+
+_BYTE = 8
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError(f"found {shown(value)}, expected a number")
+    return value
+
+
+_Number = BeforeValidator(_number)
+_NoSign = AfterValidator(lambda value: value + 0.0)  # of -0.0
+
+# Figures beyond these are slips of the pen, and sums of their products would not be numbers any more.
+BitCount = Annotated[int, _Number, Field(gt=0, le=LARGEST_BITS)]
+Count = Annotated[int, _Number, Field(gt=0, le=10**9)]
+Picojoules = Annotated[float, _Number, Field(ge=0, le=1e15), _NoSign]
+PerCycle = Annotated[float, _Number, Field(ge=1e-15, le=float(LARGEST_BITS))]
+Hertz = Annotated[float, _Number, Field(ge=1e-3, le=1e15)]
+SquareMillimetres = Annotated[float, _Number, Field(ge=0, le=1e9), _NoSign]
+
+_UNITS = (
+    ("_bits_per_cycle", " bit/cycle"),
+    ("_pj_per_cycle", " pJ/cycle"),
+    ("_pj_per_bit", " pJ/bit"),
+    ("_pj", " pJ"),
+    ("_bits", " bit"),
+    ("_hz", " Hz"),
+    ("_mm2", " mm2"),
+)
+"""What the figures of a field with such an ending are in."""
 
 _NAMED = "write every field with its name, such as name='mine'; load_arch reads a file"
 
@@ -62,17 +93,27 @@ class _Called(ModelMetaclass):
 
 
 def _refused(name: str, error: ValidationError) -> ArchitectureError:
-    """The first thing that is wrong with a record; a name that it does not have may be why another one is missing."""
+    where, message = first_refusal(error)
+    return ArchitectureError(message, where=".".join(map(str, (name, *where))))
+
+
+def first_refusal(error: ValidationError) -> tuple[tuple[int | str, ...], str]:
+    """The first thing that is wrong with a record: where in it, and what. A name that it does not have may be why
+    another one is missing."""
     found = error.errors(include_url=False)
     first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
-    place = ".".join(map(str, (name, *first["loc"])))
+    unit = next((unit for ending, unit in _UNITS if str((first["loc"] or ("",))[-1]).endswith(ending)), "")
+    limits: dict[str, Any] = first.get("ctx", {})
     expected = first["msg"].replace("Input should be", "expected")
+    for limit, words in (("le", "at most"), ("ge", "or more")):
+        if limit in limits:
+            return first["loc"], f"found {shown(first['input'])}{unit}, expected {limits[limit]:g}{unit} {words}"
     messages = {
         "missing": "missing",
         "extra_forbidden": "unknown field",
         "value_error": first["msg"].removeprefix("Value error, "),
     }
-    return ArchitectureError(messages.get(first["type"], f"found {shown(first['input'])}, {expected}"), where=place)
+    return first["loc"], messages.get(first["type"], f"found {shown(first['input'])}, {expected}")
 
 
 class Spec(BaseModel, metaclass=_Called):
@@ -129,25 +170,25 @@ class Memory(Spec):
 
     kind: Literal["memory"] = "memory"
     name: str
-    size_bits: PositiveInt | None = None
-    partition_bits: dict[Role, PositiveInt] = Field(default_factory=dict)
-    access_bits: PositiveInt
-    read_energy_pj: NonNegativeFloat
-    write_energy_pj: NonNegativeFloat
-    read_bits_per_cycle: PositiveFloat | None = None
-    write_bits_per_cycle: PositiveFloat | None = None
-    shared_bits_per_cycle: PositiveFloat | None = None
+    size_bits: BitCount | None = None
+    partition_bits: dict[Role, BitCount] = Field(default_factory=dict)
+    access_bits: BitCount
+    read_energy_pj: Picojoules
+    write_energy_pj: Picojoules
+    read_bits_per_cycle: PerCycle | None = None
+    write_bits_per_cycle: PerCycle | None = None
+    shared_bits_per_cycle: PerCycle | None = None
     keeps: Keeps = Keeps()
     halo: Halo = "innermost"
     double_buffered: bool = False
     overlaps: bool = True
-    block_bits: PositiveInt | None = None
-    line_bits: PositiveInt | None = None
-    banks: PositiveInt | None = None
-    bank_ports: PositiveInt = 1
+    block_bits: BitCount | None = None
+    line_bits: BitCount | None = None
+    banks: Count | None = None
+    bank_ports: Count = 1
     layouts: dict[str, str] = Field(default_factory=dict)
-    leakage_pj_per_cycle: NonNegativeFloat = 0.0
-    area_mm2: NonNegativeFloat = 0.0
+    leakage_pj_per_cycle: Picojoules = 0.0
+    area_mm2: SquareMillimetres = 0.0
     formats: dict[Role, tuple[SparseFormat, ...]] = Field(default_factory=dict)
     gates: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
     skips: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
@@ -184,6 +225,8 @@ class Memory(Spec):
     def _lines_or_blocks(self) -> Memory:
         if self.line_bits and self.block_bits:
             raise ValueError("line and block are given; expected one: blocks are lines of words packed without a gap")
+        if self.layouts and not self.line_bits:
+            raise ValueError("a layout is given without a line; expected a line as well: else any order costs the same")
         if (self.banks or self.bank_ports > 1) and not self.line_bits:
             raise ValueError("banks are given without a line; expected a line as well: banks are of lines")
         if self.bank_ports > 1 and not self.banks:
@@ -218,7 +261,7 @@ class ArrayAxis(Spec):
     reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
     """
 
-    size: PositiveInt
+    size: Count
     dims: tuple[str, ...] | None = None
     reuse: Role | None = None
     reduce: bool = True
@@ -248,7 +291,7 @@ class Fanout(Spec):
     axes: tuple[ArrayAxis, ...] = Field(min_length=1, max_length=2)
     multicast: bool = True
     spatial_reduction: bool = True
-    hop_pj_per_bit: NonNegativeFloat = 0.0
+    hop_pj_per_bit: Picojoules = 0.0
 
     @property
     def instances(self) -> int:
@@ -263,8 +306,8 @@ class Op(Spec):
     per_cycle  points that one unit completes in a cycle
     """
 
-    energy_pj: NonNegativeFloat
-    per_cycle: PositiveFloat = 1.0
+    energy_pj: Picojoules
+    per_cycle: PerCycle = 1.0
 
 
 class Mac(Spec):
@@ -278,14 +321,14 @@ class Mac(Spec):
     structure  (n, m): it skips where of m neighbours n at most are nonzero, and then all but n of m; None: any zero
     """
 
-    energy_pj: NonNegativeFloat
-    per_cycle: PositiveFloat = 1.0
-    leakage_pj_per_cycle: NonNegativeFloat = 0.0
-    area_mm2: NonNegativeFloat = 0.0
+    energy_pj: Picojoules
+    per_cycle: PerCycle = 1.0
+    leakage_pj_per_cycle: Picojoules = 0.0
+    area_mm2: SquareMillimetres = 0.0
     ops: dict[str, Op] = Field(default_factory=dict)
     gates: tuple[Role, ...] = ()
     skips: tuple[Role, ...] = ()
-    structure: tuple[PositiveInt, PositiveInt] | None = None
+    structure: tuple[Count, Count] | None = None
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -328,16 +371,16 @@ class Architecture(Spec, Shown):
     technology: str = ""
     source: str = ""
     settings: dict[str, str] = Field(default_factory=dict)
-    clock_hz: PositiveFloat
-    word_bits: PositiveInt
-    partial_sum_bits: PositiveInt | None = None
+    clock_hz: Hertz
+    word_bits: BitCount
+    partial_sum_bits: BitCount | None = None
     inner_drain_read: bool = True
     first_read_elision: bool = True
     reuse: Reuse = "across_levels"
     footprint: Footprint = "exact"
     latency: Latency = "steady"
-    leakage_pj_per_cycle: NonNegativeFloat = 0.0
-    area_mm2: NonNegativeFloat = 0.0
+    leakage_pj_per_cycle: Picojoules = 0.0
+    area_mm2: SquareMillimetres = 0.0
     levels: tuple[Memory | Fanout, ...]
     mac: Mac
     overlap: Overlap = "within_operations"
@@ -357,6 +400,12 @@ class Architecture(Spec, Shown):
         if banked and self.latency == "with_fill":
             message = f"{banked} has banks: 'latency: with_fill' knows no waiting for them, expected 'latency: steady'"
             raise ValueError(message)
+        smallest = min(self.word_bits, _BYTE)
+        small = next((memory for memory in self.memories if (memory.size_bits or smallest) < smallest), None)
+        if small:
+            raise ValueError(
+                f"{small.name} has {small.size_bits} bit, less than a word takes; expected {smallest} or more"
+            )
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}
         if twice:

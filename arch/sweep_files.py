@@ -14,11 +14,11 @@ designs.yaml, the same as a list:
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
 from ..ir import ArchitectureError
+from ..ir.csv_table import read_table
 from .document import Field, read_document, read_text
 
 _WHAT = "a file of points to sweep"
@@ -41,37 +41,13 @@ def read_points(path: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def _from_csv(text: str, name: str) -> list[dict[str, str]]:
-    reader = csv.reader(text.removeprefix("\ufeff").splitlines(), skipinitialspace=True)
-    fields: list[str] = []
-    points = []
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if not any(cells):
-                continue
-            where = f"{name}:{reader.line_num}"
-            if not fields:
-                fields = _fields(cells, where)
-                continue
-            if len(cells) != len(fields) or not all(cells):
-                found, expected = len([cell for cell in cells if cell]), f"one for each of {', '.join(fields)}"
-                values = "value" if found == 1 else "values"
-                raise ArchitectureError(f"found {found} {values}, expected {expected}", where=where)
-            points.append(dict(zip(fields, cells, strict=True)))
-    except csv.Error as error:
-        raise ArchitectureError(f"not a table: {error}", where=f"{name}:{reader.line_num}") from None
-    if not points:
+    _, rows = read_table(text, name, ArchitectureError)
+    for where, row in rows:
+        if empty := [field for field, value in row.items() if not value]:
+            raise ArchitectureError(f"no value of {empty[0]}, expected one for each field", where=where)
+    if not rows:
         raise ArchitectureError("no points, expected the names of fields and a line for each point", where=name)
-    return points
-
-
-def _fields(cells: list[str], where: str) -> list[str]:
-    if not all(cells):
-        raise ArchitectureError("a column has no name, expected fields such as GLB.size", where=where)
-    twice = sorted({cell for cell in cells if cells.count(cell) > 1})
-    if twice:
-        raise ArchitectureError(f"two columns are named {twice[0]}", where=where)
-    return cells
+    return [row for _, row in rows]
 
 
 def _from_yaml(text: str, name: str) -> list[dict[str, str]]:

@@ -99,8 +99,10 @@ _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?)\s*(.*)", re.DOTALL
 )
 _MORE_DIGITS = re.compile(r"[0-9.]|[eE][+-]?[0-9]")
+LARGEST_BITS = 2**60
+"""Of a memory; capacities are counted in 64-bit integers further on."""
+
 _WRITTEN_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
-_LARGEST_SIZE = 2**60  # bits; capacities are counted in 64-bit integers further on
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def size_bits(text: str, *, word_bits: int | None = None) -> int:
     bits = number * _bits_of(unit, word_bits, text, _SIZE)
     if bits.denominator != 1:
         raise ArchitectureError(f"{shown(text)} is {float(bits):g} bits, expected a whole number of bits")
-    if bits > _LARGEST_SIZE:
+    if bits > LARGEST_BITS:
         raise ArchitectureError(f"{shown(text)} is too large, {_SIZE.expected}", hint="the largest size is 128 PiB")
     return int(bits)
 

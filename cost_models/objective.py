@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf
+from math import inf, isfinite
 from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -192,7 +192,7 @@ def _limited(objective: Objective, limits: str) -> Objective:
     for limit in re.split(r"\band\b", limits):
         found = _LIMIT.fullmatch(limit)
         most = _number(found[2]) if found else None
-        if found is None or most is None:
+        if found is None or most is None or not isfinite(most):
             message = f"the limit is {limit.strip()!r}, expected energy or latency, <= and a number"
             raise TilewrightError(message, hint='write "energy where latency <= 20000"')
         objective = objective.capped(**{found[1]: most})

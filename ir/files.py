@@ -5,7 +5,26 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+_SNIFFED = 2**20
+
 
 def missing_file(path: Path) -> str:
     """What to say of a path at which there is no file: a link may lead there, and no further."""
     return f"a link to {os.readlink(path)!r}, where no file is" if path.is_symlink() else "no such file"
+
+
+def bytes_of(path: Path, most: int) -> bytes:
+    """The bytes of a file, and one more than `most` of a larger one: a device may have no end.
+
+    Raises OSError, and ValueError for what no path can be.
+    """
+    with path.open("rb") as file:
+        return file.read(most + 1)
+
+
+def beginning_of(path: Path) -> str:
+    """The beginning of a text, by which kinds of files are told apart; nothing of what is none."""
+    try:
+        return bytes_of(path, _SNIFFED).decode(errors="ignore")
+    except (OSError, ValueError):
+        return ""

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 DEFAULT_MEMORY_LIMIT = 2**30
 """Bytes that a search may take for tables and open mappings, unless told otherwise."""
 
+LEAST_MEMORY_LIMIT = 2**20
+"""The least that may be asked for: below it the problem and the machine alone take more."""
+
 
 GRACE = 0.2
 """Seconds after the deadline for a piece of work to come to its end, or for a first mapping to be found."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ProblemError
-from ..ir.files import missing_file
+from ..ir.files import bytes_of, missing_file
 
 
 def read_yaml(file: Path, where: str, what: str, missing: str | None = None) -> object:
@@ -43,8 +43,7 @@ def read_yaml(file: Path, where: str, what: str, missing: str | None = None) -> 
 
 
 def _read_text(file: Path, where: str, what: str) -> str:
-    with file.open("rb") as stream:
-        data = stream.read(LARGEST_FILE + 1)
+    data = bytes_of(file, LARGEST_FILE)
     if len(data) > LARGEST_FILE:
         raise ProblemError(f"larger than 1 MiB, expected {what}", where=where)
     return data.decode("utf-8").removeprefix("\ufeff")

@@ -18,6 +18,7 @@ from typing import Final, Literal, cast
 
 from ..inputs import checks
 from ..ir import Cascade, ProblemError
+from ..ir.files import beginning_of
 from .cascades import load_cascade
 from .graph import chosen, is_joined, joined
 from .network import Network, Widths
@@ -114,7 +115,4 @@ def names_cascade(text: str, dims: Mapping[str, int] | None = None) -> bool:
 
 def is_cascade_file(path: Path) -> bool:
     """Whether a YAML file has the key `operations`; one that cannot be read is for its reader to refuse."""
-    try:
-        return re.search("^operations:", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
-    except (OSError, ValueError):
-        return False
+    return re.search("^operations:", beginning_of(path), re.MULTILINE) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +205,7 @@ def _check_figure(figure: object, where: str) -> None:
     for key, value in data.items():
         if key not in ("value", "minus", "within"):
             _typed(data, key, str, where)
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
             raise ProblemError(f"key {key} is {value!r}, expected a number", where=where)
 
 

@@ -30,6 +30,7 @@ _PAD = re.compile(r"\s+pad\s+(\w+)\s*\[([^\]]*)\]\s*$")
 _START = re.compile(r"\s+start\s+(\S+)\s*$")
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _LONGEST = 2000
+_LARGEST_NUMBER = 1e300
 _EXAMPLE = "write 'T[m,n] += A[m,k] * B[k,n]', 'P[m,n] = exp(S[m,n])' or 'L[m] max= S[m,n]'"
 
 
@@ -191,6 +192,8 @@ def _parse(text: str, where: str) -> ast.expr:
 def _expression(node: ast.expr, operands: dict[str, Used], where: str) -> Expression:
     """The expression; the tensors that it reads are added to `operands`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        if abs(node.value) > _LARGEST_NUMBER:
+            raise ProblemError(f"the number {ast.unparse(node)[:40]} is too large", where=where)
         return Number(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         arguments = tuple(_expression(side, operands, where) for side in (node.left, node.right))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import TilewrightError
+from ..ir.files import beginning_of
 from . import completions
 from .machines import settings_named
 from .mappings import show_result
@@ -146,19 +147,11 @@ def _knowing(command: str, files: Iterable[Path]) -> Iterator[None]:
         from ..arch.other_tools import tool_file
 
         for file in files:
-            other = tool_file(_text_of(file), str(file))
+            other = tool_file(beginning_of(file), str(file))
             if other is not None and other.command != command and (command, other.command) != ("timeloop", "accelergy"):
                 expected = f"expected what `tilewright import {command}` reads"
                 raise TilewrightError(f"this is {other.what}, {expected}", where=str(file), hint=other.hint) from None
         raise
-
-
-def _text_of(file: Path) -> str:
-    """The text of a file; nothing where it cannot be read, which its reader says."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
 
 
 def _bits(word: str) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Cascade, Problem, TilewrightError, did_you_mean
+from ..ir.files import beginning_of
 from . import completions
 from .machines import architecture_named
 from .options import DimsOption, JsonOption, SetOption
@@ -207,7 +208,4 @@ def _found(
 
 def _is_network_file(path: Path) -> bool:
     """Whether the file starts its table as networks do; one that cannot be read is for the other reader to refuse."""
-    try:
-        return re.search("^network:", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
-    except (OSError, ValueError):
-        return False
+    return re.search("^network:", beginning_of(path), re.MULTILINE) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import cast
 
 from ...arch.document import read_text
 from ...ir import TilewrightError
+from ...ir.csv_table import read_table
 from .best import Choice, best_plan
 from .gemm import Gemm, Order
 from .machine import Gpu
@@ -94,14 +94,12 @@ def ranks(values: Iterable[float]) -> list[float]:
 def _table(path: str | os.PathLike[str], columns: Sequence[str]) -> list[tuple[Mapping[str, str], str]]:
     """The rows of a CSV file, each with where it stands."""
     name = os.fspath(path)
-    lines = read_text(Path(name), name, "a table of measured products (CSV)").splitlines()
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    reader = csv.DictReader(line for _, line in numbered)
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    found, rows = read_table(read_text(Path(name), name, "a table of measured products (CSV)"), name, TilewrightError)
+    missing = [column for column in columns if column not in found]
     if missing:
         hint = "benchmarks/gpu_measure.py writes such a table"
         raise TilewrightError(f"missing the columns {', '.join(missing)}", where=name, hint=hint)
-    return [(row, f"{name}:{number}") for row, (number, _) in zip(reader, numbered[1:], strict=True)]
+    return [(row, where) for where, row in rows]
 
 
 def _product(row: Mapping[str, str], where: str) -> Gemm:

@@ -1,9 +1,9 @@
 """The order in which a memory holds the words of a tensor.
 
 A layout lists ranks, the outermost first: of `NHWC` the channels of one pixel are neighbours. Inner blocks follow them:
-in `NCHW16c`, sixteen channels of one pixel are neighbours, and the other channels come as C. A rank that is left out
-stands outside the others. Ranks are sums of dimensions; every dimension of a rank names it, and those of a convolution
-have the names that frameworks give them: the rank of P is H, that of Q is W, the channels of an output are C.
+in `NCHW16c`, sixteen channels of one pixel are neighbours, and the other channels come as C. The batch N may be left
+out, and stands outside the others. Ranks are sums of dimensions; every dimension of a rank names it, and those of a
+convolution have the names that frameworks give them: the rank of P is H, that of Q is W, the channels of an output C.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ class Layout:
 
 ANY = "any"
 """Instead of a layout: whichever is best."""
+
+BATCH = "N"
+"""The rank that an order of images may leave out: it stands outside the others."""
 
 ROW_MAJOR = Layout()
 """As the tensor has its ranks, the last one innermost."""
@@ -137,6 +140,10 @@ def parse_layout(tensor: Tensor, text: str) -> Layout:
         else:
             blocks.append((rank, count))
     left_out = [rank for rank in range(len(tensor.ranks)) if rank not in order]
+    blocked = [rank for rank, _ in blocks]
+    for rank in left_out if order else ():
+        if rank not in blocked and BATCH not in rank_names(tensor)[rank]:
+            raise _refused(tensor, text, f"{' or '.join(rank_names(tensor)[rank])} is left out")
     return Layout((*left_out, *order) if order else None, tuple(blocks))
 
 

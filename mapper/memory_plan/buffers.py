@@ -32,6 +32,8 @@ class LiveBuffer:
     copies: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise MemoryPlanError(f"the name of a buffer is {self.name!r}, expected a text that is not empty")
         whole(self.lower, "lower", -LARGEST, MemoryPlanError, self.name)
         whole(self.upper, "upper", -LARGEST, MemoryPlanError, self.name)
         for what, least in (("size", 0), ("alignment", 1), ("copies", 1)):

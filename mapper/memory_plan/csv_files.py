@@ -3,12 +3,13 @@ and `in_place` (the buffer that may be updated in place) as further columns."""
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from ...ir import MemoryPlanError, did_you_mean
-from ...ir.files import missing_file
+from ...ir.csv_table import read_table
+from ...ir.files import bytes_of, missing_file
 from .buffers import BufferSet, InPlace, LiveBuffer
 
 LARGEST_FILE = 2**26
@@ -16,6 +17,8 @@ LARGEST_FILE = 2**26
 
 NEEDED = ("id", "lower", "upper", "size")
 MORE = ("alignment", "copies")
+
+_WHOLE = re.compile("[+-]?[0-9]{1,30}")
 
 
 def read_buffers(path: str | Path) -> BufferSet:
@@ -25,9 +28,10 @@ def read_buffers(path: str | Path) -> BufferSet:
     """
     file = Path(path)
     try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise MemoryPlanError(f"more than {LARGEST_FILE} bytes, expected a list of buffers", where=str(path))
-        text = file.read_text(encoding="utf-8-sig")
+        data = bytes_of(file, LARGEST_FILE)
+        if len(data) > LARGEST_FILE:
+            raise MemoryPlanError(f"more than {LARGEST_FILE:,} bytes, expected a list of buffers", where=str(path))
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise MemoryPlanError(missing_file(file), where=str(path)) from None
     except UnicodeDecodeError:
@@ -40,9 +44,7 @@ def read_buffers(path: str | Path) -> BufferSet:
 
 def buffers_of(text: str, file: str) -> BufferSet:
     """The buffers of a text; `file` is how messages call it."""
-    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
-    names = [name.strip() for name in rows.fieldnames or ()]
-    rows.fieldnames = names
+    names, rows = read_table(text, file, MemoryPlanError)
     for name in NEEDED:
         if name not in names:
             message = f"no column {name}, expected {', '.join(NEEDED)}"
@@ -52,13 +54,12 @@ def buffers_of(text: str, file: str) -> BufferSet:
             raise MemoryPlanError(f"unknown column {name!r}", where=f"{file}:1", hint=did_you_mean(name, MORE))
     buffers: dict[str, LiveBuffer] = {}
     pairs: list[tuple[str, InPlace]] = []
-    for row in rows:
-        where = f"{file}:{rows.line_num}"
+    for where, row in rows:
         buffer = _buffer(row, where)
         if buffer.name in buffers:
             raise MemoryPlanError(f"a second buffer {buffer.name!r}", where=where, hint="ids tell buffers apart")
         buffers[buffer.name] = buffer
-        pairs += [(where, InPlace(name.strip(), buffer.name)) for name in (row.get("in_place") or "").split()]
+        pairs += [(where, InPlace(name.strip(), buffer.name)) for name in row.get("in_place", "").split()]
     if not buffers:
         raise MemoryPlanError("no buffers, expected a line for each below the names of the columns", where=file)
     for where, pair in pairs:
@@ -69,19 +70,16 @@ def buffers_of(text: str, file: str) -> BufferSet:
     return BufferSet(tuple(buffers.values()), tuple(pair for _, pair in pairs))
 
 
-def _buffer(row: Mapping[str | None, str | None], where: str) -> LiveBuffer:
-    if None in row or any(row[name] is None for name in NEEDED):
-        raise MemoryPlanError(f"{len(row)} values or more, expected one for each column", where=where)
+def _buffer(row: Mapping[str, str], where: str) -> LiveBuffer:
     numbers = {}
     for name in (*NEEDED[1:], *MORE):
-        value = row.get(name)
-        if value is None or (name in MORE and not value.strip()):
+        value = row.get(name, "")
+        if name in MORE and not value:
             continue
-        try:
-            numbers[name] = int(value)
-        except ValueError:
-            raise MemoryPlanError(f"{name} is {value[:60]!r}, expected a whole number", where=where) from None
+        if not _WHOLE.fullmatch(value):
+            raise MemoryPlanError(f"{name} is {value[:60]!r}, expected a whole number", where=where)
+        numbers[name] = int(value)
     try:
-        return LiveBuffer(str(row["id"]).strip(), **numbers)
+        return LiveBuffer(row["id"], **numbers)
     except MemoryPlanError as error:
         raise error.located(where) from None

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...ir import MappingError, did_you_mean
-from ...ir.files import missing_file
+from ...ir.files import bytes_of, missing_file
 
 SCHEMA_VERSION: Final = 1
 CASCADE_SCHEMA_VERSION: Final = 4
@@ -53,8 +53,7 @@ def read_text(path: Path, where: str, what: str = MAPPING) -> str:
     writer = "search LAYER" if what == MAPPING else "compile NETWORK"
     hint = f"`tilewright {writer} --out DIR` writes a {what}"
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+        data = bytes_of(path, _LARGEST_FILE)
     except FileNotFoundError:
         raise MappingError(f"{missing_file(path)}, expected a {what}", where=where, hint=hint) from None
     except IsADirectoryError:

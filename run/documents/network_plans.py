@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Final, Literal
 
-from ...ir import MemoryPlanError
+from ...ir import MappingError, MemoryPlanError
 from ...mapper.fusing import on_chip
 from ...mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
@@ -15,6 +15,8 @@ from .mappings import written_by
 
 NETWORK_PLAN_VERSION: Final = 3
 """Of the form of plan.json of a network."""
+
+_VERSION = "network_plan_version"
 
 _TOLERANCE = 1e-9
 """Sums of floats that are written down may differ by so much of themselves."""
@@ -361,7 +363,12 @@ def read_network_plan(path: Path) -> NetworkPlanDocument:
     """
     where = str(path)
     text = read_text(path, where, "plan.json")
-    members_of(text, where, "plan.json", "an object with network, summary and groups")
+    version = members_of(text, where, "plan.json", "an object with network, summary and groups").get(_VERSION)
+    if type(version) is not int or version not in range(1, NETWORK_PLAN_VERSION + 1):
+        found = "missing" if version is None else f"found {version!r}"
+        newer = type(version) is int and version > NETWORK_PLAN_VERSION
+        hint = "it was written by a newer tilewright: read it with that one" if newer else None
+        raise MappingError(f"{found}, expected {NETWORK_PLAN_VERSION}", where=f"{where}: {_VERSION}", hint=hint)
     found = document_from(text, NetworkPlanDocument, NetworkPlanDocument.model_fields, where)
     found.check(where)
     return found

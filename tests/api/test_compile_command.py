@@ -110,6 +110,11 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
     arena = json.loads(text)["groups"][0]["memories"][0]
     assert len(arena["buffers"]) > 1
     assert "energy_pj is 1 in all" in refused(lambda data: data["summary"].update(energy_pj=1.0))
+    for version in (True, "2", 99, 2.0):
+        assert "network_plan_version: found" in refused(
+            lambda data, version=version: data.update(network_plan_version=version)
+        )
+    assert "network_plan_version: missing" in refused(lambda data: data.pop("network_plan_version"))
     assert "gropus: unknown key" in refused(lambda data: data.update(gropus=1))
     assert "groups[0].counted: missing" in refused(lambda data: data["groups"][0].pop("counted"))
     moved = refused(lambda data: data["groups"][0]["memories"][0]["buffers"][0].update(offsets=[arena["height_bytes"]]))

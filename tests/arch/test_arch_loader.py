@@ -323,7 +323,7 @@ def test_what_pydantic_refuses_is_said_at_the_field() -> None:
     field = read_document("size: 1 B\nread: 1 pJ\n", "toy.yaml")
     with pytest.raises(ArchitectureError) as caught:
         build(Memory, field, name="m", access_bits=8, read_energy_pj=-1.0, write_energy_pj=0.0)
-    assert str(caught.value) == "toy.yaml:2: read: input should be greater than or equal to 0"
+    assert str(caught.value) == "toy.yaml:2: read: found -1.0 pJ, expected 0 pJ or more"
 
 
 class TestFiles:

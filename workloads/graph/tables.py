@@ -56,9 +56,24 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
             message = f"{name} occurs {occurs.count(name)} times in the graph, and its repeat is {row.layer.repeat}"
             raise ProblemError(message, where=where)
     try:
-        return NetworkGraph(network, tuple(reader.found))
+        graph = NetworkGraph(network, tuple(reader.found))
     except ProblemError as error:
         raise error.located(where) from None
+    for occurrence in graph:
+        if BETWEEN.get(occurrence.kind) == 2:
+            _check_fits(graph, occurrence, where)
+    return graph
+
+
+def _check_fits(graph: NetworkGraph, occurrence: Occurrence, where: str) -> None:
+    """ProblemError for an addition or a product of two tensors whose sizes are neither equal nor 1."""
+    shapes = [shape for source in occurrence.sources if (shape := graph.shape(source.name)) is not None]
+    for sizes in zip(*map(reversed, shapes), strict=False) if len(shapes) == 2 else ():
+        if 1 not in sizes and sizes[0] != sizes[1]:
+            one, two = (" x ".join(map(str, shape)) for shape in shapes)
+            names = " and ".join(source.name for source in occurrence.sources)
+            message = f"{occurrence.kind} of {names}, which are {one} and {two}; expected equal sizes"
+            raise ProblemError(message, where=f"{where}: graph: {occurrence.name}")
 
 
 class _TableReader:
@@ -88,11 +103,27 @@ class _TableReader:
         inner = self.blocks[block]
         if not isinstance(inner, list) or not inner:
             raise ProblemError(f"block {block} is {inner!r}, expected a list of entries", where=self.where)
-        self.last = entry.get("reads", self.last)
+        rows = entry.get("rows", {})
+        self._check_rows(rows, inner, f"{where}: rows")
+        if "reads" in entry:
+            self.last = self._source_named(_text(entry["reads"], f"{where}: reads"), _Scope("", {}, self.last), where)
         for name in names:
-            scope = _Scope(name, entry.get("rows", {}), self.last)
+            scope = _Scope(name, rows, self.last)
             for each in inner:
                 self._add(each, scope, f"{where}: block {block}")
+
+    def _check_rows(self, rows: object, inner: list[object], where: str) -> None:
+        """ProblemError for rows of entries that the block does not have, or of rows that the table does not."""
+        if not isinstance(rows, dict):
+            _text(rows, where)
+            return
+        names = [str(entry.get("name")) if isinstance(entry, dict) else str(entry) for entry in inner]
+        for name, row in rows.items():
+            if name not in names:
+                message = f"the block has no entry {name!r}"
+                raise ProblemError(message, where=where, hint=did_you_mean(str(name), names))
+            if row not in self.rows:
+                raise ProblemError(f"no row {row!r}", where=f"{where}: {name}", hint=did_you_mean(str(row), self.rows))
 
     def _add(self, entry: object, scope: _Scope, where: str) -> None:
         given = {"name": entry} if isinstance(entry, str) else entry
@@ -211,6 +242,12 @@ class _Scope:
             return self.by_entry[local]
         known = [self.full(local) if self.prefix is None else f"{self.prefix}.{local}", local]
         return next((name for name in known if name in rows), "")
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ProblemError(f"found {value!r}, expected a name", where=where)
+    return value
 
 
 def _shape(given: Mapping[str, Any], where: str) -> tuple[int, ...] | None:

@@ -58,6 +58,8 @@ def test_ranks_whose_names_end_in_digits() -> None:
         ("NHXC", "O has no rank X"),
         ("NHHC", "H stands there twice"),
         ("C0", "a block of 0 words"),
+        ("NHW", "K or C is left out"),
+        ("N,H,W,H", "H stands there twice"),
         ("N-C", "found 'N-C'"),
     ],
 )

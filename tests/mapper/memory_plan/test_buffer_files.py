@@ -32,10 +32,16 @@ def test_all_columns_are_read(tmp_path: Path) -> None:
         ("id,lower,upper,size\na,3,3,4\n", r"buffers.csv:2: a: it lives from 3 up to 3"),
         ("id,lower,upper,size\na,0,1,-4\n", r"buffers.csv:2: a: size is -4"),
         ("id,lower,upper,size\na,0,1,4\na,0,1,4\n", r"buffers.csv:3: a second buffer 'a'"),
-        ("id,lower,upper,size\na,0,1\n", r"buffers.csv:2: .*expected one for each column"),
-        ("id,lower,upper,size\na,0,1,4,5\n", r"buffers.csv:2: .*expected one for each column"),
+        ("id,lower,upper,size\na,0,1\n", r"buffers.csv:2: .*expected one for each of id"),
+        ("id,lower,upper,size\na,0,1,4,5\n", r"buffers.csv:2: .*expected one for each of id"),
         ("id,lower,upper,size\n", r"no buffers"),
         ("", r"no column id"),
+        ("id,lower,upper,size\n,0,1,4\n", r"buffers.csv:2: the name of a buffer is ''"),
+        ("id,lower,upper,size,size\na,0,1,4,4\n", r"buffers.csv:1: two columns are named 'size'"),
+        ("id,lower,upper,size,\na,0,1,4,\n", r"buffers.csv:1: a column has no name"),
+        ('id,lower,upper,size\n"a,0,1,4\n', r"buffers.csv:2: not a table: unexpected end"),
+        (f"id,lower,upper,size\n{'a' * 131_073},0,1,4\n", r"buffers.csv:2: not a table: field larger than"),
+        ("id,lower,upper,size\na,0,1_0,4\n", r"upper is '1_0'"),
         ("id,lower,upper,size,in_place\na,0,2,4,\nb,1,3,8,a\n", r"buffers.csv:3: .*4 bytes cannot become 8"),
         ("id,lower,upper,size,in_place\na,0,2,4,\nb,1,3,4,c\n", r"no buffer c"),
         ("id,lower,upper,size,alignment\na,0,2,4,0\n", r"alignment is 0, expected 1 or more"),
@@ -52,6 +58,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_buffers(tmp_path / "missing.csv")
     with pytest.raises(MemoryPlanError, match="cannot be read"):
         read_buffers(tmp_path)
+    with pytest.raises(MemoryPlanError, match="more than 67,108,864 bytes"):
+        read_buffers("/dev/zero")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(MemoryPlanError, match="not a text"):
         read_buffers(tmp_path / "binary.csv")
