@@ -51,10 +51,13 @@ def _constraints_text(constraints: Mapping[str, Any], row: NetworkRow, source: s
         for name, axes in constraints.get("fanouts", {}).items()
     }
     rest = {"memories": memories, "fanouts": fanouts, "utilization": constraints.get("utilization")}
-    names = sorted({*_dims({"memories": memories, "fanouts": fanouts})})
+    # A layer without a problem's dimension has one trip of it; names of no problem may be misread, and must exist.
+    names = sorted({*_dims({"memories": memories, "fanouts": fanouts})}) if row.text else []
+    alone = "" if row.text else "no file has the problem: dimensions and data spaces have the names of these files"
     document = {"name": "imported", "source": source, "optional": names, **rest}
     document = {key: value for key, value in document.items() if value}
-    return str(yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=110))
+    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=110)
+    return "".join(_comments([alone])) + str(text)
 
 
 def _memory(asked: Mapping[str, Any], row: NetworkRow) -> dict[str, Any]:

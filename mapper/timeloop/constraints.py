@@ -150,10 +150,23 @@ def _axes(loops: Loops, level: Fanout, problem: Problem | None, name: str, notes
             trips = {dim: _either(dim, span, axis, sizes, name, notes) for dim, span in trips.items()}
         found[axis] = {"trips": _trips(trips, space_names(problem))}
     if loops.split is not None and len(wide) > 1:
-        between = len(loops.inner) < loops.split < len(problem.dims if problem is not None else range(99))
-        if split is None or between:
-            notes.append(f"split of {name} is left out for dimensions that its permutation does not list")
+        _note_split(loops, loops.split, problem, name, notes)
     return {axis: each for axis, each in found.items() if each["trips"]}
+
+
+def _note_split(loops: Loops, split: int, problem: Problem | None, name: str, notes: list[str]) -> None:
+    """Says where a split may mean something else there."""
+    dims = problem.dim_names if problem is not None else ()
+    if not loops.inner or len(loops.inner) < split < (len(dims) or EVERY):
+        notes.append(f"split of {name} is left out for dimensions that its permutation does not list")
+    ones = [dim for dim in (*loops.trips, *dims) if dim not in loops.inner and _is_one(dim, loops, problem)]
+    if ones and 0 < split < (len(dims) or EVERY):
+        words = f"{', '.join(dict.fromkeys(ones))} of factor 1 before it, and counts them"
+        notes.append(f"split of {name} counts its permutation as written; Timeloop's front end puts {words}")
+
+
+def _is_one(dim: str, loops: Loops, problem: Problem | None) -> bool:
+    return loops.exactly(dim) == 1 or (problem is not None and problem.sizes.get(dim) == 1)
 
 
 def _off_axis(axis: str, split: int, loops: Loops, problem: Problem | None) -> Iterator[str]:

@@ -198,6 +198,25 @@ def test_what_is_asked_of_an_array(asked: str, found: dict[str, Any]) -> None:
     assert {axis: each["trips"] for axis, each in axes.items()} == found
 
 
+def test_a_split_that_the_front_end_counts_otherwise_is_noted() -> None:
+    """It inserts dimensions of factor 1 before the permutation; the file's author did not."""
+
+    def of_split(asked: str) -> list[str]:
+        return [note for note in parts(machine(pe=f"spatial: {{{asked}}}"), CONV).notes if "split" in note]
+
+    (note,) = of_split("permutation: [C, M], split: 1, factors: [R=1, P=1]")
+    assert "puts R, P of factor 1 before it" in note
+    assert not of_split("permutation: [R, P, C, M], split: 3, factors: [R=1, P=1]")
+
+
+def test_names_of_no_problem_must_exist(tmp_path: Path) -> None:
+    alone = timeloop_files(parts(machine("temporal: {factors: [M=4]}")), ["a.yaml"])["constraints.yaml"]
+    assert alone.startswith("# no file has the problem")
+    (tmp_path / "c.yaml").write_text(alone, encoding="utf-8")
+    with pytest.raises(tw.TilewrightError, match="has no dimension 'M'"):
+        tw.search(tw.conv2d(4, 4, 4, 4, 1, 1), "three_level", constraints=str(tmp_path / "c.yaml"))
+
+
 def test_what_instances_do_not_share() -> None:
     def array(asked: str) -> tuple[bool, bool]:
         arch = parts(machine(pe=f"spatial: {{{asked}}}"), CONV).arch
