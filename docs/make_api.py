@@ -1,6 +1,6 @@
-"""Writes docs/api.md, the reference of the Python interface, from the docstrings.
+"""The reference of the Python interface, from the docstrings: the site has it below the text of docs/api.md.
 
-python docs/make_api.py
+python docs/make_api.py > reference.md
 """
 
 from __future__ import annotations
@@ -10,39 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from interface import Entry, members, signature, split_docstring
-
-PAGE = Path(__file__).parent / "api.md"
-
-_HEAD = """\
-# The Python interface
-
-`python docs/make_api.py` writes this page from the docstrings; a test compares the two.
-
-Units stand in names: `_pj` picojoules, `_cycles` cycles of the machine's clock, `_s` seconds, `_bits`, `_hz`, `_mm2`.
-Words are elements of a tensor. Every figure of a cost is of the whole layer and of all instances, unless it says
-otherwise. Wrong input raises a `TilewrightError`, or one of its kinds ([Errors](#errors)), which the texts below name.
-
-## What stays
-
-The names on this page, the order and the names of their parameters and attributes, and what they mean are stable:
-
-- A version may add names, parameters with defaults, attributes with defaults, and kinds of errors. Attributes are added
-  at the end.
-- Nothing is removed, renamed or given another meaning without a release in between in which using it is a
-  `DeprecationWarning` that says what to use instead. CHANGELOG.md lists both.
-- Figures may change when the cost model is corrected; CHANGELOG.md says so, and what is in stores is then searched
-  again.
-- Of equally good mappings, another version may find another one. Texts of messages and of printed pages may change.
-- `mapping.json` has a version of its own, `schema_version`. Every version of tilewright reads the files of all earlier
-  ones ([pipeline.md](pipeline.md)).
-- Modules and names that are not on this page may change at any time.
-
-`tests/api/test_public_names.py` holds the names and signatures.
-"""
 
 
 @dataclass(frozen=True)
@@ -194,9 +164,9 @@ def interface_lines() -> list[str]:
     return lines + [f"{name} = {text}" for name, text in _aliases()]
 
 
-def api_page() -> str:
-    """The text of docs/api.md."""
-    parts = [_HEAD]
+def reference() -> str:
+    """Every public name with its text, as Markdown."""
+    parts = []
     for section in SECTIONS:
         parts += [f"## {section.title}"] if section.title else []
         parts += [section.text] if section.text else []
@@ -285,4 +255,4 @@ def _module(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(api_page(), encoding="utf-8")
+    print(reference(), end="")

@@ -25,10 +25,13 @@ from urllib.parse import unquote, urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
+
+from make_api import reference
 
 AS_THEY_ARE = {".svg", ".png", ".html"}
 
@@ -63,9 +66,10 @@ def _renamed(file: File, docs: Path, root: Path) -> File:
     )
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links to notebooks lead to their pages."""
-    return markdown.replace(f"{_NOTEBOOK})", f"{_NOTEBOOK}.md)")
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to notebooks lead to their pages; the page of the interface has its reference."""
+    text = f"{markdown}\n\n{reference()}" if page.file.src_uri == "docs/api.md" else markdown
+    return text.replace(f"{_NOTEBOOK})", f"{_NOTEBOOK}.md)")
 
 
 def _in_nav(config: MkDocsConfig, found: Files, root: Path) -> Iterator[File]:
