@@ -1,4 +1,4 @@
-"""How far estimates are from the figures of the shipped machines: both tables of docs/scaling.md.
+"""How far estimates are from the figures of the shipped machines: both tables of results/estimates.md.
 
     python benchmarks/estimates.py
 

@@ -127,7 +127,8 @@ def small(tmp_path: Path) -> Path:
     (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(config))
     (tmp_path / "docs").mkdir()
     (tmp_path / "code").mkdir()
-    shutil.copy(ROOT / "docs" / "site_files.py", tmp_path / "docs")
+    for name in ("site_files.py", "make_api.py", "interface.py"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
     (tmp_path / "code" / "one.py").write_text('"""One <file>."""\n')
     (tmp_path / "docs" / "index.md").write_text("# Home\n\n[file](../code/one.py), [folder](../code)\n")
     return tmp_path

@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md are those that the benchmark prints."""
+"""The tables of results/estimates.md are those that the benchmark prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from estimates import area_rows, energy_rows
 
-PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
+PAGE = Path(__file__).parents[2] / "results" / "estimates.md"
 
 
 def test_the_page_has_the_tables() -> None:
