@@ -32,8 +32,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if longer.ALL or config.getoption("-m"):
         return
-    tests = itertools.groupby(items, key=lambda item: item.nodeid.partition("[")[0])
-    kept = {item for _, cases in tests for item in kept_of([*cases])}
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item for cases in tests.values() for item in kept_of(cases)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

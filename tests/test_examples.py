@@ -22,6 +22,7 @@ def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 3
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -27,6 +27,7 @@ def _with_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(f"{onnx.__path__[0]}{path[1]}", tmp_path)
 
 
+@pytest.mark.long
 def test_commands() -> None:
     commands = [shlex.split(line)[1:] for line in texts("sh")[1].splitlines()]
     assert len(commands) == 4

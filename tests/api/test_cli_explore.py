@@ -77,6 +77,7 @@ def test_points_are_the_searches_of_their_machines(exploration: Exploration, tin
         assert point.on_chip_bytes == point.machine.level("GLB").size_bits / 8 + spads  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_the_front_has_what_nothing_beats(exploration: Exploration) -> None:
     figures = {id(point): point.figures(exploration.measures) or () for point in exploration.points}
 

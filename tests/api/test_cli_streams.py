@@ -88,6 +88,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("command", DOCUMENTS)
 def test_every_document_is_json_and_nothing_else(command: str, here: Path) -> None:
     words, member = DOCUMENTS[command]
@@ -100,6 +101,7 @@ def test_every_document_is_json_and_nothing_else(command: str, here: Path) -> No
 QUIET = {name: DOCUMENTS[name][0] for name in ("search", "compare", "explore", "verify", "verify --sets", "bound")}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("command", QUIET)
 def test_quiet_prints_nothing_but_errors_and_documents(command: str, here: Path) -> None:
     done = CliRunner().invoke(app, [*QUIET[command], "-q"])

@@ -84,6 +84,7 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     assert again == document
 
 
+@pytest.mark.long
 def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path: Path) -> None:
     """By an independent validator too; whatever is changed gives one message."""
     assert run(["compile", table, *MACHINE, "--group", "1", "--out", "out"]).exit_code == 0

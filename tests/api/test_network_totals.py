@@ -27,6 +27,7 @@ MODELS = sorted(path.stem for path in ONNX.glob("*.onnx"))
 node = helper.make_node
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", ["lstm", "k3s2p1op1", "ct_1d", "unet_k2s2", "einsum3", "deform"])
 def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
     """Operators of several problems, of one that is done several times, and of no product of two operands."""
@@ -87,6 +88,7 @@ def test_what_is_not_counted_is_named_first(tmp_path: Path) -> None:
     assert exploration_data(explored)["left_out"] == {found.network: told}
 
 
+@pytest.mark.some(1)
 def test_a_group_that_is_done_several_times(tmp_path: Path) -> None:
     """Its figures are of all times, in the page, plan.json and the tables; EDP has them all alike at no loss."""
     plan = tw.compile(ONNX / "lstm.onnx", "three_level", "edp", "perfect", fuse="none", workers=1)

@@ -159,6 +159,7 @@ def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path, monkeypatch:
     assert sorted(seen) == [1, 2]
 
 
+@pytest.mark.long
 def test_an_error_of_a_callback_ends_the_searches() -> None:
     def each(number: int, result: object) -> None:
         raise ValueError(f"layer {number}")

@@ -51,6 +51,7 @@ def test_every_node_is_a_layer(model: Path) -> None:
     assert not network.passed
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("arch", "widths"), [("eyeriss", "file"), ("tpu_v1", "arch")])
 def test_searches(model: Path, arch: str, widths: Widths) -> None:
     """TPU v1 has one register of 8 bits for weights in a cell: words of its own width fit, and one weight operand."""

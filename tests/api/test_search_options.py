@@ -46,6 +46,7 @@ def _short_heuristics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "search_heuristic", partial(search.search_heuristic, evaluations=60))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_answers(strategy: str) -> None:
     exact = tw.search(LAYER, "three_level")
@@ -65,6 +66,7 @@ def test_every_strategy_answers(strategy: str) -> None:
         assert tw.load_mapping(json.dumps(document)).mapping == found.mapping
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("strategy", ["random", "anneal", "genetic"])
 def test_seeds_repeat(strategy: str) -> None:
     layer = tw.conv2d(K=8, C=8, P=8, Q=8, R=3, S=3)

@@ -89,6 +89,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str, tuple[object, ...]]] = {
 }
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("argument", CALLS)
 def test_a_wrong_type_is_an_error_that_names_the_argument(argument: str) -> None:
     call, message, taken = CALLS[argument]
@@ -111,6 +112,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert len(tw.search_top(layer, ARCH, np.int64(2))) == 2
 
 
+@pytest.mark.long
 def test_a_network_stands_for_its_layers(tmp_path: Path) -> None:
     path = tmp_path / "tiny.yaml"
     path.write_text(NETWORK.format(name="tiny"), encoding="utf-8")

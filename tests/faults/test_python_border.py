@@ -153,6 +153,7 @@ def test_every_public_function_is_called(border: Border) -> None:
     assert {"SearchResult.emit", "Comparison.of", "CompiledNetwork.emit", "Cascade.extents"} <= set(border.calls)
 
 
+@pytest.mark.long
 def test_right_calls_are_answered(border: Border) -> None:
     """Or else nothing below would mean anything; the three that start processes have been made."""
     for name, (function, right) in border.calls.items():

@@ -74,6 +74,7 @@ def test_a_process_that_is_forked_off_waits_for_no_thread_of_the_other_one() -> 
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("fits", [True, False])
 @pytest.mark.parametrize("what", [tw.gemm(4, 4, 4), TWO], ids=["one", "two"])
 def test_searches_are_such_functions(what: tw.Problem | Cascade, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,7 @@ def test_the_best_of_both_forms(seed: int) -> None:
         assert forms.wins == (min(values) < direct * (1 - 1e-9))
 
 
+@pytest.mark.long
 def test_it_is_taken_where_it_wins() -> None:
     """Sixteen MACs side by side along Q read every fourth word: of sixteen banks, four have all of them."""
     layer = conv2d(K=4, C=2, P=2, Q=16, R=3, S=3, stride=4)

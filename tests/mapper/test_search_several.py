@@ -59,6 +59,7 @@ def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> Quest
     return Question(problem, arch, parse_objective(objective), "perfect")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("objective", ["energy", "edp"])
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_the_best_few_of_brute_force(start: int, objective: str) -> None:

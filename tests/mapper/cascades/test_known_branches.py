@@ -59,6 +59,7 @@ def test_fewer_steps_of_a_larger_tile(machine: str, weights: Weights) -> None:
     assert without_search >= 4
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_weights_between_others(machine: str) -> None:
     solver, rng = _solver(machine), random.Random(1)

@@ -42,6 +42,7 @@ def sampled(case: Case, rng: random.Random) -> list[FusedCost]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
 def test_no_tree_lies_below_what_is_proven(seeds: range) -> None:
     for seed in seeds:

@@ -206,6 +206,7 @@ def test_what_stays_above_a_loop_that_moves_it(lines: list[str], tree: str, room
     check_found(cascade(lines, {k: n for k, n in sizes.items() if k in letters}), parse_arch(text), tree, space)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("space", ["even", "uneven"])
 def test_a_node_below_a_loop_that_does_not_move_it_is_let_go_sooner(space: Space) -> None:
     """T takes room while U works above the loop over k, and not below it: 18,792.4 pJ were called proven."""
@@ -216,6 +217,7 @@ def test_a_node_below_a_loop_that_does_not_move_it_is_let_go_sooner(space: Space
     check_found(cascade(lines, m=4, k=4, j=4), parse_arch(text), LET_GO, space)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("space", ["even", "uneven"])
 def test_zeros_lie_at_the_node_at_which_they_are_read(space: Space) -> None:
     """O reads T with zeros around it in L1, and R all of T later in L2, which has room for T alone: 13,029.6 pJ were

@@ -14,7 +14,7 @@ from tilewright.cost_models import parse_objective
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.terms.ragged_loops import ragged_tiles
 
-SEEDS, BLOCK = 12, 6
+SEEDS, BLOCK = 10, 5
 
 
 def narrow_case(seed: int) -> Case:

@@ -165,6 +165,7 @@ def test_uneven_visits_take_what_is_said_or_more(seeds: range, tmp_path: Path) -
     assert min(compared, finer, wider) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(2000, 500))
 def test_single_positions_take_what_is_said_of_the_better_order_or_more(seeds: range, tmp_path: Path) -> None:
     """Either with the loop over two positions where it stands, or with it outside all others."""

@@ -61,6 +61,7 @@ def test_what_is_found_costs_what_it_says(seed: int) -> None:
     simulate_tree(answer.mapping, case.arch)  # raises where something is read before it is finished
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("halo", ["innermost", "none"])
 def test_rows_are_kept_where_the_memory_can(halo: str, tmp_path: Path) -> None:
     chip = tmp_path / "chip.yaml"
@@ -92,6 +93,7 @@ mac: {energy: 0.5 pJ}
 """
 
 
+@pytest.mark.long
 def test_uneven_visits_whose_sums_come_finished_are_counted(tmp_path: Path) -> None:
     """There is room for T as finished words alone, and a visit makes three rows of it after one of five: the bound by
     even visits was 5 % below the best tree, and another one was found."""

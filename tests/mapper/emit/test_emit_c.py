@@ -108,6 +108,7 @@ def cores() -> Architecture:
     return Architecture(name="cores", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("flags", [(), ("-fopenmp",)])
 def test_threads_have_buffers_of_their_own(
@@ -252,6 +253,7 @@ def test_emission_is_deterministic() -> None:
     assert emit_c(mapping, arch) == emit_c(mapping, arch)
 
 
+@pytest.mark.long
 @needs_gcc
 def test_arrays_lie_in_the_layouts_that_a_machine_states(tmp_path: Path) -> None:
     """Those of the caller and packed tiles, in random orders of their ranks, blocks last."""

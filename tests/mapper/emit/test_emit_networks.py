@@ -166,6 +166,7 @@ def test_compilers_keep_what_groups_write(level: str, tmp_path: Path) -> None:
         assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("seed", [1, 3])
 def test_threads_share_instances(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -315,6 +315,7 @@ def test_run_takes_operands_of_any_type() -> None:
         program["run"]({**operands, name: np.zeros((1,) * 9)})  # type: ignore[operator]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", range(0, 60, 20))
 def test_floats_agree_but_for_rounding(block: int) -> None:
     for seed in range(block, block + 20):

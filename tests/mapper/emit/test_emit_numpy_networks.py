@@ -115,6 +115,7 @@ def test_a_softmax_of_an_old_operator_set_is_over_all_axes_from_the_second_on(tm
     np.testing.assert_allclose(found, (expected / expected.sum(axis=(1, 2), keepdims=True)).ravel(), rtol=1e-9)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["images", "queries"])
 def test_a_table_is_exact(name: str, tmp_path: Path) -> None:
     """A program of a table, run as people do, and one whose promises are wrong."""

@@ -170,6 +170,7 @@ def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
     assert weights.read_bytes() == result.weights()
 
 
+@pytest.mark.long
 @needs_gcc
 def test_functions_of_words_behind_windows_along_shared_loops(tmp_path: Path) -> None:
     """An inverted residual whose rows pass on chip, as searched: in C, and in numpy, which counts its words."""

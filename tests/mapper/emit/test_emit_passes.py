@@ -131,6 +131,7 @@ def product(batch: int, columns: int, rows: int) -> tuple[Mapping, Architecture]
     return Mapping(batched_gemm(B=batch, M=rows, N=32 * columns, K=64), LoopNest.parse(text)), load_arch("eyeriss")
 
 
+@pytest.mark.long
 def test_a_large_layer_has_passes_by_itself() -> None:
     mapping, arch = product(12, 16, 512)
     assert program_steps(mapping, arch) == 12 * 16 * 512

@@ -84,6 +84,7 @@ def searched(
     return certificate.value
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
 def test_optimum_of_brute_force(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are few tiles all ragged trips are tried; where there are many, only those that may pay
@@ -101,6 +102,7 @@ def test_optimum_of_brute_force(seeds: range, monkeypatch: pytest.MonkeyPatch) -
             assert value == pytest.approx(expected[objective], rel=1e-9, abs=0), f"seed {seed}, the trips that may pay"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("most_tiles", [0, 40_000])
 def test_optimum_by_finer_and_finer_tables(most_tiles: int) -> None:
     """Ragged arrays are bounded on several lattices, one after the other, however small the problem; and innermost
@@ -221,6 +223,7 @@ def has_few(problem: Problem, arch: Architecture, ragged: bool) -> bool:
     return brute_force.count_uneven(problem, arch, TILINGS[ragged], MOST_UNEVEN) < MOST_UNEVEN
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seeds", blocks(UNEVEN_SEEDS, BLOCK))
 def test_uneven_optimum_of_brute_force(seeds: range) -> None:
     for seed in seeds:

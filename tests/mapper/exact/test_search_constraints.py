@@ -143,6 +143,7 @@ def searched_with_and_without(monkeypatch: pytest.MonkeyPatch, search: ExactSear
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", longer.blocks(320, 80))
 def test_bounds_that_know_constraints_leave_nothing_out(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of larger problems than can be listed."""

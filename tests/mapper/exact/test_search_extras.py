@@ -55,7 +55,7 @@ def searched(problem: Problem, arch: Architecture, objective: str, tiling: Tilin
     return certificate.value
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
     for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=False), PAIRS):
@@ -64,7 +64,7 @@ def test_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_uneven_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
     for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=True), PAIRS):

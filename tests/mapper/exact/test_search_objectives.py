@@ -92,6 +92,7 @@ def test_optimum_within_limits(start: int) -> None:
             assert searched(problem, arch, capped, tiling) == pytest.approx(least, rel=1e-9, abs=0), (number, factor)
 
 
+@pytest.mark.long
 def test_pairs_tell_objectives_apart() -> None:
     """Otherwise the tests above would pass with any objective: mappings best by energy, or latency, are often not."""
     apart = 0

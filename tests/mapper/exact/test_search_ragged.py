@@ -92,6 +92,7 @@ def test_nested_arrays_with_idle_instances(sizes: tuple[int, int, int], inner: i
     assert check_case(gemm(*sizes), arch, most=200_000)
 
 
+@pytest.mark.long
 def test_a_last_round_for_one_instance() -> None:
     """Seven elements in tiles of two: on three instances the first one has a whole tile and the last, half one; on two,
     which take as many rounds, it has two whole ones."""

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 import brute_force
+import longer
 from generators import random_architecture, random_problem, tensor
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
@@ -61,7 +62,7 @@ def searched(problem: Problem, arch: Architecture, objective: str, ragged: bool,
 
 def test_optimum_of_brute_force() -> None:
     different = 0
-    for seed in range(SEEDS):
+    for seed in longer.seeds(SEEDS):
         problem, arch, ragged = pair_of(seed)
         expected = brute_force.best(problem, arch, ragged, OBJECTIVES)
         found = {objective: searched(problem, arch, objective, ragged) for objective in OBJECTIVES}

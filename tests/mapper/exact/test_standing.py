@@ -61,6 +61,7 @@ def test_what_is_open_is_told(looks: int, monkeypatch: pytest.MonkeyPatch) -> No
         assert part.latency > 0
 
 
+@pytest.mark.long
 def test_memory_that_ran_out_is_told() -> None:
     problem, arch = tw.gemm(60, 36, 50), tw.load_arch("eyeriss_v2_like")
     search = ExactSearch(problem, arch, parse_objective("edp"), "ragged", means=Means(memory_limit=300_000))
@@ -90,6 +91,7 @@ def test_the_part_told_has_the_lowest_bound(seed: int, monkeypatch: pytest.Monke
         assert part.bound < 1
 
 
+@pytest.mark.long
 def test_latency_where_nothing_costs_energy(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is open was told as a part of no energy: a Python error ended the search."""
     arch = tw.load_arch("h100")
@@ -107,6 +109,7 @@ def test_latency_where_nothing_costs_energy(monkeypatch: pytest.MonkeyPatch) -> 
         assert found.certificate.open_part is None or found.certificate.open_part.energy is None
 
 
+@pytest.mark.long
 def test_documents_and_pages_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ended_after(400, monkeypatch)
     part = found.certificate.open_part

@@ -193,7 +193,7 @@ def has_blocks(mapping: Mapping) -> bool:
     return False
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_random_sampling_reaches_every_mapping_and_no_other(
     problem: Problem, arch: Architecture, tiling: Tiling
@@ -203,7 +203,7 @@ def test_random_sampling_reaches_every_mapping_and_no_other(
     assert {str(space.mapping(genome)) for genome in set(draws) if space.fits(genome)} == fitting(problem, arch, tiling)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_moves_reach_every_mapping(problem: Problem, arch: Architecture, tiling: Tiling) -> None:
     space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
@@ -249,7 +249,7 @@ def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
     )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("strategy", ["anneal", "genetic"])
 @pytest.mark.parametrize(
     ("problem", "arch", "tiling"),
@@ -265,7 +265,7 @@ def test_finds_the_optimum_of_small_problems(problem: Problem, arch: str, tiling
 LAYER = conv2d(K=8, C=6, P=6, Q=5, R=3, S=3)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("strategy", PROPOSALS)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
@@ -284,6 +284,7 @@ def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
     assert first.evaluated == 30
 
 
+@pytest.mark.long
 def test_same_seed_same_mapping_under_any_hash_seed() -> None:
     program = (
         "import tilewright as tw; from tilewright.mapper.heuristics import PROPOSALS, search_heuristic\n"
@@ -327,6 +328,7 @@ def test_a_space_smaller_than_the_budget_is_exhausted() -> None:
     assert result.evaluated == len(fitting(problem, arch, tiling))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("strategy", PROPOSALS)
 def test_nothing_fits(strategy: str) -> None:
     levels = (memory("DRAM"), memory("buffer", keeps=Keeps(), size_bits=16))

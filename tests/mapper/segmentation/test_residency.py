@@ -297,6 +297,7 @@ def page_of(answer: NetworkAnswer) -> str:
     return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("objective", [ENERGY, EDP])
 def test_that_nothing_stays_for_want_of_time_is_told(
     tmp_path: Path, objective: Objective, monkeypatch: pytest.MonkeyPatch
@@ -336,6 +337,7 @@ def test_addresses_that_take_long_have_a_part_of_the_time(tmp_path: Path, monkey
     assert not segment(replace(asked, total_s=60)).certificate.proven
 
 
+@pytest.mark.long
 def test_what_stays_takes_the_zeros_that_others_see_around_it() -> None:
     """conv4 of AlexNet reads conv3 with a zero on each side: its place is larger than what conv3 writes, also while
     conv3 writes it. With that known the best plan of the network has addresses, and so a proof."""

@@ -61,6 +61,7 @@ def test_single_operations_are_as_good_as_the_best_tree_without_loops(
     assert answer.certificate.value == pytest.approx(search_cascade(asked).certificate.value)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("text", "size", "weights", "most"),
     [
@@ -152,6 +153,7 @@ def best_of_all(folder: Path, text: str, size: str, most: int, objective: Object
     return found
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size", "most", "objective"), CHOICES)
 def test_no_other_weights_are_better_where_not_all_have_room(
     tmp_path: Path, text: str, size: str, most: int, objective: Objective
@@ -170,6 +172,7 @@ def test_no_other_weights_are_better_where_not_all_have_room(
         assert plan.fits
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("stays", [True, False])
 def test_covers_choose_the_same_weights(tmp_path: Path, stays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """By CP-SAT, as where there are too many states: nothing else stays then."""

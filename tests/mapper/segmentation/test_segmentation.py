@@ -134,6 +134,7 @@ def network_of(asked: NetworkQuestion) -> Network:
 _networks: list[Network] = []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("objective", "size"), [(ENERGY, "128 B"), (ENERGY, "400 B"), (LATENCY, "200 B")])
 def test_no_segmentation_is_better(tmp_path_factory: pytest.TempPathFactory, objective: Objective, size: str) -> None:
     found = network(tmp_path_factory.getbasetemp())
@@ -318,6 +319,7 @@ class SeveralAtOnce:
         self.running -= 1
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
 @pytest.mark.parametrize("objective", [ENERGY, EDP])
 def test_several_searches_at_once_find_the_same(tmp_path: Path, text: str, size: str, objective: Objective) -> None:
@@ -328,6 +330,7 @@ def test_several_searches_at_once_find_the_same(tmp_path: Path, text: str, size:
     assert solvers.most > 1
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
 def test_covers_are_as_good_as_ways_through_states(
     tmp_path: Path, text: str, size: str, monkeypatch: pytest.MonkeyPatch

@@ -98,6 +98,7 @@ def test_no_loop_inside_an_array_is_missed(seeds: range) -> None:
             assert found == pytest.approx(expected[objective], rel=1e-9, abs=0), (seed, objective)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_of_several_mappings_loops_stand_on_both_sides_of_an_array(tiling: Tiling) -> None:
     """Also those of a dimension that the array does not have: it costs more to begin a window anew half-way."""

@@ -282,6 +282,7 @@ def test_constrained_mappings(seeds: range) -> None:
     assert longer.occurs(tighter > 15)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seeds", longer.blocks(24, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:

@@ -74,6 +74,7 @@ def test_complete_rows_cost_what_the_cost_model_says(told: Told) -> None:
                 assert told == [(pytest.approx(value), value) for _, value in told], seed
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("machine", "line", "problem", "objective"),
     [

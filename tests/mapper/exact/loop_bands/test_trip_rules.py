@@ -74,6 +74,7 @@ def test_a_layer_that_gains_by_longer_loops() -> None:
     assert value == pytest.approx(659864426769066.8, rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_share_of_macs_at_work() -> None:
     """Of the mappings with so many MACs at work, the best has longer loops than its number of tiles asks for."""
     problem, arch = case_of(4)
@@ -189,6 +190,7 @@ def compare(seed: int, window: bool) -> bool:
     return True
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("window", [False, True])
 @pytest.mark.parametrize("seeds", blocks(600, 150))
 def test_no_other_trips_pay(seeds: range, window: bool) -> None:
