@@ -31,13 +31,14 @@ from .cascades import (
     search_cascade,
     search_cascade_below,
     search_cascade_front,
+    without_search,
 )
 from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .model_version import MODEL_VERSION
-from .question import Question, canonical_json, plain_architecture, plain_problem
+from .question import Question, canonical_json, in_one_call, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
 
 FUSES: Final[tuple[Fuse, ...]] = ("all", "plain", "whole", "none")
@@ -137,6 +138,7 @@ def outer_words(cost: FusedCost) -> int:
     return int(sum([one.reads + one.writes for one in traffic]))  # whole numbers: cascades have no zeros
 
 
+@in_one_call
 def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     """The best tree, and the best one with nothing fused.
 
@@ -250,6 +252,7 @@ def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
     return replace(answer, cost=cost, certificate=proof)
 
 
+@in_one_call
 def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
     """The best tree, if it is better than `below` of the question says; nothing to compare it with. Where anything is
     of interest, as `answer_cascade`.
@@ -260,6 +263,13 @@ def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
         return answer_cascade(question)
     found = search_cascade_below(question)
     return found if isinstance(found, NothingBelow) else _of(question, found)
+
+
+def answer_without_search(question: CascadeQuestion) -> FusedAnswer | None:
+    """Each operation on its own in a mapping that needs no search: what there is when time is up."""
+    plain = _without_iterations(question.cascade)
+    found = None if plain is None else without_search(replace(question, cascade=replace(plain, others=())))
+    return None if found is None else _of(question, found)
 
 
 def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
@@ -277,6 +287,7 @@ def _known_from_the_start(question: CascadeQuestion) -> float:
     return least_cost_of_cascade(question.cascade, question.arch, stays).value(question.objective)
 
 
+@in_one_call
 def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
     """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
@@ -289,6 +300,7 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
         raise
 
 
+@in_one_call
 def answer_alone(question: CascadeQuestion) -> FusedAnswer:
     """The best tree, with nothing to compare it with.
 

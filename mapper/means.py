@@ -2,13 +2,21 @@
 
 A search looks at its means between pieces of work. When they run out it hands over the best mapping so far, and what it
 has proven until then.
+
+Limits are those of a call, whatever it is made of: `one_call` opens one clock and one account of memory, and all means
+that are asked for inside it, by searches of forms, groups, points or operations, end with these.
 """
 
 from __future__ import annotations
 
+import gc
 import math
+import os
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 
 DEFAULT_MEMORY_LIMIT = 2**30
 """Bytes that a search may take for tables and open mappings, unless told otherwise."""
@@ -21,8 +29,55 @@ GRACE = 0.2
 """Seconds after the deadline for a piece of work to come to its end, or for a first mapping to be found."""
 
 
+MARGIN = 64 * 2**20
+"""Bytes by which a process may grow beyond a limit: what Python and its libraries keep for themselves comes to so
+much."""
+
+LOOK_AFTER, CLEAN_AFTER = 0.02, 1.0
+"""Seconds between two looks at how large the process is, and between two times that garbage is collected for it."""
+
+
 class OutOfMeans(Exception):
     """The time is up, or something would take too much memory. Never leaves the mapper."""
+
+
+class Account:
+    """The memory that a call takes: by how much this process has grown since it began.
+
+    Searches count beforehand what their tables would take; this is for all that nobody counts.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._most = _resident_bytes() + limit + MARGIN
+        self._next = self._clean = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process has grown by more than the limit, as it was a moment ago."""
+        now = time.perf_counter()
+        if now < self._next:
+            return False
+        if _resident_bytes() > self._most:
+            if now < self._clean:
+                return True
+            gc.collect()  # a search has it done rarely, and what is in cycles may be most
+            self._clean = time.perf_counter() + CLEAN_AFTER
+            if _resident_bytes() > self._most:
+                return True
+        self._next = now + LOOK_AFTER
+        return False
+
+
+def _resident_bytes() -> int:
+    """The size of this process; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
+
+
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 @dataclass(frozen=True)
@@ -31,15 +86,21 @@ class Means:
 
     deadline      of `time.perf_counter()`, in seconds
     memory_limit  bytes, for tables and open mappings together
+    account       of all memory that the call takes; None: nobody counts it
     """
 
     deadline: float = math.inf
     memory_limit: int = DEFAULT_MEMORY_LIMIT
+    account: Account | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def from_now(cls, seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Means:
-        """Means whose time runs from this call; None: as long as it takes."""
-        return cls(math.inf if seconds is None else time.perf_counter() + seconds, memory_limit)
+        """Means whose time runs from this call, inside those of the call that is under way; None: as long as it
+        takes."""
+        call = _CALL.get()
+        deadline = math.inf if seconds is None else time.perf_counter() + seconds
+        account = call.account or Account(memory_limit)
+        return cls(min(deadline, call.deadline), memory_limit, account)
 
     @property
     def seconds_left(self) -> float:
@@ -53,11 +114,11 @@ class Means:
         """Means with a part of the time that is left."""
         if not self.limits_time:
             return self
-        return Means(time.perf_counter() + part * self.seconds_left, self.memory_limit)
+        return replace(self, deadline=time.perf_counter() + part * self.seconds_left)
 
     def at_most(self, seconds: float) -> Means:
         """Means with no more than so much of the time that is left."""
-        return Means(min(self.deadline, time.perf_counter() + seconds), self.memory_limit)
+        return replace(self, deadline=min(self.deadline, time.perf_counter() + seconds))
 
     @property
     def expired(self) -> bool:
@@ -65,9 +126,9 @@ class Means:
         return time.perf_counter() >= self.deadline
 
     def check(self) -> None:
-        """Raises OutOfMeans when the time is well over: between pieces of work a search stops by itself, and those that
-        take long look here."""
-        if time.perf_counter() >= self.deadline + GRACE:
+        """Raises OutOfMeans when the time is well over, or the memory: between pieces of work a search stops by itself,
+        and those that take long look here."""
+        if time.perf_counter() >= self.deadline + GRACE or (self.account is not None and self.account.is_over):
             raise OutOfMeans
 
     def check_numbers(self, count: int) -> None:
@@ -79,3 +140,17 @@ class Means:
 
 UNLIMITED = Means()
 """All the time that it takes, and the usual memory."""
+
+_CALL: ContextVar[Means] = ContextVar("_CALL", default=UNLIMITED)
+
+
+@contextmanager
+def one_call(seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Iterator[Means]:
+    """The means of a call: whatever is made inside it ends with them. A call inside another one has what that has
+    left."""
+    means = Means.from_now(seconds, memory_limit)
+    token = _CALL.set(means)
+    try:
+        yield means
+    finally:
+        _CALL.reset(token)

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Final, Protocol, TypeVar
 
 from ..arch import Architecture
 from ..cost_models import Cost, Objective
 from ..ir import Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
-from .means import DEFAULT_MEMORY_LIMIT
+from .means import DEFAULT_MEMORY_LIMIT, one_call
 from .model_version import MODEL_VERSION
 from .space import Space
 from .tilings import Tiling
@@ -41,6 +42,28 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
+
+
+class _Limited(Protocol):
+    """A question, about one operation or several."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+
+Asked = TypeVar("Asked", bound=_Limited)
+T = TypeVar("T")
+
+
+def in_one_call(search: Callable[[Asked], T]) -> Callable[[Asked], T]:
+    """A search whose limits are those of all searches that it makes together."""
+
+    @wraps(search)
+    def searched(question: Asked) -> T:
+        with one_call(question.limits.time_s, question.limits.memory_bytes):
+            return search(question)
+
+    return searched
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from .options import (
 )
 from .problems import sizes_of_symbols
 from .progress import remembering_progress
-from .terminal import complain, say, show_document, show_page
+from .terminal import FAILED, complain, say, show_document, show_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ..report.comparisons.comparison import Comparison
     from ..report.fused import FusedComparison
     from ..run.batch.run import Progress
-
-FAILED = 1
 
 
 def compare(

@@ -37,7 +37,7 @@ from .options import (
     widths_named,
 )
 from .problems import sizes_of_symbols
-from .terminal import noting_interrupts, progress, say, show_document, show_page, status
+from .terminal import FAILED, complain, noting_interrupts, progress, say, show_document, show_page, status
 
 if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
@@ -180,6 +180,9 @@ def compile_network(
             verified = result.verify()
         for one in verified:
             say_verified(one, quiet=json)
+    if answer.lost:
+        complain("; ".join(answer.lost))
+        raise typer.Exit(FAILED)
 
 
 @contextmanager

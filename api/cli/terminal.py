@@ -20,6 +20,9 @@ from ..ir import did_you_mean
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+FAILED = 1
+"""The exit code where a search could not be run to its end."""
+
 _quiet = False
 
 

@@ -17,7 +17,7 @@ terms/            what trees are made of, and what each part costs
 
 from __future__ import annotations
 
-from .answers import bound_by_singles
+from .answers import bound_by_singles, without_search
 from .branches.shared_branches import SharedBranches, sharing
 from .forms import (
     ITERATED_SECONDS,
@@ -51,4 +51,5 @@ __all__ = [
     "search_cascade_below",
     "search_cascade_front",
     "sharing",
+    "without_search",
 ]

@@ -27,6 +27,13 @@ def search_alone(question: CascadeQuestion) -> CascadeAnswer:
     return _search(question).run()
 
 
+def without_search(question: CascadeQuestion) -> CascadeAnswer | None:
+    """Each operation on its own in a mapping that needs no search; None where no such one fits."""
+    search = _kind(question, False)(question, Means.from_now(0.0, question.limits.memory_bytes))
+    search.know_unsearched()
+    return search.answer_about(search.corners[0], question.objective) if search.corners else None
+
+
 def search_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
     """As `search_alone`, only for what is less than `below`; of objectives that add up over operations.
 

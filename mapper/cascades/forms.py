@@ -57,8 +57,11 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
     started = time.perf_counter()
     least, below, interrupted = math.inf, question.below, False
-    for one in questions_of_forms(question):
-        found = search_below(replace(one, below=below))
+    every, means = questions_of_forms(question), Means.from_now(question.limits.time_s)
+    for number, one in enumerate(every):
+        share = means.share(1 / (len(every) - number))
+        limits = replace(one.limits, time_s=share.seconds_left if means.limits_time else None)
+        found = search_below(replace(one, below=below, limits=limits))
         if isinstance(found, NothingBelow):
             least, interrupted = min(least, found.bound), interrupted or found.interrupted
         else:

@@ -154,7 +154,15 @@ class TreeSearch:
             else None,
         )
         self.nodes = NodeChoices(
-            self.bounds, self.windows, fuses, steps, self.sums.finished, self.pruned, self.beam, known.nodes
+            self.bounds,
+            self.windows,
+            fuses,
+            steps,
+            self.sums.finished,
+            self.pruned,
+            self.means,
+            self.beam,
+            known.nodes,
         )
         self.exchanges = Exchanges(
             self.cascade,
@@ -177,6 +185,7 @@ class TreeSearch:
             in_order,
             self.ragged,
             self.pruned,
+            self.means,
             known,
         )
         self.splits = Splits(

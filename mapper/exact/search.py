@@ -40,6 +40,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -72,7 +73,6 @@ from .limits import missing_dims
 from .placements import OpenPlacement, Placements
 from .preparing import prepare
 from .reduced import ReducedQuestion
-from .simplest import simplest_mapping
 from .standing import open_part
 from .surroundings import ALONE, Surroundings
 from .unmet_limits import unmet_limits
@@ -166,15 +166,15 @@ class ExactSearch:
         return bool(self.found)
 
     def _fall_back(self) -> None:
-        """The simplest mapping, if it is one of those asked for: better than none."""
+        """Mappings that need no search, if they are among those asked for: better than none."""
         if self.surroundings is not ALONE:
             return
-        try:
-            mapping = simplest_mapping(self.original, self.machine)
-            if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
-                self.found.evaluate(mapping)
-        except TilewrightError:
-            return
+        from .simplest import unsearched_mappings  # here, since few searches need it
+
+        for mapping in unsearched_mappings(self.original, self.machine):
+            with suppress(TilewrightError):
+                if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
+                    self.found.evaluate(mapping)
 
     def _prepared(self) -> Exploring:
         """Bounds, arrays and placements, in which nothing is decided."""

@@ -1,9 +1,18 @@
-"""The simplest mapping: one element at a time, straight from the outermost memory."""
+"""Mappings that need no search: what there is when means run out before anything is found."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node, Problem
+from ..heuristics.greedy import greedy_mappings
+
+
+def unsearched_mappings(problem: Problem, arch: Architecture) -> Iterator[Mapping]:
+    """A few good ones, and the simplest one last."""
+    yield from greedy_mappings(problem, arch)
+    yield simplest_mapping(problem, arch)
 
 
 def simplest_mapping(problem: Problem, arch: Architecture) -> Mapping:

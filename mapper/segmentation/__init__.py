@@ -32,13 +32,14 @@ from .arenas import Arena, over_the_run, planned_places
 from .question import MOST, Apart, LeftOutWeight, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .resident_weights import WeightsIn
 from .search import check_objective, segment
-from .searching import GroupOutcome, GroupSolvers, OneAfterTheOther, Solve, outcome_of
+from .searching import GroupLost, GroupOutcome, GroupSolvers, OneAfterTheOther, Solve, outcome_of
 from .segments import on_its_own
 
 __all__ = [
     "MOST",
     "Apart",
     "Arena",
+    "GroupLost",
     "GroupOutcome",
     "GroupSolvers",
     "LeftOutWeight",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE
-from ..fusing import FusedAnswer
+from ..fusing import FusedAnswer, answer_without_search
 from ..means import Means
 from ..question import Limits
 from .arenas import check_addresses
@@ -21,12 +21,15 @@ from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
 from .question import NetworkQuestion
 from .residency import Taken
-from .searching import GroupOutcome, GroupSolvers
+from .searching import GroupLost, GroupOutcome, GroupSolvers
 from .segments import PLAN_SECONDS
 from .steps import GroupEdge, NetworkSteps
 
 LEAST_SECONDS = 0.1
-"""That a group has when time is up: operations that are not known have to be, to have an answer at all."""
+"""That a bound, or the search of a group, has at least."""
+
+OVERTIME = 0.5
+"""Seconds after the end of all time for which searches by others are waited for."""
 
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
@@ -90,6 +93,7 @@ class GroupCosts:
     longer    as long as at first a group may be searched now, in times
     searched  groups
     interrupted  whether someone wants the search to end
+    lost      groups whose searches came to nothing, since the processes that made them died
     running   searches of groups that are not over
     """
 
@@ -101,6 +105,7 @@ class GroupCosts:
     longer: float = 1.0
     searched: int = 0
     interrupted: bool = False
+    lost: list[str] = field(default_factory=list)
     running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,12 +181,20 @@ class GroupCosts:
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
     def search_all(self, edges: Iterable[GroupEdge]) -> None:
-        """Find out what groups cost, whatever that is."""
-        waiting = deque(edges)
+        """Find out what groups cost, whatever that is; where time is limited, first of those that compute most."""
+        waiting = deque(sorted(edges, key=_macs, reverse=True) if self.means.limits_time else edges)
         while waiting or self.running:
             while waiting and len(self.running) < self.solvers.at_once():
-                self._begin(waiting.popleft(), math.inf)
+                edge = waiting.popleft()
+                if self.seconds_left > 0 or edge.value == math.inf:
+                    self._begin(edge, math.inf)
             self._take_finished()
+
+    def know_unsearched(self, edges: Iterable[GroupEdge]) -> None:
+        """Know what groups cost without a search, so that there is a plan when time is up."""
+        for edge in edges:
+            if edge.kind is not None and not edge.kind.findings:
+                self._note(edge.kind, replace(self._unsearched(edge.kind, edge.taken), is_over=False, seconds=0.0))
 
     def _begin(self, edge: GroupEdge, below: float) -> None:
         """Begin to find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
@@ -199,11 +212,17 @@ class GroupCosts:
             self.running[self.solvers.begin(asked)] = Begun(kind, taken, below, seconds)
 
     def _take_finished(self) -> None:
-        """What the searches found that end next."""
+        """What the searches found that end next; what others have not found when all time is over is given up."""
+        patience = self.means.seconds_left + OVERTIME if self.means.limits_time else None
         with self._noting_interrupts():
-            finished = wait(self.running, return_when=FIRST_COMPLETED).done
+            finished = wait(self.running, patience, FIRST_COMPLETED).done
         for future in finished:
             self._take(self.running.pop(future), future.result())
+        if self.running and not finished:
+            self.solvers.drop()
+            for begun in self.running.values():
+                self._take(begun, UndecidedError("its search did not end in time", where=begun.kind.cascade.name))
+            self.running.clear()
 
     @contextmanager
     def _noting_interrupts(self) -> Iterator[None]:
@@ -216,9 +235,13 @@ class GroupCosts:
     def _take(self, begun: Begun, outcome: GroupOutcome) -> None:
         """Note what a search has found."""
         kind, taken = begun.kind, begun.taken
+        if isinstance(outcome, GroupLost):
+            self.lost.append(kind.cascade.name)
         if isinstance(outcome, InfeasibleError | UndecidedError):
             kind.refused = outcome
             finding = Finding(taken, begun.below, math.inf if isinstance(outcome, InfeasibleError) else 0.0)
+            if isinstance(outcome, UndecidedError) and begun.below == math.inf:
+                finding = self._unsearched(kind, taken)
         else:
             finding = self._found(kind, taken, begun.below, outcome)
         if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
@@ -226,11 +249,20 @@ class GroupCosts:
         finding = replace(finding, seconds=begun.seconds)
         finds_no_more = begun.has_ended_by_itself(outcome) and kind.finds_no_more(finding)
         is_all = begun.has_ended(outcome) or finds_no_more or kind.repeats(finding)
-        kind.findings.append(replace(finding, is_all=is_all))
         self.searched += 1
-        self.steps.tell([kind])
+        self._note(kind, replace(finding, is_all=is_all))
         if self.progress is not None:
-            self.progress(self.searched, sum(not other.findings for other in self.steps.kinds))
+            self.progress(self.searched, sum(not other.is_searched for other in self.steps.kinds))
+
+    def _note(self, kind: GroupKind, finding: Finding) -> None:
+        """Let steps know what is found out of a kind."""
+        kind.findings.append(finding)
+        self.steps.tell([kind])
+
+    def _unsearched(self, kind: GroupKind, taken: Taken) -> Finding:
+        """What a kind costs without a search; nothing where that does not fit."""
+        answer = answer_without_search(self._asked(kind, taken, math.inf))
+        return Finding(taken, math.inf, 0.0) if answer is None else self._found(kind, taken, math.inf, answer)
 
     def _bounded(self, kind: GroupKind) -> CascadeQuestion:
         """The question about a group with all the room that there is, for bounds on it, which have little time: others
@@ -278,3 +310,8 @@ class GroupCosts:
                 break
             if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
                 kind.least = bound_cascade(self._bounded(kind), self._nearest)
+
+
+def _macs(edge: GroupEdge) -> int:
+    """What a group computes."""
+    return 0 if edge.kind is None else sum(operation.problem.macs for operation in edge.kind.cascade)

@@ -21,7 +21,7 @@ from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
 from .lazy_path import CheapestWay, Choose, cheapest_way
-from .question import Apart, NetworkAnswer, NetworkQuestion, totals_of
+from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .room_path import RoomPath
 from .searching import GroupSolvers
 from .segments import Segments
@@ -80,6 +80,8 @@ class GroupSearch:
     def _find(self) -> tuple[CheapestWay, CheapestWay]:
         """The best way, and the best one where nothing stays between groups."""
         try:
+            if self.means.limits_time:
+                self.costs.know_unsearched(self.steps.alone())
             self.costs.search_all(self.steps.alone())
             self.costs.bound_all()
         except KeyboardInterrupt:
@@ -223,7 +225,8 @@ class GroupSearch:
         aside = (words for words, is_so in left_aside.items() if is_so)
         without = question.uncounted.names
         rest = (f"without {', '.join(without)}, which no group has",) if without else ()
-        told = (groups, *map(str, question.weights_in), *aside, *rest, *self._told_of_groups())
+        lost = lost_words(self.costs.lost)
+        told = (groups, *map(str, question.weights_in), *aside, *rest, *self._told_of_groups(), *lost)
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
@@ -232,7 +235,7 @@ class GroupSearch:
             space_size=None,
             placements=0,
             evaluated=self.costs.searched,
-            pruned={"bound": sum(not kind.findings for kind in self.steps.kinds)},
+            pruned={"bound": sum(not kind.is_searched for kind in self.steps.kinds)},
             seconds=time.perf_counter() - self.started,
             space=question.space,
             constraints=told,

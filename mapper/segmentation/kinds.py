@@ -32,7 +32,7 @@ class Finding:
     used     bits of memories that it takes at most
     is_over  whether nothing more will be found out with so much room: it is proven, or time ran out
     is_all   whether nothing more would be in more time
-    seconds  that there were for the search
+    seconds  that there were for the search; 0: there was none
     """
 
     taken: Taken
@@ -68,6 +68,11 @@ class GroupKind:
     refused: TilewrightError | None = None
     fewer: list[tuple[GroupKind, float]] = field(default_factory=list, repr=False, compare=False)
     more: list[GroupKind] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether there has been a search."""
+        return any(one.seconds for one in self.findings)
 
     def bound(self, taken: Taken) -> float:
         """What mappings weigh at least with the room that is left."""

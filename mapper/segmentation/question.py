@@ -27,6 +27,15 @@ MOST = 4
 """Operations of a group, unless told otherwise."""
 
 
+_LOST = "lost, since the processes that searched them died:"
+
+
+def lost_words(groups: Iterable[str]) -> tuple[str, ...]:
+    """How a certificate says which groups were not searched, since the processes that did it died."""
+    names = ", ".join(dict.fromkeys(groups))
+    return (f"{_LOST} {names}; run again",) if names else ()
+
+
 @dataclass(frozen=True)
 class NetworkQuestion:
     """One search over segmentations, with everything resolved.
@@ -223,6 +232,11 @@ class NetworkAnswer:
     def outer_words(self) -> int:
         """Words that the outermost memory reads and writes."""
         return self.totals.outer_words
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What the certificate says of groups that were not searched, since the processes that did it died."""
+        return tuple(line for line in self.certificate.constraints if line.startswith(_LOST))
 
     @cached_property
     def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:

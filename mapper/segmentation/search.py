@@ -9,7 +9,7 @@ from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades import SharedBranches, sharing
 from ..cascades.terms.weights import weights_of
 from ..fusing import answer_below
-from ..means import Means
+from ..means import one_call
 from .corners import PRODUCTS
 from .group_costs import Progress
 from .limits import LimitedSearch
@@ -35,8 +35,8 @@ def segment(
     UndecidedError where that is not known in time, and TilewrightError for objectives of several parts.
     """
     check_objective(question.objective)
-    solvers, means = solvers or OneAfterTheOther(answer_below), Means.from_now(question.total_s)
-    with sharing(SharedBranches()):
+    solvers = solvers or OneAfterTheOther(answer_below)
+    with one_call(question.total_s, question.limits.memory_bytes) as means, sharing(SharedBranches()):
         try:
             return _segment(question, solvers, progress)
         except (InfeasibleError, UndecidedError):

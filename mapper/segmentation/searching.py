@@ -13,6 +13,11 @@ from ..fusing import FusedAnswer
 Solve: TypeAlias = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 """Answers a question about one group. Raises InfeasibleError and UndecidedError where there is no answer."""
 
+
+class GroupLost(UndecidedError):
+    """The process that searched a group has died, more than once."""
+
+
 GroupOutcome: TypeAlias = "FusedAnswer | NothingBelow | InfeasibleError | UndecidedError"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from functools import partial
 
-from ...ir import TilewrightError, UndecidedError
+from ...ir import TilewrightError
 from ...mapper.cascades import CascadeQuestion, SharedBranches, sharing
-from ...mapper.segmentation import GroupOutcome, OneAfterTheOther, Solve, outcome_of
+from ...mapper.segmentation import GroupLost, GroupOutcome, OneAfterTheOther, Solve, outcome_of
 from .processes import CallFailed, Processes, WorkerDied, usable_cores
+from .run import ATTEMPTS
 
 SOON = 1.0
 """Seconds that searches are made in this process first: whoever is done by then need not wait for others to start."""
@@ -21,7 +22,7 @@ class GroupWorkers:
     solve  answers a question about a group; it is pickled
     count  processes at most; None: one for each core
 
-    A search whose process dies comes to nothing, as one that runs out of time.
+    A search whose process dies is made once more; if that one dies as well, it is lost.
     """
 
     def __init__(self, solve: Solve, count: int | None = None) -> None:
@@ -39,14 +40,35 @@ class GroupWorkers:
             return self._here.begin(question)
         self._processes = self._processes or Processes(self._count)
         found: Future[GroupOutcome] = Future()
-        calling = self._processes.submit(partial(_outcome_in_worker, self._solve), question)
-        calling.add_done_callback(partial(_hand_over, found))
+        self._call(self._processes, question, found, ATTEMPTS)
         return found
 
+    def _call(
+        self, processes: Processes, question: CascadeQuestion, found: Future[GroupOutcome], attempts: int
+    ) -> None:
+        """Have a group searched by a process that may die, and by another one then."""
+        calling = processes.submit(partial(_outcome_in_worker, self._solve), question)
+
+        def hand_over(called: Future[GroupOutcome]) -> None:
+            try:
+                found.set_result(called.result())
+            except CancelledError:
+                found.cancel()
+            except WorkerDied as error:
+                if attempts > 1 and processes is self._processes:
+                    self._call(processes, question, found, attempts - 1)
+                else:
+                    message = f"the process that searched it died {ATTEMPTS} times; the last time {error}"
+                    found.set_result(GroupLost(message, where=question.cascade.name, hint="run the same command again"))
+            except CallFailed as error:
+                found.set_exception(TilewrightError(str(error)))
+
+        calling.add_done_callback(hand_over)
+
     def drop(self) -> None:
-        if self._processes is not None:
-            self._processes.stop()
-            self._processes = None
+        processes, self._processes = self._processes, None
+        if processes is not None:
+            processes.stop()
 
     def _is_here(self) -> bool:
         """Whether this process searches still, or alone."""
@@ -61,16 +83,3 @@ def _outcome_in_worker(solve: Solve, question: CascadeQuestion) -> GroupOutcome:
     """As `outcome_of`, with what searches before it have learned."""
     with sharing(_LEARNED):
         return outcome_of(solve, question)
-
-
-def _hand_over(found: Future[GroupOutcome], called: Future[GroupOutcome]) -> None:
-    """What a call came to, where it came to something."""
-    if called.cancelled():
-        found.cancel()
-        return
-    try:
-        found.set_result(called.result())
-    except WorkerDied as error:
-        found.set_result(UndecidedError(f"the process that searched it died: {error}"))
-    except CallFailed as error:
-        found.set_exception(TilewrightError(str(error)))

@@ -77,6 +77,8 @@ class CascadeSearch(Proofs):
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""
         self._explore_within_means()
+        if not self.corners and self.out_of_means:
+            self.know_unsearched()
         if not self.corners:
             raise self._nothing_found()
         best = min(self.corners, key=self._value)

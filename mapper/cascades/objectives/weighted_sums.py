@@ -3,6 +3,7 @@ model's word on what is found."""
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import math
@@ -10,6 +11,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from ....ir import MappingError
 from ...certificate import RELATIVE_TOLERANCE
 from ...means import Means, OutOfMeans
 from ..branches.oracle import ExactBranches
@@ -23,6 +25,7 @@ from ..terms.weights import ENERGY_ALONE, Weights
 from ..tree_search import Fuse, TreeSearch
 from ..tree_searches import Corner
 from .first_trees import FirstTrees
+from .unsearched_trees import unsearched_trees
 
 LOOK_SHARE = 0.35
 """Of the time that is left, for a first tree of one of several weighted sums."""
@@ -240,12 +243,25 @@ class WeightedSums(FirstTrees):
         ):
             self._keep(apart)
 
+    def know_unsearched(self) -> None:
+        """Know a tree that needs no search, where one fits and constraints say nothing of trees."""
+        question = self.question
+        if not self._can_be_apart or question.constraints != ANY_TREE:
+            return
+        for found in unsearched_trees(question.cascade, self.counted_on, question.objective, question.stays):
+            with contextlib.suppress(MappingError):
+                if self._keep(found):
+                    return
+
     @property
     def _may_be_apart(self) -> bool:
-        """Whether there are trees with nothing fused beside those that are asked for: what iterates has to be fused."""
-        cascade = self.question.cascade
-        iterates = any(operation.iterates for operation in cascade)
-        return self.question.fuse != "none" and len(cascade.operations) > 1 and not iterates
+        """Whether there are trees with nothing fused beside those that are asked for."""
+        return self.question.fuse != "none" and len(self.question.cascade.operations) > 1 and self._can_be_apart
+
+    @property
+    def _can_be_apart(self) -> bool:
+        """Whether anything can be done with nothing fused: what iterates has to be fused."""
+        return not any(operation.iterates for operation in self.question.cascade)
 
     def _apart(self, weights: Weights) -> FoundPart | None:
         """A tree with nothing fused, to fall back on: the best one where that takes no time."""

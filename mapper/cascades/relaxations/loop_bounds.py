@@ -16,6 +16,7 @@ import numpy as np
 
 from ....ir import Cascade
 from ...exact.rows import Flags, Ints
+from ...means import Means
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
@@ -71,6 +72,7 @@ class LoopBounds:
     any_order  whether it only matters which loops stand above a node, and not in which order
     both_pj  as of `TensorBounds`
     known  choices; more are noted there
+    means  are asked for each tensor, and each block of columns
     rooms  closer bounds of operations in the room that is left, where they are known
     """
 
@@ -84,6 +86,7 @@ class LoopBounds:
     any_order: bool
     both_pj: Floats
     known: KnownChoices
+    means: Means
     rooms: RoomBounds | None = None
 
     @cached_property
@@ -124,6 +127,7 @@ class LoopBounds:
         for tensor, home in self.part.homes:
 
             def at_nodes(nodes: NodesBelow, tensor: str = tensor, home: str = home) -> Floats:
+                self.means.check()
                 least = partial(bounds.at_nodes, tensor, home, nodes)
                 return single.of((tensor, home, nodes), least).values
 
@@ -155,6 +159,7 @@ class LoopBounds:
         found[0] = np.inf
         start = 0
         for order, own in zip(self.orders, options, strict=True):
+            self.means.check()
             end = start + order.steps.stop - order.steps.start
             for number, values in enumerate(own):
                 found[:, number, start:end] = values[:, order.steps]
@@ -175,6 +180,7 @@ class LoopBounds:
 
     def _together(self, column: Ints, weigh: Weigh, cutoff: float) -> _Chosen:
         """Choices for all tensors, with some orders and trips, that have room together and weigh less than a cutoff."""
+        self.means.check()
         choices, are_all, weights = self.choices, True, None
         least = choices.alone.of(choices.alone.values.take(column, 1))
         # Where no tensor has a choice it is still seen whether there is room.
@@ -216,6 +222,7 @@ class LoopBounds:
         bounds = TensorBounds(self.cascade, self.memories, self.placing, self.part, self.dims, trips, self.both_pj)
         found, steps = chosen.of(chosen.values.copy()), trips.astype(np.int64)
         for place in rooms.places(self.part, self.exchanged):
+            self.means.check()
             user = self.cascade.operation(self.part.names[place])
             sizes = {dim: np.full(len(looked_at), size) for dim, size in self.part.sizes[place]}
             for dim, own in zip(self.dims, steps, strict=True):
@@ -259,6 +266,7 @@ class OpenColumns:
         are_wanted = np.zeros(len(found), dtype=bool)
         are_wanted[columns] = True
         for block in self.blocks:
+            self.bounds.means.check()
             some = (are_wanted.take(block.column) & (block.weights < cutoff)).nonzero()[0]
             column, weights = block.column.take(some), block.weights.take(some)
             if block.are_all and rooms is not None:

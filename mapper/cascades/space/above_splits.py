@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ....ir import Cascade, Loop, Node, Renews, Tree
+from ...means import Means
 from ..relaxations.loop_orders import LoopOrders
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
@@ -51,6 +52,7 @@ class AboveSplits:
     orders  of shared loops that are looked at
     ragged  whether shared loops may have a last step that is shorter
     pruned  counts choices that are left aside, by rule
+    means   are asked for each choice of nodes
     known   what is below loops and nodes; more is noted there
     """
 
@@ -64,6 +66,7 @@ class AboveSplits:
     orders: LoopOrders
     ragged: bool
     pruned: Counter[str]
+    means: Means
     known: KnownAbove
 
     def choices(
@@ -110,6 +113,7 @@ class AboveSplits:
             yield from found
             return
         for nodes in found:
+            self.means.check()
             least = float(weigh.of(*self._takings(part, loops, nodes)).min(initial=math.inf))
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....cost_models.cascades import words_exchanged
 from ....ir import Operation, ceil_div
+from ...means import Means
 from ..relaxations.loop_weights import LoopWeights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room, Sizes
@@ -134,6 +135,7 @@ class NodeChoices:
     generations  of what is iterated
     finished  nodes that finished words alone reach (`terms/sums.py`)
     pruned  counts choices that are left aside, by rule
+    means   are asked for each choice of a tensor, and each one that is combined with others
     beam    how many are kept at most, those of the lowest bounds; None: all
     known   of nodes; more is noted there
     """
@@ -144,6 +146,7 @@ class NodeChoices:
     generations: Generations
     finished: frozenset[SumNode]
     pruned: Counter[str]
+    means: Means
     beam: int | None = None
     known: KnownNodes = field(default_factory=KnownNodes)
 
@@ -211,6 +214,7 @@ class NodeChoices:
 
         further  readers of an intermediate that find it further in
         """
+        self.means.check()
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
@@ -409,6 +413,7 @@ class NodeChoices:
         self, part: VisitedPart, found: list[NodeChoice], nodes: TensorNodes, cutoff: float, weigh: LoopWeights
     ) -> Iterator[NodeChoice]:
         """Some choices with those of one more tensor."""
+        self.means.check_numbers(len(found) * len(nodes.options))
         before = np.array([one.least_pj for one in found]), np.stack([one.cycles for one in found], axis=-1)
         energy = np.add.outer(before[0], nodes.least_pj).ravel() + nodes.later_pj
         cycles = before[1][..., None] + nodes.cycles[..., None, :] + nodes.later_cycles[..., None, None]

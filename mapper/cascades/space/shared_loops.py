@@ -30,7 +30,7 @@ from ..terms.window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
 
-AT_ONCE = 1 << 15
+AT_ONCE = 1 << 13
 """Combinations of steps that are bounded at once."""
 
 
@@ -82,7 +82,7 @@ class _Orders:
 class OpenLoops(NamedTuple):
     """Loops above a split, and what the part weighs at least with them.
 
-    among   all that were bounded together; None where there are no loops
+    among   all that were bounded together; None where there are no loops, and where nothing bounds them closer
     column  which of them these are
     """
 
@@ -201,17 +201,18 @@ class SharedLoops:
             self.orders.filled_anew(part),
             weigh.own.both_pj,
             self.known,
+            self.means,
             self.rooms,
         )
         among = bounds.open(weigh, cutoff)
-        open_ones = np.flatnonzero(among.weights < cutoff)
+        open_ones, kept = np.flatnonzero(among.weights < cutoff), None if self.rooms is None else among
         self.pruned["loops"] += orders.count - len(open_ones)
         steps = bounds.steps.take(open_ones).tolist()
         for column, step, least in zip(open_ones.tolist(), steps, among.weights.take(open_ones).tolist(), strict=True):
             loops = orders.loops(bounds.order_of(column), step)
             for passed in self.passing.ways(part.names, loops):
                 for placed in self.generations.ways(part, passed):
-                    yield OpenLoops(least, placed, among, column)
+                    yield OpenLoops(least, placed, kept, column)
 
     def closely(self, chosen: Sequence[OpenLoops], cutoff: float) -> list[OpenLoops]:
         """Those of some loops whose bound lies below the cutoff with what operations take more in the room that is
