@@ -8,7 +8,7 @@ from typing import Literal
 from ....ir import Operation
 from ..c_direct import direct_lines
 from ..c_text import c_string
-from .c_between import apart_calls
+from .c_between import Between
 from .c_finish import finish_function
 from .exact import exact_magnitude
 from .program import ApartCall, GroupCall, NetworkProgram, Step, made_by
@@ -25,7 +25,7 @@ _TOLERANCES = {"double": 1e-9, "float": 1e-4}
 """How far outputs may be from those of plain loops, as a part of the largest: sums are added in another order."""
 
 
-def network_direct_lines(program: NetworkProgram) -> Iterator[str]:
+def network_direct_lines(program: NetworkProgram, between: Between) -> Iterator[str]:
     """A function for each different operation, and `direct`, which calls them."""
     functions: dict[str, str] = {}
     calls: list[str] = []
@@ -39,7 +39,7 @@ def network_direct_lines(program: NetworkProgram) -> Iterator[str]:
 
     for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
-            calls += [*apart_calls(program, call, place, lambda one: f"weights + {one.offset}"), f"    DONE({number});"]
+            calls += [*between.calls(call, place, lambda one: f"weights + {one.offset}"), f"    DONE({number});"]
             continue
         for operation in call.cascade:
             lines = list(_direct_of(call, operation, "FUNCTION"))

@@ -13,7 +13,7 @@ from ..c_text import c_comment, c_names
 from ..c_tree_runtime import FUNCTIONS
 from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey, Staying
-from .c_between import apart_calls, apart_lines
+from .c_between import Between
 from .c_check import NetworkElement, constant_lines, network_direct_lines
 from .c_group import CGroup, threads_of
 from .c_runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
@@ -51,7 +51,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         raise MappingError(
             f"its whole numbers are not exact in {element}s", where=program.network, hint="leave the element at double"
         )
-    members, memory = _members(program), program.arch.memories[0].name
+    members, memory, between = _members(program), program.arch.memories[0].name, Between(program)
     head = [
         _header_lines(program),
         [_INCLUDES if element == "double" else _INCLUDES.replace("math.h", "tgmath.h"), f"typedef {element} element;"],
@@ -63,13 +63,13 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         _arena_lines(program, members),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
-        apart_lines(program, is_check=False),
+        between.lines(is_check=False),
         _load_lines(program),
-        _run_lines(program),
+        _run_lines(program, between),
         [CHECK, BUFFERS, KINDS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
-        apart_lines(program, is_check=True),
-        network_direct_lines(program),
+        between.lines(is_check=True),
+        network_direct_lines(program, between),
         constant_lines(program, element),
         [CLOCKS, NETWORK_MAIN],
     ]
@@ -249,7 +249,7 @@ def _load_lines(program: NetworkProgram) -> Iterator[str]:
     yield ""
 
 
-def _run_lines(program: NetworkProgram) -> Iterator[str]:
+def _run_lines(program: NetworkProgram, between: Between) -> Iterator[str]:
     memory, members, copies = _outermost(program), _members(program), _copied(program)
     yield "void run(const data *const inputs[], const data *weights, data *const outputs[], arenas *arena)"
     yield "{"
@@ -271,7 +271,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             yield from c_comment(call.key, "    ")
             apart = call.kinds is not None and call.finished is not None
             unfinished = _in_arena(memory, program.offset(unfinished_buffer(call.key)), program) if apart else ""
-            yield from apart_calls(program, call, place, lambda one: _in_file(one, program), unfinished)
+            yield from between.calls(call, place, lambda one: _in_file(one, program), unfinished)
             yield f"    DONE({number});"
             continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
