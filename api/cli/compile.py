@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..ir import MappingError
     from ..mapper.cascades import Fuse
     from ..mapper.emit.network import NetworkElement
+    from ..workloads.graph import NetworkGraph
 
 
 def compile_network(
@@ -155,6 +156,7 @@ def compile_network(
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
     question = with_choices(question, stays=stays, weights_in=_by_memory(weights_in), total_limit=total_limit)
     out = _folder(out, emit, found.name)
+    _refuse_unwritable(question.graph, emit, element)
     with (
         noting_interrupts() as interrupts,
         progress("searching groups") as announce,
@@ -222,6 +224,14 @@ def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
         check_writes_networks(emit, "--emit")
         out = out or Path(path_component(network))
     return None if out is None else prepare_folder(out)
+
+
+def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str) -> None:
+    """TilewrightError where no program can be written, before anything is searched."""
+    if emit is not None:
+        from ..mapper.emit.network import check_writable
+
+        check_writable(graph, cast("NetworkElement", element))
 
 
 def _saved(

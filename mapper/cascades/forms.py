@@ -59,6 +59,9 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     least, below, interrupted = math.inf, question.below, False
     every, means = questions_of_forms(question), Means.from_now(question.limits.time_s)
     for number, one in enumerate(every):
+        if number and means.expired:
+            least = 0.0
+            break
         share = means.share(1 / (len(every) - number))
         limits = replace(one.limits, time_s=share.seconds_left if means.limits_time else None)
         found = search_below(replace(one, below=below, limits=limits))
@@ -201,7 +204,7 @@ class FormsSearch:
             if number == len(plain) > 0 and not self._means.limits_time:
                 taken = time.perf_counter() - self._started
                 self._means = self._means.at_most(max(taken, ITERATED_SECONDS))
-            if self.interrupted or not self._is_open(form):
+            if self.interrupted or (self.known and self._means.expired) or not self._is_open(form):
                 continue
             still = sum(map(self._is_open, order[number:]))
             self._search(form, self._means.share(max(1 / still, PLAIN_SHARE if number < len(plain) else 0.0)))

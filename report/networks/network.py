@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
+from ...ir import MappingError
 from ...ir.units import count, percent, plural, significant, size
 from ...workloads import Network, NetworkLayer
 from ...workloads.graph import NetworkGraph, Occurrence
@@ -22,6 +23,7 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
     rows = [("Network", network.name)]
     rows += [("Source", network.source)] if network.source else []
     rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
+    rows += [("Programs", _programs_text(network.wiring))] if network.wiring else []
     if not isinstance(network, OnnxNetwork):
         between = [section("Between layers", _between_table(network.wiring))] if network.wiring else []
         return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *between)
@@ -51,6 +53,17 @@ def _layer_table(network: Network, word_bits: int) -> Table:
     totals = (count(_occurrences(network)), count(network.macs), count(network.weights))
     table.add_row("total", "", "", "", *totals, style="bold")
     return table
+
+
+def _programs_text(graph: NetworkGraph) -> str:
+    """Forms in which the whole network can be written as a program, or why in none."""
+    from ...mapper.emit.network import check_writable  # here, since numpy comes with it
+
+    try:
+        check_writable(graph)
+    except MappingError as error:
+        return error.message
+    return "compile --emit c, numpy"
 
 
 def _between_table(graph: NetworkGraph) -> Table:
@@ -120,6 +133,7 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
             {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": [source.name for source in o.sources]}
             for o in network.wiring
         ]
+        document["programs"] = _programs_text(network.wiring)
     if isinstance(network, OnnxNetwork):
         document["operations"] = network.operations
         document["passed_through"] = [vars(one) for one in network.passed]

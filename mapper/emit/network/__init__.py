@@ -2,6 +2,7 @@
 
 program.py    groups one after the other, and where everything lies in the outermost memory
 assembly.py   from the answer of a segmentation to that
+writable.py   whether one can be written, before groups are known
 operands.py   what groups are given: tensors and parameters
 parameters.py  all parameters, one after the other
 finishes.py   what is done with words as they are written
@@ -34,11 +35,13 @@ from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
 from .weights import network_weights, stored_bytes, weights_bytes
+from .writable import check_writable
 
 __all__ = [
     "WEIGHTS_FILE",
     "NetworkElement",
     "NetworkProgram",
+    "check_writable",
     "emit_c_network",
     "emit_numpy_network",
     "exact_magnitude",

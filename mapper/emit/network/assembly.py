@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ....ir import Cascade, MappingError, ProblemError
+from ....ir import Cascade, MappingError
 from ....workloads.graph import (
     Apart,
     CascadeTensor,
@@ -43,6 +43,7 @@ from .program import (
     unfinished_buffer,
 )
 from .stored import ELEMENT, WordType
+from .writable import check_writable
 
 
 def network_program(answer: NetworkAnswer) -> NetworkProgram:
@@ -51,6 +52,7 @@ def network_program(answer: NetworkAnswer) -> NetworkProgram:
     Raises MappingError for what is made in a way that is no operation, all of it named, and for groups whose programs
     cannot be written yet.
     """
+    check_writable(answer.question.graph)
     meaning = answer.question.graph.meaning
     if meaning is None or not meaning.is_quantized:
         return _Assembly(answer, 0).program()
@@ -96,7 +98,6 @@ class _Assembly:
         self.loaded: dict[str, Staying] = {}
 
     def program(self) -> NetworkProgram:
-        self._check_known()
         self.staying = {one.name: self._staying(one) for one in self.answer.staying if not one.is_weight}
         self.resident = {one.name: self._resident(one) for one in self.answer.staying if one.is_weight}
         calls = list(self._steps())
@@ -149,23 +150,7 @@ class _Assembly:
         for key in outputs:
             if key not in handed:
                 message = f"{key} is an output of the model, and is made inside a group"
-                hint = "compile it with --fuse none"
-                if not self.graph.by_name[key].sources:
-                    message, hint = f"{key} is an input of the model, and an output as it is", "leave that output out"
-                raise MappingError(message, where=self.graph.network, hint=hint)
-
-    def _check_known(self) -> None:
-        if self.meaning is not None and self.meaning.unknown:
-            message = "no program can be written: " + "; ".join(self.meaning.unknown)
-            hint = "what a program can have stands in docs/networks.md; export the model without the rest"
-            raise MappingError(message, where=self.graph.network, hint=hint)
-        outside = [name for segment in self.answer.segments if segment.answer is None for name in segment.names]
-        known = self.meaning.apart if self.meaning is not None else {}
-        unknown = [self.graph.shown(o) for o in self._occurrences(outside) if o.sources and o.name not in known]
-        if unknown:
-            message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
-            hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
-            raise MappingError(message, where=self.graph.network, hint=hint)
+                raise MappingError(message, where=self.graph.network, hint="compile it with --fuse none")
 
     def _staying(self, one: StayingTensor) -> Staying:
         """A tensor that stays, at its planned address."""
@@ -209,10 +194,7 @@ class _Assembly:
                     yield self._apart_call(number, form, segment, known[form])
 
     def _apart_call(self, number: int, name: str, segment: Segment, apart: Apart) -> ApartCall:
-        try:
-            operation = apart()
-        except ProblemError as error:
-            raise MappingError(error.message, where=f"{self.graph.network}: {name}", hint=error.hint) from None
+        operation = apart()
         inputs: list[str | Weight] = []
         for read in operation.reads:
             if read.source is not None:

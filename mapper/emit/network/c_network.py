@@ -29,6 +29,7 @@ from .program import (
     unfinished_buffer,
 )
 from .stored import WordType
+from .writable import not_exact
 
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
     "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
@@ -48,9 +49,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     if element not in get_args(NetworkElement):
         raise MappingError(f"unknown kind of element {element!r}, expected {' or '.join(get_args(NetworkElement))}")
     if element != "double" and (program.is_narrow or is_rounded(program)):
-        raise MappingError(
-            f"its whole numbers are not exact in {element}s", where=program.network, hint="leave the element at double"
-        )
+        raise not_exact(program.network, element)
     members, memory, between = _members(program), program.arch.memories[0].name, Between(program)
     head = [
         _header_lines(program),
