@@ -154,3 +154,8 @@ def one_call(seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) ->
         yield means
     finally:
         _CALL.reset(token)
+
+
+def check_call() -> None:
+    """Raises OutOfMeans as `Means.check` does for the call that is under way: for what has no means at hand."""
+    _CALL.get().check()

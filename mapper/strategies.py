@@ -13,9 +13,13 @@ from typing import ClassVar, Protocol
 from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
 from .certificate import Certificate
+from .means import Means, OutOfMeans
 from .question import Answer, Question
 from .several import best_of, search_in_turn
 from .tilings import TILINGS, Tiling
+
+COUNTING_SECONDS = 0.2
+"""To count the mappings of the space, where time is limited."""
 
 
 class Strategy(Protocol):
@@ -62,8 +66,8 @@ class ConstraintModel:
         started = time.perf_counter()
         _check_plain(self.name, question)
         _refuse_what_cpsat_lacks(question, f"strategy {self.name}")
-        asked = (question.problem, question.arch, question.objective, question.tiling, question.limits.time_s)
-        mapping, cost, bound = search_cpsat(*asked)
+        asked = (question.problem, question.arch, question.objective, question.tiling)
+        mapping, cost, bound = search_cpsat(*asked, question.limits.time_s, question.limits.memory_bytes)
         value = cost.objective(question.objective)
         proof = _nothing_searched(question, self.name, value)
         proof = replace(proof, lower_bound=max(proof.lower_bound, bound))
@@ -174,12 +178,17 @@ def _nothing_searched(question: Question, name: str, value: float) -> Certificat
     from .space.size import count_mappings
 
     problem, arch = question.problem, question.arch
+    means = Means.from_now(None if question.limits.time_s is None else COUNTING_SECONDS)
+    try:
+        size = count_mappings(problem, arch, question.tiling, means=means)
+    except OutOfMeans:
+        size = None
     return Certificate(
         objective=question.objective.name,
         tiling=question.tiling,
         value=value,
         lower_bound=min(value, least_cost(problem, arch).value(question.objective)),
-        space_size=count_mappings(problem, arch, question.tiling),
+        space_size=size,
         placements=placements(problem, arch),
         evaluated=0,
         pruned={},

@@ -24,6 +24,7 @@ from __future__ import annotations
 from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, LATENCY, Cost, ObjectiveLike, parse_objective
 from ...ir import Mapping, Problem, TilewrightError, need_package
+from ..means import DEFAULT_MEMORY_LIMIT, one_call
 
 __all__ = ["search_cpsat"]
 
@@ -34,11 +35,13 @@ def search_cpsat(
     objective: ObjectiveLike = "edp",
     tiling: str = "perfect",
     time_limit: float | None = None,
+    memory_limit: int = DEFAULT_MEMORY_LIMIT,
 ) -> tuple[Mapping, Cost, float]:
     """The best mapping of the even space, its cost, and a proven lower bound of the objective over the space.
 
-    time_limit  seconds after which the best mapping so far is taken, and the bound proven by then; the first mapping
-                is waited for. None: until the bound meets the objective
+    time_limit  seconds after which the best mapping so far is taken, and the bound proven by then; None: until the
+                bound meets the objective
+    memory_limit  bytes that the process may grow by
 
     Raises InfeasibleError, with a diagnosis, when nothing fits; TilewrightError when `ortools` is not installed, when
     the tiling is not perfect, or for what cannot be modelled: overlapping tiles in a memory with `halo: exact`, windows
@@ -60,4 +63,5 @@ def search_cpsat(
     need_package("ortools", "cpsat", "cpsat")
     from .strategy import solve
 
-    return solve(problem, arch, wanted, time_limit)
+    with one_call(time_limit, memory_limit):
+        return solve(problem, arch, wanted)

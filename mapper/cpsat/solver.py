@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +10,7 @@ from ortools.sat.python import cp_model
 
 from ...arch import Architecture
 from ...ir import Problem
+from ..means import GRACE, Means, OutOfMeans
 from .costs import Costs
 from .loops import LoopVariables, Var
 from .words import refuse_boxes, refuse_exact_halos
@@ -45,11 +44,11 @@ class SolverOutcome:
 class Solver:
     """The model of a problem on an architecture. What one call has proven holds in the later ones.
 
-    time_limit  seconds from now on, for all calls together
+    Raises OutOfMeans where the means of the call under way end before there is a model.
     """
 
-    def __init__(self, problem: Problem, arch: Architecture, time_limit: float | None = None) -> None:
-        self.deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    def __init__(self, problem: Problem, arch: Architecture) -> None:
+        self.means = Means.from_now(None)
         refuse_exact_halos(problem, arch)
         refuse_boxes(problem, arch)
         self.problem, self.arch = problem, arch
@@ -64,13 +63,11 @@ class Solver:
         best: cp_model.CpSolver | None = None
         bound = 0
         for level, units in itertools.islice(_turns(), None if turns is None else turns * len(RELAXATIONS)):
-            left = self.deadline - time.perf_counter()
-            if left <= 0:
+            if self.means.expired:
                 break
             values = single_threaded(level)
             values.parameters.max_deterministic_time = units
-            if left < math.inf:
-                values.parameters.max_time_in_seconds = left
+            self._bound(values)
             status = self._run(values)
             if status == "INFEASIBLE":
                 return SolverOutcome(best, bound, proven=True)
@@ -84,10 +81,21 @@ class Solver:
         return SolverOutcome(best, bound, proven=False)
 
     def any(self) -> cp_model.CpSolver | None:
-        """A solution of the model, whatever its figures and however long it takes; None if there is none."""
+        """A solution of the model, whatever its figures; None if there is none. Raises OutOfMeans where it takes too
+        long to find one."""
         values = single_threaded(RELAXATIONS[0])
         values.parameters.stop_after_first_solution = True
-        return None if self._run(values) == "INFEASIBLE" else values
+        self._bound(values)
+        status = self._run(values)
+        if status == "UNKNOWN":
+            raise OutOfMeans
+        return None if status == "INFEASIBLE" else values
+
+    def _bound(self, values: cp_model.CpSolver) -> None:
+        """Let a run take no more than there is left."""
+        values.parameters.max_memory_in_mb = max(1, self.means.memory_limit >> 20)
+        if self.means.limits_time:
+            values.parameters.max_time_in_seconds = max(GRACE, self.means.seconds_left)
 
     def _run(self, values: cp_model.CpSolver) -> str:
         status = values.status_name(values.solve(self.model))

@@ -7,18 +7,31 @@ from fractions import Fraction
 from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, Cost, Objective, evaluate
 from ...ir import Mapping, Problem
-from ..diagnosis import diagnose
+from ..diagnosis import diagnose, shortage_error
+from ..exact.simplest import unsearched_mappings
+from ..means import OutOfMeans
 from .costs import Amount
 from .nest import mapping_of
 from .product import Solution, least_product
 from .solver import TOLERANCE, Solver
 
 
-def solve(
-    problem: Problem, arch: Architecture, objective: Objective, time_limit: float | None
-) -> tuple[Mapping, Cost, float]:
-    """The best mapping of the even space with perfect tiling, its cost, and the proven bound."""
-    solver = Solver(problem, arch, time_limit)
+def solve(problem: Problem, arch: Architecture, objective: Objective) -> tuple[Mapping, Cost, float]:
+    """The best mapping of the even space with perfect tiling, its cost, and the proven bound; where the means of the
+    call under way end before one is found, one that needs no search."""
+    try:
+        return _solved(problem, arch, objective)
+    except OutOfMeans:
+        if shortage_error(problem, arch) is not None:
+            raise diagnose(problem, arch) from None
+    found = ((one, evaluate(one, arch)) for one in unsearched_mappings(problem, arch))
+    mapping, cost = min(found, key=lambda one: one[1].objective(objective))
+    return mapping, cost, 0.0
+
+
+def _solved(problem: Problem, arch: Architecture, objective: Objective) -> tuple[Mapping, Cost, float]:
+    """By the solver."""
+    solver = Solver(problem, arch)
     energy, latency = solver.costs.energy, solver.costs.latency
     if objective == EDP:
         unit, found = energy.unit * latency.unit, least_product(solver)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ...arch import Architecture
 from ...ir import Problem, Rank, Tensor, TilewrightError, ceil_div
+from ..means import check_call
 from .loops import LoopVariables, States, Term, Var, checked
 from .slots import windows
 from .windows import View, kept, tile_words, wanted
@@ -149,6 +150,7 @@ class WordVariables:
 
     def _window_factor(self, service: Service, rank: Rank) -> Var | int:
         """Words along a rank with a window, over all tiles and instances that are counted."""
+        check_call()
         position = self._position(service)
         counted = tuple(s for s in self.places.spatial(service.instance, position) if s not in service.joined)
         view = View(position, service.joined, counted)
@@ -160,6 +162,7 @@ class WordVariables:
         saved: dict[tuple[int, int], list[int]] = {}
         for slot in self.places.temporal_above(position):
             for i in range(len(rank)):
+                check_call()
                 values = [kept(self.places, view, rank, part, slot, i) for part in parts]
                 if any(values):
                     saved[slot, i] = values

@@ -9,6 +9,7 @@ genetic.py          population, crossover by dimension, elitism
 sample.py           genomes: their random draw, whether they fit, the mapping of each
 chains.py           uniform draws of the trips of one dimension
 moves.py            neighbours and children of genomes
+greedy.py           mappings that are written down without a search
 neighbourhood.py    mappings near a given one, for the exact search
 trajectory.py       budget, counts, and the best so far
 """

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from longer import blocks
 from small_networks import IMAGES, WORDS
 
 from cascade_cases import random_case
 from generators import random_architecture, random_problem
+from longer import blocks
 from tilewright.arch import load_arch
 from tilewright.cost_models import ENERGY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
