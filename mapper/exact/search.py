@@ -73,6 +73,7 @@ from .limits import missing_dims
 from .placements import OpenPlacement, Placements
 from .preparing import prepare
 from .reduced import ReducedQuestion
+from .simplest import simplest_mapping, unsearched_mappings
 from .standing import open_part
 from .surroundings import ALONE, Surroundings
 from .unmet_limits import unmet_limits
@@ -169,8 +170,6 @@ class ExactSearch:
         """Mappings that need no search, if they are among those asked for: better than none."""
         if self.surroundings is not ALONE:
             return
-        from .simplest import unsearched_mappings  # here, since few searches need it
-
         for mapping in unsearched_mappings(self.original, self.machine):
             with suppress(TilewrightError):
                 if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):

@@ -314,4 +314,4 @@ class GroupCosts:
 
 def _macs(edge: GroupEdge) -> int:
     """What a group computes."""
-    return 0 if edge.kind is None else sum(operation.problem.macs for operation in edge.kind.cascade)
+    return 0 if edge.kind is None else edge.times * sum(operation.problem.macs for operation in edge.kind.cascade)
