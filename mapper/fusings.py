@@ -22,6 +22,7 @@ from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iter
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import RELATIVE_TOLERANCE
 from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
+from .means import one_call
 from .several import with_time_left
 
 
@@ -58,7 +59,8 @@ def answer_fusings(question: CascadeQuestion, count: int) -> list[FusedAnswer]:
 
     Raises TilewrightError as `answer_cascade` does.
     """
-    return _Fusings(question).best(count)
+    with one_call(question.limits.time_s, question.limits.memory_bytes):
+        return _Fusings(question).best(count)
 
 
 @dataclass

@@ -21,10 +21,10 @@ from tilewright.mapper import means
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.exact.simplest import unsearched_mappings
-from tilewright.mapper.fusing import answer_below, answer_cascade
+from tilewright.mapper.fusing import FusedAnswer, answer_below, answer_cascade
 from tilewright.mapper.means import MARGIN, Account, Means, OutOfMeans, one_call
 from tilewright.mapper.question import Limits
-from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation import GroupLost, NetworkQuestion, OneAfterTheOther, segment
 from tilewright.workloads import cascade, load_network
 from tilewright.workloads.softmax_forms import in_any_way
 
@@ -144,6 +144,27 @@ def test_without_time_a_network_has_a_plan(text: str, objective: str, tmp_path: 
     found = segment(asked)
     assert sum(len(one.names) for one in found.segments) == len(graph.by_name)
     assert found.certificate.value >= found.certificate.lower_bound
+
+
+def test_groups_whose_processes_die_are_told(tmp_path: Path) -> None:
+    """What they cost without a search is in the plan."""
+    path = tmp_path / "network.yaml"
+    path.write_text(IMAGES, encoding="utf-8")
+    graph = load_network(path).wiring
+    assert graph is not None
+
+    def solve(asked: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        if any(operation.name == "fc" for operation in asked.cascade):
+            raise GroupLost("the process that searched it died", where=asked.cascade.name)
+        return answer_below(asked)
+
+    asked = NetworkQuestion(graph, load_arch("three_level"), ENERGY, "perfect", fuse="none")
+    found, whole = segment(asked, OneAfterTheOther(solve)), segment(asked)
+    assert "fc" in "".join(found.lost)
+    assert found.lost[0].endswith("run again")
+    assert found.lost[0] in found.certificate.constraints
+    assert not whole.lost
+    assert found.certificate.lower_bound <= whole.certificate.value * SLACK <= found.certificate.value * SLACK
 
 
 @pytest.mark.parametrize("seeds", blocks(12, 12))

@@ -10,9 +10,10 @@ import pytest
 
 import tilewright as tw
 from tilewright.cost_models import ENERGY
-from tilewright.ir import InfeasibleError, TilewrightError, UndecidedError
+from tilewright.ir import InfeasibleError, TilewrightError
 from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.fusing import FusedAnswer, answer_below
+from tilewright.mapper.segmentation import GroupLost
 from tilewright.run.batch.group_workers import GroupWorkers
 
 
@@ -56,7 +57,10 @@ def test_processes_find_what_this_process_finds() -> None:
 
 @pytest.mark.parametrize(
     ("solve", "kind", "text"),
-    [(ended, UndecidedError, "died"), (nothing_fits, InfeasibleError, "GLB: nothing fits\nhint: a larger one")],
+    [
+        (ended, GroupLost, "died 2 times; the last time it was killed (signal 9)"),
+        (nothing_fits, InfeasibleError, "GLB: nothing fits\nhint: a larger one"),
+    ],
 )
 def test_what_comes_to_nothing_says_why(solve: object, kind: type[TilewrightError], text: str) -> None:
     workers = GroupWorkers(solve, 2)  # type: ignore[arg-type]
