@@ -77,7 +77,7 @@ def measured(row: dict[str, Any]) -> dict[str, Any]:
     kind, what = row["run"], row["what"]
     problem: Any = None
     if kind in ("network", "emit"):
-        problem = load_network(network_named(what), widths="arch")
+        problem = load_network(network_named(what), widths="arch" if what.endswith(".onnx") else "file")
     elif isinstance(what, list):
         problem = tw.cascade(what, SIZES)
     else:

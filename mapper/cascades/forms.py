@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ...cost_models import LATENCY, Objective
+from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from ..garbage import collecting_rarely
@@ -60,8 +61,9 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     every, means = questions_of_forms(question), Means.from_now(question.limits.time_s)
     for number, one in enumerate(every):
         if number and means.expired:
-            least = 0.0
-            break
+            stays = [tensor for tensor, _ in one.stays]
+            least = min(least, least_cost_of_cascade(one.cascade, one.arch, stays).value(one.objective))
+            continue
         share = means.share(1 / (len(every) - number))
         limits = replace(one.limits, time_s=share.seconds_left if means.limits_time else None)
         found = search_below(replace(one, below=below, limits=limits))
