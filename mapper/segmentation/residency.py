@@ -171,7 +171,7 @@ def _passes_between_operations(reading: GraphReading, place: int) -> bool:
     """Whether a tensor is made by an operation, and read by operations alone, in the form in which it is made."""
     meaning, made = reading.graph.meaning, reading.occurrences[place]
     readers = [reading.occurrences[i] for i in bits_of(reading.readers[place])]
-    if made.is_alone or not readers or any(reader.is_alone for reader in readers):
+    if made.is_apart or not readers or any(reader.is_apart for reader in readers):
         return False
     if reading.handed_out >> place & 1:
         return False

@@ -58,12 +58,15 @@ class StoredOperand:
     order  letters of the layer's dimensions, in the order in which they lie in it, slowest first
     zero   what is subtracted from its words, if anything: the name of a parameter of one word,
     along  or of one word for each position of the dimension with this letter
+    taken  of some of its axes, by the letter of their dimensions, how many positions it has there and which the layer
+           multiplies with, in the layer's order; of the others all
     """
 
     value: str
     order: tuple[str, ...]
     zero: str | None = None
     along: str | None = None
+    taken: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
 
 
 Apart = Callable[[], "ApartOperation"]

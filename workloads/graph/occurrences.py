@@ -46,6 +46,7 @@ class Occurrence:
     sources  what it reads
     follows  what it reads as well, in a way that no cascade has: whatever its problem reads is an operand of its own
     times    how often it is done, each time with operands of its own, as the steps of a recurrent layer
+    part_of  what makes one tensor of what it makes, and of what others like it do
     problem  of a layer
     layer    of a layer, the name of its row
     local    its name inside its block
@@ -61,6 +62,7 @@ class Occurrence:
     sources: tuple[Source, ...] = ()
     follows: tuple[str, ...] = field(default=(), kw_only=True)
     times: int = field(default=1, kw_only=True)
+    part_of: str = field(default="", kw_only=True)
     problem: Problem | None = None
     layer: str = ""
     local: str = ""
@@ -81,9 +83,14 @@ class Occurrence:
         return (*(source.name for source in self.sources), *self.follows)
 
     @property
-    def is_alone(self) -> bool:
-        """Whether it is mapped on its own, and nothing that it reads or makes stays on chip."""
+    def is_apart(self) -> bool:
+        """Whether nothing that it reads or makes stays on chip."""
         return self.kind == OUTSIDE or bool(self.follows) or self.times > 1
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is mapped on its own."""
+        return self.is_apart or bool(self.part_of)
 
     @property
     def macs(self) -> int:

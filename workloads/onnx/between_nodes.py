@@ -17,7 +17,7 @@ def without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
     if occurrence.follows:
         return "there is no program for this operator"
     if any(node.has(position) and not node.input(position).constant for position in (1, 2)) and (
-        node.op == "LayerNormalization" or (node.op in ("Conv", "Gemm") and node.has(2))
+        node.op == "LayerNormalization" or (node.op in ("Conv", "ConvTranspose", "Gemm") and node.has(2))
     ):
         return "what it adds is no stored parameter" if not node.input(2).constant else None
     return None

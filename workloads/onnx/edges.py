@@ -24,6 +24,7 @@ from .integers import INTEGERS
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue, Repeated
 from .quantized import QUANTIZED
+from .transposed import MOST_PHASES, filter_of, phase_layers, put_together
 from .values import StoredModel
 from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
 from .word_forms import WordForms
@@ -146,13 +147,11 @@ class _NodeReader:
                 self.view(value)
 
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
+        parts = [one for one in self.found[-MOST_PHASES:] if one.part_of == occurrence.name]
         self.found.append(occurrence)
         reason = self._program_apart(node, occurrence)
-        for source in dict.fromkeys(occurrence.reads):
-            for position, value in enumerate(node.inputs):
-                if value and value.name in self.views and self.views[value.name].source == source:
-                    read = less_zero_point(node, position, self.views[value.name], self.unknown)
-                    self.forms.note(read, occurrence.name)
+        for one in (*parts, occurrence):
+            self._note(node, one)
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
@@ -166,9 +165,17 @@ class _NodeReader:
             elif number == 0 and reason is not None:
                 self.unknown.append(f"{node.where}: {reason}")
 
+    def _note(self, node: OnnxNode, occurrence: Occurrence) -> None:
+        """Note in which forms a node's occurrence reads what it reads."""
+        for source in dict.fromkeys(occurrence.reads):
+            for position, value in enumerate(node.inputs):
+                if value and value.name in self.views and self.views[value.name].source == source:
+                    read = less_zero_point(node, position, self.views[value.name], self.unknown)
+                    self.forms.note(read, occurrence.name)
+
     def _program_apart(self, node: OnnxNode, occurrence: Occurrence, number: int = 0) -> str | None:
         """Find what a program does for an occurrence from outside; why there is none, otherwise."""
-        if occurrence.kind != OUTSIDE or not occurrence.sources:
+        if occurrence.kind != OUTSIDE or not occurrence.sources or occurrence.name in self.made_apart:
             return None
         try:
             lies = [self._lies(node, value) for value in node.inputs]
@@ -227,6 +234,7 @@ class _NodeReader:
                     problem=part.problem,
                     layer=self.rows[name],
                     shape=shape if len(parts) == 1 else None,
+                    part_of=node.name if len(parts) > 1 else "",
                 )
             )
         if len(found) == 1:
@@ -234,10 +242,31 @@ class _NodeReader:
         self.found += found
         return Occurrence(node.name, OUTSIDE, (Source(found[-1].name),), shape=shape)
 
+    def _transposed(self, node: OnnxNode) -> Occurrence:
+        """A transposed convolution: its phases, and what they make together."""
+        image, parts = node.input(0), self.parts[node.name]
+        view = self.view(image)
+        if view is None or not view.is_as_made or not self._has_images(view, image, parts[0][1].problem.operands[0]):
+            self.wanted |= {image.name} if view is not None else set()
+            return self._on_its_own(node)
+        layers = phase_layers(node, view.source, parts, self.rows)
+        if not layers:
+            return self._on_its_own(node)
+        self.stored |= {(name, "W"): filter_of(node, one.phase, one.problem) for name, one in layers.items()}
+        found = [one.occurrence for one in layers.values()]
+        if not found[0].part_of:
+            return found[0]
+        self.found += found
+        phases = {name: one.phase for name, one in layers.items()}
+        self.made_apart[node.name] = partial(put_together, node, phases)
+        return Occurrence(node.name, OUTSIDE, tuple(map(Source, layers)), shape=node.output.shape)
+
     def _layer(self, node: OnnxNode) -> Occurrence:
         parts = self.parts.get(node.name, ())
         positions = _OPERANDS.get(node.op)
         self._see(node)
+        if node.op == "ConvTranspose" and parts:
+            return self._transposed(node)
         if not parts or positions is None:
             return self._on_its_own(node)
         problem = parts[0][1].problem

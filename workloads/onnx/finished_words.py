@@ -91,7 +91,7 @@ def own_words(node: OnnxNode, occurrence: Occurrence, view: TensorView, unknown:
     """What a node does with the words that its multiplications or sums make."""
     builder = FinishBuilder(view, unknown)
     word: Expression = Operand(WORD)
-    if node.op == "Conv" and node.has(2):
+    if node.op in ("Conv", "ConvTranspose") and node.has(2):
         word = Call("add", (word, builder.input(node, 2, channels_shape(node, node.input(2)))))
     elif node.op == "Gemm":
         alpha, beta = (Number(node.number(name, 1.0)) for name in ("alpha", "beta"))

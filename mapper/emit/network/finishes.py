@@ -35,8 +35,10 @@ def _places(parameter: FinishParameter, extents: Sequence[int]) -> np.ndarray[An
     own = np.arange(math.prod(parameter.own)).reshape(parameter.own)
     wide = np.broadcast_to(own, parameter.shape)
     flat = np.zeros(math.prod(extents), np.int64)
-    counts, strides = [count for count, _ in parameter.runs], [8 * stride for _, stride in parameter.runs]
-    np.lib.stride_tricks.as_strided(flat, counts, strides)[...] = wide.reshape(counts)
+    lies = np.zeros((), np.int64)
+    for count, stride in parameter.runs:
+        lies = lies[..., None] + stride * np.arange(count)
+    flat[lies] = wide.reshape(lies.shape)
     return flat.reshape(extents)
 
 

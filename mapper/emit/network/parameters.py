@@ -76,7 +76,10 @@ class ParameterRow:
         found = self.meaning.stored[parameter.occurrence, parameter.operand]
         letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
         sizes = {dim.lower(): size for dim, size in problem.dims}
-        lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
+        stated = {**sizes, **{letter: size for letter, size, _ in found.taken}}
+        lies = np.arange(math.prod(stated[letter] for letter in letters)).reshape([stated[one] for one in found.order])
+        for letter, _, positions in found.taken:
+            lies = lies.take(positions, found.order.index(letter))
         order = [found.order.index(letter) for letter in letters]
         zero = None
         if found.zero is not None:
