@@ -41,7 +41,8 @@ def plan(
     """Plan the addresses of buffers, so that no two that are live together share any.
 
     Lifetimes are half-open: a buffer is live from lower up to, not including, upper. Columns alignment, copies (2: a
-    double buffer) and in_place (ids of buffers that may be updated in place) are optional.
+    double buffer), offset (where it has to lie), gaps (3-5 8-9: not live then) and in_place (ids of buffers that may be
+    updated in place) are optional.
 
     \b
     tilewright plan buffers.csv

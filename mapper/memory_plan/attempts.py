@@ -117,16 +117,18 @@ class Attempts:
         unit, sections = self.sections.unit, self.sections
         sizes = np.array([block.size for block in sections.blocks], np.int64)
         latest = (height - sizes) // (unit * sections.step) * sections.step
-        if (latest < 0).any():
+        is_fixed = sections.fixed >= 0
+        if (latest < np.maximum(sections.fixed, 0)).any():
             return None
-        ends = latest + sections.size
-        return int(ends.max()), ends.max() - ends
+        ceiling = (latest + sections.size).max()
+        ends = np.where(is_fixed, sections.fixed, latest) + sections.size
+        return int(ceiling), ceiling - ends
 
     def _once(
         self, room: tuple[int, np.ndarray], decisions: int, taste: Sequence[float], preference: np.ndarray
     ) -> AttemptOutcome:
         units, spare = room
-        start_again(self.work, spare)
+        start_again(self.work, np.maximum(self.sections.fixed, 0), spare)
         counters = self.work.counters
         found = packing.OPEN
         while found == packing.OPEN and counters[USED] < decisions and not counters[FULL]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol, TypeAlias, TypeVar
 
 from ...inputs.checks import items, whole
 from ...ir import MemoryPlanError, did_you_mean
 
 LARGEST = 2**53
 """Times, sizes and alignments beyond this are refused: sums of them must stay exact."""
+
+Lives: TypeAlias = tuple[tuple[int, int], ...]
+"""(First moment, first moment after) of times, in order, with time between them."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class LiveBuffer:
     size       bytes, 0 or more
     alignment  its offset is a multiple of this
     copies     how many such arrays there are, each at addresses of its own: 2 for a double buffer
+    offset     where it has to lie; None: wherever there is room
+    gaps       (first moment, first moment after) within its lifetime at which others may have its addresses
     """
 
     name: str
@@ -30,6 +37,8 @@ class LiveBuffer:
     size: int
     alignment: int = 1
     copies: int = 1
+    offset: int | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -44,10 +53,42 @@ class LiveBuffer:
         if self.upper <= self.lower:
             message = f"it lives from {self.lower} up to {self.upper}, which is no time at all"
             raise MemoryPlanError(message, where=self.name, hint="upper is the first moment at which it is not live")
+        self._check_offset()
+        self._check_gaps()
+
+    def _check_offset(self) -> None:
+        if self.offset is None:
+            return
+        whole(self.offset, "offset", 0, MemoryPlanError, self.name)
+        if self.offset > LARGEST:
+            raise MemoryPlanError("offset is more than 2^53", where=self.name)
+        if self.offset % self.alignment:
+            message = f"offset {self.offset}, expected a multiple of its alignment {self.alignment}"
+            raise MemoryPlanError(message, where=self.name)
+        if self.copies > 1:
+            raise MemoryPlanError(f"one offset, and {self.copies} copies", where=self.name, hint="name each copy")
+
+    def _check_gaps(self) -> None:
+        before = self.lower
+        for gap in self.gaps:
+            begin, end = (whole(moment, "a gap", -LARGEST, MemoryPlanError, self.name) for moment in gap)
+            if not before <= begin < end <= self.upper:
+                message = f"the gap {begin}-{end}, expected gaps in order within its life, {self.lower} to {self.upper}"
+                raise MemoryPlanError(message, where=self.name)
+            before = end
+        if not self.lives:
+            raise MemoryPlanError("gaps leave no time at which it is live", where=self.name)
+
+    @cached_property
+    def lives(self) -> Lives:
+        """The times at which it is live."""
+        begins = [self.lower, *(end for _, end in self.gaps)]
+        ends = [*(begin for begin, _ in self.gaps), self.upper]
+        return tuple((begin, end) for begin, end in zip(begins, ends, strict=True) if begin < end)
 
     def overlaps(self, other: LiveBuffer) -> bool:
         """Whether both are live at some moment."""
-        return self.lower < other.upper and other.lower < self.upper
+        return live_together(self.lives, other.lives)
 
 
 @dataclass(frozen=True)
@@ -89,8 +130,17 @@ class BufferSet:
                 )
             named[buffer.name] = buffer
         object.__setattr__(self, "by_name", named)
+        self._check_fixed()
         for pair in self.in_place:
             self._check(pair)
+
+    def _check_fixed(self) -> None:
+        """No two buffers of fixed offsets are to have the same addresses at once, but for updates in place."""
+        pairs = {(pair.source, pair.result) for pair in self.in_place}
+        for one, other in clashes(self.buffers):
+            if not {(one.name, other.name), (other.name, one.name)} & pairs or one.offset != other.offset:
+                message = f"offset {one.offset} and size {one.size}, and {other.name}, live at the same time, has "
+                raise MemoryPlanError(f"{message}offset {other.offset} and size {other.size}", where=one.name)
 
     def _check(self, pair: InPlace) -> None:
         where = f"in place: {pair.source} -> {pair.result}"
@@ -111,13 +161,46 @@ class BufferSet:
             raise MemoryPlanError(message, where=where)
 
     def spans(self) -> list[tuple[int, int, int]]:
-        """(lower, upper, bytes of all copies) of every buffer."""
-        return [(buffer.lower, buffer.upper, buffer.size * buffer.copies) for buffer in self.buffers]
+        """(lower, upper, bytes of all copies) of every time at which a buffer is live."""
+        return [(*life, buffer.size * buffer.copies) for buffer in self.buffers for life in buffer.lives]
 
     @property
     def peak(self) -> int:
         """The most bytes that are live at a moment, with every copy, and nothing in place."""
         return max((size for _, size in live_bytes(self.spans())), default=0)
+
+
+def live_together(one: Lives, other: Lives) -> bool:
+    """Whether there is a moment in both of two lists of times."""
+    if one[0][0] >= other[-1][1] or other[0][0] >= one[-1][1]:
+        return False
+    return (len(one) == len(other) == 1) or any(a[0] < b[1] and b[0] < a[1] for a in one for b in other)
+
+
+class Placed(Protocol):
+    """What may have a fixed offset."""
+
+    @property
+    def offset(self) -> int | None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def lives(self) -> Lives: ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+def clashes(given: Sequence[P]) -> list[tuple[P, P]]:
+    """What has fixed offsets, is live together and has addresses in common."""
+    fixed = sorted((one.offset, number) for number, one in enumerate(given) if one.offset is not None and one.size)
+    found: list[tuple[P, P]] = []
+    below: list[P] = []
+    for offset, number in fixed:
+        below = [other for other in below if (other.offset or 0) + other.size > offset]
+        found += [(other, given[number]) for other in below if live_together(other.lives, given[number].lives)]
+        below.append(given[number])
+    return found
 
 
 def live_bytes(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:

@@ -1,5 +1,6 @@
-"""Buffers from a CSV file: `id, lower, upper, size`, as MiniMalloc's benchmarks have them, and `alignment`, `copies`
-and `in_place` (the buffer that may be updated in place) as further columns."""
+"""Buffers from a CSV file: `id, lower, upper, size`, as MiniMalloc's benchmarks have them, and further columns:
+`alignment`, `copies`, a fixed `offset`, `gaps` in which a buffer is not live (`3-5 8-9`, half-open), and `in_place`
+(the buffers whose addresses it may take over)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ LARGEST_FILE = 2**26
 """Bytes; a million buffers take about half of that."""
 
 NEEDED = ("id", "lower", "upper", "size")
-MORE = ("alignment", "copies")
+MORE = ("alignment", "copies", "offset")
+LISTS = ("gaps", "in_place")
+
+_GAP = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
 
 _WHOLE = re.compile("[+-]?[0-9]{1,30}")
 
@@ -50,8 +54,10 @@ def buffers_of(text: str, file: str) -> BufferSet:
             message = f"no column {name}, expected {', '.join(NEEDED)}"
             raise MemoryPlanError(message, where=f"{file}:1", hint="the first line names the columns")
     for name in names:
-        if name not in (*NEEDED, *MORE, "in_place"):
-            raise MemoryPlanError(f"unknown column {name!r}", where=f"{file}:1", hint=did_you_mean(name, MORE))
+        if name not in (*NEEDED, *MORE, *LISTS):
+            raise MemoryPlanError(
+                f"unknown column {name!r}", where=f"{file}:1", hint=did_you_mean(name, (*MORE, *LISTS))
+            )
     buffers: dict[str, LiveBuffer] = {}
     pairs: list[tuple[str, InPlace]] = []
     for where, row in rows:
@@ -80,6 +86,17 @@ def _buffer(row: Mapping[str, str], where: str) -> LiveBuffer:
             raise MemoryPlanError(f"{name} is {value[:60]!r}, expected a whole number", where=where)
         numbers[name] = int(value)
     try:
-        return LiveBuffer(row["id"], **numbers)
+        return LiveBuffer(row["id"], gaps=_gaps(row.get("gaps") or ""), **numbers)
     except MemoryPlanError as error:
         raise error.located(where) from None
+
+
+def _gaps(text: str) -> tuple[tuple[int, int], ...]:
+    """Half-open times as a file has them: `3-5 8-9`."""
+    found = []
+    for word in text.split():
+        match = _GAP.fullmatch(word)
+        if match is None:
+            raise MemoryPlanError(f"gaps has {word[:60]!r}, expected times such as 3-5", hint="3-5 8-9 are two gaps")
+        found.append((int(match[1]), int(match[2])))
+    return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .buffers import live_together
 from .sections import AddressBlock
 
 ORDERS: tuple[Callable[[AddressBlock], tuple[int, ...]], ...] = (
@@ -27,11 +28,13 @@ def height_of(blocks: Sequence[AddressBlock], offsets: Sequence[int]) -> int:
 
 
 def _first_fit(blocks: Sequence[AddressBlock], order: Sequence[int]) -> list[int]:
-    offsets = [0] * len(blocks)
-    placed: list[int] = []
+    offsets = [block.offset or 0 for block in blocks]
+    placed = [b for b in order if blocks[b].offset is not None]
     for b in order:
         block = blocks[b]
-        live = [c for c in placed if blocks[c].lower < block.upper and block.lower < blocks[c].upper]
+        if block.offset is not None:
+            continue
+        live = [c for c in placed if live_together(blocks[c].lives, block.lives)]
         offset = 0
         for start, end in sorted((offsets[c], offsets[c] + blocks[c].size) for c in live):
             if start - offset >= block.size:

@@ -76,13 +76,15 @@ def check_plan(plan: MemoryPlan) -> None:
         for offset in found:
             if offset < 0 or offset % buffer.alignment:
                 raise MemoryPlanError(f"offset {offset}, expected a multiple of {buffer.alignment}", where=buffer.name)
+            if buffer.offset is not None and offset != buffer.offset:
+                raise MemoryPlanError(f"offset {offset}, expected {buffer.offset}", where=buffer.name)
     pairs = {(pair.source, pair.result) for pair in plan.shared}
     live: list[tuple[LiveBuffer, int, int]] = []
     for one, start, end in sorted(plan.places(), key=lambda place: place[0].lower):
         live = [place for place in live if place[0].upper > one.lower]
         for other, begin, stop in live:
             together = (other.name, one.name) in pairs and start == begin
-            if max(start, begin) < min(end, stop) and not together:
+            if max(start, begin) < min(end, stop) and not together and one.overlaps(other):
                 message = f"it has addresses {start} to {end}; {other.name}, live at the same time, {begin} to {stop}"
                 raise MemoryPlanError(message, where=one.name)
         live.append((one, start, end))

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from ...ir import NoPlanError
 from ..means import UNLIMITED, Means, OutOfMeans
-from .buffers import BufferSet, LiveBuffer, live_bytes
+from .buffers import BufferSet, LiveBuffer, live_bytes, live_together
 from .greedy import greedy_offsets, height_of
 from .in_place import Choice, choices_of, least_needed
 from .plan import MemoryPlan
@@ -38,7 +38,8 @@ class Candidate:
         self.best = greedy_offsets(self.blocks)
         self.height = height_of(self.blocks, self.best)
         self.means = means
-        self.lower = max((size for _, size in live_bytes(_spans(self.blocks))), default=0)
+        fixed = (block.offset + block.size for block in self.blocks if block.offset is not None)
+        self.lower = max([0, *fixed, *(size for _, size in live_bytes(_spans(self.blocks)))])
         self.decisions = 0
         self._sections: Sections | None = None
         with suppress(OutOfMeans):
@@ -95,6 +96,8 @@ def plan_memory(
     if capacity is not None:
         _check_fits(buffers, capacity)
     choices, all_of_them = choices_of(buffers)
+    if not choices:
+        raise NoPlanError("fixed offsets ask for updates in place that cannot be made together")
     candidates = [Candidate(buffers, choice, means) for choice in choices]
     bound_of_others = None if all_of_them else least_needed(buffers)
     with suppress(OutOfMeans):  # what there is until then is the answer
@@ -157,13 +160,14 @@ def _heights(candidate: Candidate, best: int) -> Iterator[int]:
 def _check_fits(buffers: BufferSet, capacity: int) -> None:
     """NoPlanError where one buffer, or those of one moment, are more than the capacity."""
     for buffer in buffers.buffers:
-        if buffer.size > capacity:
-            message = f"a buffer of {buffer.size} bytes, and a capacity of {capacity}"
+        if (buffer.offset or 0) + buffer.size > capacity:
+            at = "" if buffer.offset is None else f" at offset {buffer.offset}"
+            message = f"a buffer of {buffer.size} bytes{at}, and a capacity of {capacity}"
             raise NoPlanError(message, where=buffer.name)
     if least_needed(buffers) <= capacity:
         return
     time, live = max(live_bytes(buffers.spans()), key=lambda step: step[1])
-    inside = [buffer for buffer in buffers.buffers if buffer.lower <= time < buffer.upper]
+    inside = [buffer for buffer in buffers.buffers if live_together(buffer.lives, ((time, time + 1),))]
     inside.sort(key=lambda buffer: -buffer.size * buffer.copies)
     largest = ", ".join(f"{buffer.name} ({_bytes_text(buffer)})" for buffer in inside[:3])
     message = f"{live} bytes are live at time {time}, in {len(inside)} buffers, and the capacity is {capacity}"
@@ -175,7 +179,7 @@ def _bytes_text(buffer: LiveBuffer) -> str:
 
 
 def _spans(blocks: Sequence[AddressBlock]) -> list[tuple[int, int, int]]:
-    return [(block.lower, block.upper, block.size) for block in blocks]
+    return [(*life, block.size) for block in blocks for life in block.lives]
 
 
 def _offsets(buffers: BufferSet, best: Candidate) -> dict[str, tuple[int, ...]]:

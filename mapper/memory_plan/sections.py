@@ -10,13 +10,14 @@ rounded up to alignments.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..means import Means
-from .buffers import BufferSet, InPlace
+from .buffers import BufferSet, InPlace, Lives
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,28 @@ class AddressBlock:
 
     names         buffers in it, in the order of their lives
     copy          which copy of its buffer, from 0
-    lower, upper  its lifetime
+    lives         when it is live
     size          bytes
     alignment     of its offset
+    offset        where it has to lie, if that is fixed
     """
 
     names: tuple[str, ...]
     copy: int
-    lower: int
-    upper: int
+    lives: Lives
     size: int
     alignment: int
+    offset: int | None = None
+
+    @property
+    def lower(self) -> int:
+        """The first moment at which it is live."""
+        return self.lives[0][0]
+
+    @property
+    def upper(self) -> int:
+        """The first moment from which it no longer is."""
+        return self.lives[-1][1]
 
 
 def blocks_of(buffers: BufferSet, shared: Iterable[InPlace] = ()) -> list[AddressBlock]:
@@ -50,12 +62,25 @@ def blocks_of(buffers: BufferSet, shared: Iterable[InPlace] = ()) -> list[Addres
         while names[-1] in after:
             names.append(after[names[-1]])
         members = [buffers.by_name[name] for name in names]
+        lives = _joined_lives(life for member in members for life in member.lives)
+        fixed = {member.offset for member in members if member.offset is not None}
         alignment = math.lcm(*(member.alignment for member in members))
         blocks += [
-            AddressBlock(tuple(names), copy, buffer.lower, members[-1].upper, buffer.size, alignment)
+            AddressBlock(tuple(names), copy, lives, buffer.size, alignment, next(iter(fixed), None))
             for copy in range(buffer.copies)
         ]
     return blocks
+
+
+def _joined_lives(lives: Iterable[tuple[int, int]]) -> Lives:
+    """All times of some lists, those that touch as one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(lives):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -68,6 +93,7 @@ class Sections:
     step     alignment of each block, in units
     start    first section of each block
     end      section after its last
+    fixed    offset of each block in units, where it has to lie; -1 elsewhere
     first    of each section, where its blocks begin in `members`; one more at the end
     members  blocks of all sections
     near     of each block, where those begin in `others` that are live with it; one more at the end
@@ -80,6 +106,7 @@ class Sections:
     step: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    fixed: np.ndarray
     first: np.ndarray
     members: np.ndarray
     near: np.ndarray
@@ -110,18 +137,19 @@ def pairs_live(blocks: Sequence[AddressBlock]) -> int:
 
 def members_of_sections(blocks: Sequence[AddressBlock]) -> list[list[int]]:
     """The blocks that are live at each section, in the order of time."""
-    begins = sorted(range(len(blocks)), key=lambda b: blocks[b].lower)
+    begins = sorted((life, b) for b, block in enumerate(blocks) for life in block.lives)
     sections: list[list[int]] = []
-    live: set[int] = set()
+    live: dict[int, int] = {}
     new = False
-    for b in begins:
-        ended = {c for c in live if blocks[c].upper <= blocks[b].lower}
+    for (begin, end), b in begins:
+        ended = [c for c, last in live.items() if last <= begin]
         # Just before the first end after a beginning, as many blocks are live as ever around it.
         if ended and new:
             sections.append(sorted(live))
             new = False
-        live -= ended
-        live.add(b)
+        for c in ended:
+            del live[c]
+        live[b] = end
         new = True
     if live:
         sections.append(sorted(live))
@@ -133,7 +161,8 @@ def sections_of(blocks: Sequence[AddressBlock], means: Means) -> Sections:
     means.check_numbers(2 * pairs_live(blocks))
     quantum = math.gcd(*(block.alignment for block in blocks))
     sizes = [-(-block.size // quantum) * quantum for block in blocks]
-    unit = _unit_of(sizes, {block.alignment for block in blocks})
+    fixed = [block.offset for block in blocks if block.offset is not None]
+    unit = _unit_of([*sizes, *fixed], {block.alignment for block in blocks})
     inside = members_of_sections(blocks)
     start, end = np.full(len(blocks), len(inside)), np.zeros(len(blocks), np.int64)
     for section, members in enumerate(inside):
@@ -141,7 +170,7 @@ def sections_of(blocks: Sequence[AddressBlock], means: Means) -> Sections:
         end[members] = section + 1
     near: list[list[int]] = []
     for b in range(len(blocks)):
-        met = set().union(*inside[start[b] : end[b]]) - {b}
+        met = set().union(*(members for members in inside[start[b] : end[b]] if _has(members, b))) - {b}
         near.append(sorted(met))
     return Sections(
         tuple(blocks),
@@ -150,11 +179,18 @@ def sections_of(blocks: Sequence[AddressBlock], means: Means) -> Sections:
         np.array([max(1, block.alignment // unit) for block in blocks], np.int64),
         start.astype(np.int64),
         end.astype(np.int64),
+        np.array([-1 if block.offset is None else block.offset // unit for block in blocks], np.int64),
         _offsets(inside),
         _joined(inside),
         _offsets(near),
         _joined(near),
     )
+
+
+def _has(members: Sequence[int], block: int) -> bool:
+    """Whether a block is among those of a section, which are in order."""
+    at = bisect_left(members, block)
+    return at < len(members) and members[at] == block
 
 
 def _unit_of(sizes: Iterable[int], alignments: Iterable[int]) -> int:

@@ -85,11 +85,12 @@ def work_of(sections: Sections, means: Means) -> Work:
     )
 
 
-def start_again(work: Work, tails: np.ndarray) -> None:
-    """Forget everything but the weights of sections. `tails` (n,): units that the end of each block is below the
-    ceiling."""
+def start_again(work: Work, heads: np.ndarray, tails: np.ndarray) -> None:
+    """Forget everything but the weights of sections. `heads`, `tails` (n,): units that each block is above the floor,
+    and below the ceiling, at least; together they leave a block of a fixed offset one place."""
     work.counters[:] = 0
-    work.blocks[:-1, HEAD] = work.blocks[:-1, PLACED] = 0
+    work.blocks[:-1, PLACED] = 0
+    work.blocks[:-1, HEAD] = heads
     work.blocks[:-1, TAIL] = tails
     work.sections[:-1, STALE] = 1
     work.sections[:, FRONT:] = work.sections[:, FIRST, None]

@@ -54,14 +54,17 @@ class _MemoryDrawing:
         return svg(_WIDTH, _HEIGHT, title, about, _COLOURS, [*parts, self.live()])
 
     def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[Markup]:
-        """The rectangle, with its name where there is room for it."""
-        x, y = self.x(buffer.lower), self.y(stop)
-        width, height = self.x(buffer.upper) - x, self.y(start) - y
-        about = f"{buffer.name}: {start} to {stop}, live {buffer.lower} to {buffer.upper}"
-        box = rect(x, y, width, height, f"buffer b{number % 5}", 0, about)
-        if width < CHARACTER * (len(buffer.name) + 1) or height < _LINE:
-            return [box]
-        return [box, label(x + 4, y + height / 2 + 4, buffer.name, "inside")]
+        """A rectangle for each time at which it is live, with its name where there is room for it."""
+        parts, y = [], self.y(stop)
+        height = self.y(start) - y
+        for lower, upper in buffer.lives:
+            x = self.x(lower)
+            width = self.x(upper) - x
+            about = f"{buffer.name}: {start} to {stop}, live {lower} to {upper}"
+            parts.append(rect(x, y, width, height, f"buffer b{number % 5}", 0, about))
+            if width >= CHARACTER * (len(buffer.name) + 1) and height >= _LINE:
+                parts.append(label(x + 4, y + height / 2 + 4, buffer.name, "inside"))
+        return parts
 
     def axes(self) -> list[Markup]:
         """The ends of both axes, and the capacity."""

@@ -56,6 +56,7 @@ def buffer_document(plan: MemoryPlan, buffer: LiveBuffer) -> dict[str, Any]:
         "upper": buffer.upper,
         "size_bytes": buffer.size,
         "alignment": buffer.alignment,
+        **({"gaps": [list(gap) for gap in buffer.gaps]} if buffer.gaps else {}),
         "offsets": list(plan.offsets[buffer.name]),
     }
 
@@ -94,7 +95,8 @@ def _table(plan: MemoryPlan) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     places = sorted(plan.places(), key=lambda place: (-place[0].size, place[0].name))
     for buffer, start, end in places[:_ROWS]:
-        table.add_row(buffer.name, f"{buffer.lower} to {buffer.upper}", count(buffer.size), count(start), count(end))
+        live = ", ".join(f"{begin} to {end}" for begin, end in buffer.lives)
+        table.add_row(buffer.name, live, count(buffer.size), count(start), count(end))
     if len(places) > _ROWS:
         table.add_row(f"and {len(places) - _ROWS} smaller", "", "", "", "")
     return table

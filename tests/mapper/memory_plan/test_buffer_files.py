@@ -27,6 +27,10 @@ def test_all_columns_are_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("id,lower,upper\na,0,1\n", r"buffers.csv:1: no column size"),
+        ("id,lower,upper,size,inplace\na,0,1,4,b\n", r"unknown column 'inplace'\nhint: did you mean 'in_place'"),
+        ("id,lower,upper,size,gaps\na,0,9,4,3..5\n", r"gaps has '3..5', expected times such as 3-5"),
+        ("id,lower,upper,size,gaps\na,0,9,4,8-12\n", r":2: a: the gap 8-12, expected gaps in order within its life"),
+        ("id,lower,upper,size,offset\na,0,9,4,x\n", r"offset is 'x', expected a whole number"),
         ("id,lower,upper,size,alignmnt\na,0,1,4,4\n", r"unknown column 'alignmnt'\nhint: did you mean 'alignment'"),
         ("id,lower,upper,size\na,0,1,4\nb,0,x,4\n", r"buffers.csv:3: upper is 'x', expected a whole number"),
         ("id,lower,upper,size\na,3,3,4\n", r"buffers.csv:2: a: it lives from 3 up to 3"),

@@ -7,11 +7,15 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import longer
+from cases import CASES
 from tilewright.ir import MemoryPlanError, NoPlanError
 from tilewright.mapper.means import UNLIMITED, Means
 from tilewright.mapper.memory_plan import (
@@ -60,9 +64,11 @@ def _plans(copies: Sequence[LiveBuffer], pairs: Sequence[InPlace], height: int) 
             return
         new = copies[len(offsets)]
         for offset in range(0, height - new.size + 1, new.alignment):
+            if new.offset not in (None, offset):
+                continue
             shared = used
             for other, start in zip(copies, offsets, strict=False):
-                if new.lower >= other.upper or other.lower >= new.upper:
+                if not moments(new) & moments(other):
                     continue
                 if offset >= start + other.size or start >= offset + new.size:
                     continue
@@ -77,16 +83,32 @@ def _plans(copies: Sequence[LiveBuffer], pairs: Sequence[InPlace], height: int) 
     return extend((), ())
 
 
+def moments(buffer: LiveBuffer) -> set[int]:
+    """At which it is live."""
+    return set(range(buffer.lower, buffer.upper)) - {time for gap in buffer.gaps for time in range(*gap)}
+
+
 def random_buffers(chance: random.Random) -> BufferSet:
-    """Few and small: alignments, copies and updates in place among them."""
+    """Few and small: alignments, copies, updates in place, fixed offsets and gaps among them."""
+    while True:
+        with suppress(MemoryPlanError):  # two of fixed offsets may lie on each other
+            return _random_buffers(chance)
+
+
+def _random_buffers(chance: random.Random) -> BufferSet:
     buffers = []
     for number in range(chance.randint(1, 5)):
         lower = chance.randrange(6)
         alignment = chance.choice([1, 1, 1, 2, 3, 4]) if chance.random() < 0.5 else 1
         copies = 2 if chance.random() < 0.1 else 1
-        buffers.append(
-            LiveBuffer(f"b{number}", lower, lower + chance.randint(1, 4), chance.randint(1, 5), alignment, copies)
-        )
+        upper, offset, gaps = lower + chance.randint(1, 4), None, ()
+        if copies == 1 and chance.random() < 0.15:
+            offset = alignment * chance.randint(0, 4)
+        if upper > lower + 2 and chance.random() < 0.4:
+            begin = chance.randint(lower + 1, upper - 2)
+            gaps = ((begin, chance.randint(begin + 1, upper - 1)),)
+        size = chance.randint(1, 5)
+        buffers.append(LiveBuffer(f"b{number}", lower, upper, size, alignment, copies, offset, gaps))
     pairs = []
     for one, other in itertools.permutations(buffers, 2):
         in_turn = one.lower < other.lower < one.upper <= other.upper
@@ -112,7 +134,7 @@ def test_nothing_fits_below_the_least_height() -> None:
     for _ in range(60):
         buffers = random_buffers(chance)
         least = plan_memory(buffers).height
-        above_the_peak += least > buffers.peak
+        above_the_peak += least > buffers.peak and all(buffer.offset is None for buffer in buffers.buffers)
         with pytest.raises(NoPlanError):
             plan_memory(buffers, least - 1, least=False)
         assert plan_memory(buffers, least, least=False).fits
@@ -163,6 +185,62 @@ def test_what_is_live_is_named_where_nothing_fits() -> None:
         plan_memory(read_buffers(GOLDEN / "input.12.csv"), 11)
     with pytest.raises(NoPlanError, match=r"big: a buffer of 9 bytes, and a capacity of 8"):
         plan_memory(buffer_set([("small", 0, 1, 1), ("big", 0, 1, 9)]), 8)
+
+
+@pytest.mark.parametrize("name", ["fixed", "gaps"])
+def test_fixed_offsets_and_gaps_of_files(name: str) -> None:
+    buffers = read_buffers(CASES / "plan" / f"{name}.csv")
+    plan = plan_memory(buffers)
+    plan.check()
+    assert plan.height == plan.lower_bound == least_height(buffers.buffers, (), 56) == 56
+    if name == "fixed":
+        assert (plan.offsets["in"], plan.offsets["b"]) == ((0,), (32,))
+        with pytest.raises(MemoryPlanError, match="offset 33, expected 32"):
+            replace(plan, offsets={**plan.offsets, "b": (33,)}).check()
+    else:
+        assert buffers.buffers[0].gaps == ((1, 3),)
+
+
+def test_in_a_gap_others_have_the_addresses() -> None:
+    split = LiveBuffer("split", 0, 9, 8, gaps=((3, 6),))
+    plan = plan_memory(BufferSet((split, LiveBuffer("in the gap", 3, 6, 8))))
+    plan.check()
+    assert (plan.height, plan.lower_bound) == (8, 8)
+    beside = plan_memory(BufferSet((split, LiveBuffer("longer", 3, 7, 8))))
+    beside.check()
+    assert (beside.height, beside.lower_bound) == (16, 16)
+
+
+def test_what_lies_above_a_fixed_offset_is_needed() -> None:
+    high = LiveBuffer("high", 0, 2, 8, offset=100)
+    plan = plan_memory(BufferSet((high, LiveBuffer("low", 0, 2, 50))))
+    assert (plan.height, plan.lower_bound) == (108, 108)
+    with pytest.raises(NoPlanError, match="high: a buffer of 8 bytes at offset 100, and a capacity of 100"):
+        plan_memory(BufferSet((high,)), 100)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "message"),
+    [
+        ({"offset": 0}, {"offset": 7}, "a: offset 0 and size 8, and b, live at the same time, has offset 7 and size 8"),
+        ({"offset": 3, "alignment": 2}, {}, "offset 3, expected a multiple of its alignment 2"),
+        ({"offset": 3, "copies": 2}, {}, "one offset, and 2 copies"),
+        ({"gaps": ((2, 2),)}, {}, "the gap 2-2, expected gaps in order within its life, 0 to 4"),
+        ({"gaps": ((2, 5),)}, {}, "the gap 2-5"),
+        ({"gaps": ((2, 3), (1, 2))}, {}, "the gap 1-2"),
+        ({"gaps": ((0, 4),)}, {}, "no time at which it is live"),
+    ],
+)
+def test_fixed_offsets_and_gaps_that_cannot_be(one: dict[str, Any], other: dict[str, Any], message: str) -> None:
+    with pytest.raises(MemoryPlanError, match=message):
+        BufferSet((LiveBuffer("a", 0, 4, 8, **one), LiveBuffer("b", 0, 4, 8, **other)))
+
+
+def test_fixed_offsets_may_ask_for_an_update_in_place() -> None:
+    buffers = (LiveBuffer("x", 0, 2, 8, offset=16), LiveBuffer("y", 1, 3, 8, offset=16))
+    plan = plan_memory(BufferSet(buffers, (InPlace("x", "y"),)))
+    plan.check()
+    assert (plan.height, plan.lower_bound, len(plan.shared)) == (24, 24, 1)
 
 
 def test_an_update_in_place_takes_no_room() -> None:
