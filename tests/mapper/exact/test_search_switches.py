@@ -69,7 +69,7 @@ def test_optimum_of_brute_force() -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
         exact = arch.model_copy(update={"footprint": "exact"})
         different += found != pytest.approx({o: searched(problem, exact, o, ragged) for o in OBJECTIVES}, rel=1e-9)
-    assert different >= 2
+    assert longer.occurs(different >= 2)
 
 
 @pytest.mark.long
