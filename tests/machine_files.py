@@ -216,3 +216,52 @@ ART_summary:
   - {name: "system.GLB[1..1]", area: 217363.5, primitive_estimations: [{name: storage, estimator: CactiSRAM}]}
   - {name: "system.mac[1..168]", area: 191.82}
 """
+
+TIMELOOP = """\
+architecture:
+  version: 0.4
+  nodes:
+  - !Component
+    name: DRAM
+    class: DRAM
+    attributes: {width: 8, datawidth: 8, vector_access_energy: 100}
+  - !Component
+    name: GLB
+    class: SRAM
+    attributes: {depth: 2 * banks, width: 8, datawidth: 8, vector_access_energy: 6}
+    constraints:
+      temporal: {permutation: [P, M], factors: [C=2, R>=1]}
+      dataspace: {keep: [Inputs], bypass: [Weights]}
+      utilization: {min: 0.5}
+  - !Container
+    name: PE
+    spatial: {meshX: 8, meshY: 4}
+    constraints: {spatial: {permutation: [C, M], split: 1, maximize_dims: [[M]], no_reuse: [Outputs]}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: spad
+      class: regfile
+      attributes: {depth: 4, width: 8, datawidth: 8, vector_access_energy: 1}
+      constraints:
+        dataspace: {keep_only: [Inputs]}
+        temporal: {permutation: [R, _, C], factors: [M<=4], default_max_factor: 8}
+    - !Nothing {constraints: {dataspace: {keep: [Weights, Outputs]}}}
+  - !Component
+    name: MAC
+    class: intmac
+    attributes: {energy: 0.5}
+variables: {version: 0.4, banks: 8}
+constraints: {targets: [{target: DRAM, type: temporal, factors: C=1}]}
+problem:
+  version: 0.4
+  shape:
+    name: conv
+    dimensions: [C, M, R, P]
+    data_spaces:
+    - {name: Weights, projection: [[[C]], [[M]], [[R]]]}
+    - {name: Inputs, projection: [[[C]], [[R], [P]]]}
+    - {name: Outputs, projection: [[[M]], [[P]]], read_write: true}
+  instance: {C: 8, M: 16, R: 3, P: 32}
+ERT: {version: 0.4, tables: [{name: "s.MAC[1..32]", actions: [{name: compute, energy: 3}]}]}
+"""

@@ -22,6 +22,7 @@ ATTRIBUTES = "extra_attributes_for_component_model"
 _ACTION = ("energy", "throughput", "bits_per_action", "latency", "energy_scale", "throughput_scale", "latency_scale",
            "values_per_action", ATTRIBUTES)  # fmt: skip
 _ADDED = ("sum(a.n_calls / a.throughput for a in actions)", "read_latency + write_latency")
+_APART = ("max(a.n_calls / a.throughput for a in actions)", "max(read_latency, write_latency)")
 _SHARED_RATE = re.compile(
     r"(?:sum\(a\.n_calls for a in actions\)|\w+_actions|\(\w+_actions \+ \w+_actions\))((?: */ *[0-9.e+]+)+)"
 )
@@ -135,7 +136,7 @@ class Component:
     def note(self, actions: tuple[str, ...]) -> None:
         """Says which figures are estimates, and what of the node was not read."""
         latency, notes = self._total_latency, self.file.notes
-        if latency and not (latency in _ADDED or latency.startswith("max(") or _SHARED_RATE.fullmatch(latency)):
+        if latency and not (latency in (*_ADDED, *_APART) or _SHARED_RATE.fullmatch(latency)):
             notes.append(f"total_latency of {self.part} is not read: the throughputs of its actions hold")
         for key in ("bits_per_value", "bits_per_value_scale"):
             if key in self.members:

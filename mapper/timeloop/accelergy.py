@@ -6,6 +6,7 @@ the one that architectures call them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -69,7 +70,7 @@ def areas(art: Field) -> dict[str, float]:
 def number(field: Field) -> float:
     """A plain number of 0 or more."""
     text = field.text("a number")
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise field.error(f"found {text!r}, expected a number")
     return float(text)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine_files import ACCELFORGE, ACCELFORGE_CLASSES, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
+from machine_files import ACCELFORGE, ACCELFORGE_CLASSES, ART, ERT, ESTIMATED, FORMULAS, TIMELOOP, ZIGZAG
 from test_readers import trees_and_texts
 
 from commands import refusal
@@ -18,7 +18,9 @@ from mutations import mangled, mutated
 from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import parse_sweep
 from tilewright.arch.writer import architecture_text
+from tilewright.imported import timeloop_files
 from tilewright.mapper.importers import read_accelforge, read_zigzag, with_tables
+from tilewright.mapper.timeloop import read_parts
 from tilewright.report.explorations.measures import parse_limit
 
 
@@ -65,6 +67,21 @@ def test_accelforge(folder: Path, text: str) -> None:
 
 
 @some(60)
+@given(mutated(from_tagged(TIMELOOP)).map(as_yaml) | mangled(TIMELOOP))
+def test_timeloop(text: str) -> None:
+    def files() -> Any:
+        return timeloop_files(read_parts(texts=[("theirs.yaml", to_tagged(text))]), ["theirs.yaml"])
+
+    found = read_or_refused(files)
+    if found is not None and "machine.yaml" in found:
+        parse_arch(found["machine.yaml"])
+
+
+def test_timeloop_as_it_stands() -> None:
+    assert read_parts(texts=[("theirs.yaml", TIMELOOP)]).constraints
+
+
+@some(60)
 @given(trees_and_texts(ERT, ART))
 def test_accelergy(folder: Path, text: str) -> None:
     refused_or_written(lambda: with_tables("eyeriss", [written(folder, text)]))
@@ -84,13 +101,13 @@ def test_limits_and_sweeps(text: str) -> None:
     read_or_refused(lambda: parse_sweep(text))
 
 
-TIMELOOP = "architecture:\n  version: 0.4\n  nodes: []\n"
+NO_NODES = "architecture:\n  version: 0.4\n  nodes: []\n"
 FILES = {
     "accelergy": (f"{ERT}\n{ART}", "a table of Accelergy", "accelergy FILE --arch MACHINE > machine.yaml"),
     "accelforge": (ACCELFORGE, "an architecture of AccelForge", "accelforge FILE > machine.yaml"),
     "zigzag": (ZIGZAG, "a hardware file of ZigZag", "zigzag FILE > machine.yaml"),
-    "timeloop": (TIMELOOP, "an architecture of Timeloop", "timeloop FILE ERT.yaml > machine.yaml"),
-    "timeloop with its layer": (f"{TIMELOOP}ERT: {{}}\nproblem: {{}}\n", "an architecture", "timeloop FILE --out DIR"),
+    "timeloop": (NO_NODES, "an architecture of Timeloop", "timeloop FILE ERT.yaml > machine.yaml"),
+    "timeloop with its layer": (f"{NO_NODES}ERT: {{}}\nproblem: {{}}\n", "an architecture", "timeloop FILE --out DIR"),
 }
 
 

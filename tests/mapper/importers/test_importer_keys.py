@@ -67,6 +67,7 @@ ACCELFORGE_KEYS = {
         "enabled: false", "enabled: len(All) == 3", "total_area: 1e-6", "area_scale: 2",
         "leak_power_scale: 2", "total_leak_power: 1e-3", "energy_scale: 2", "actions_scale: 2", "throughput_scale: 2",
         "latency_scale: 2", "total_latency: sum(a.n_calls for a in actions) / 1e6", "total_latency: 3",
+        "total_latency: max(a.n_calls / 3 for a in actions)",
         "n_parallel_instances: 2", "bits_per_value: {input: 16}", "bits_per_value_scale: {input: 2}",
         "bits_per_action: 8", "values_per_action: {input: 2}", "separate_read_write_ports: true",
         "skip_initial_output_write: false", "direction: up", "topology: mesh",
