@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 GROUP_SECONDS = 10.0
 """For the search of each group, unless told otherwise."""
 
+REFERENCE_MACS = 20_000_000
+"""Of networks with more, onnx's reference implementation would take longer than a few seconds."""
+
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
 
@@ -205,17 +208,22 @@ class CompiledNetwork(Shown):
     def save_program(
         self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement = "double"
     ) -> tuple[Path, ...]:
-        """Write network.c or network.py, and weights.bin, which it reads; return their paths.
+        """Write network.c or network.py, and weights.bin, which it reads; return their paths. Beside the program of an
+        ONNX file of up to 20 million multiply-accumulates, reference.bin: inputs, and what `onnx.reference` makes of
+        them, with which the program compares its own outputs.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
-        from .mapper.emit.network import WEIGHTS_FILE
+        from .mapper.emit.network import REFERENCE_FILE, WEIGHTS_FILE, reference_bytes
         from .report.parts.files import write_bytes
 
         text, weights = self.emit(form, element), self.weights(form=form)
         name = NETWORK_FILES[form]
-        place = prepare_folder(folder, (name, WEIGHTS_FILE))
-        return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
+        place = prepare_folder(folder, (name, WEIGHTS_FILE, REFERENCE_FILE))
+        (place / REFERENCE_FILE).unlink(missing_ok=True)  # of another program, perhaps
+        files = write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
+        words = reference_bytes(self._program) if self.macs <= REFERENCE_MACS else None
+        return files if words is None else (*files, write_bytes(place / REFERENCE_FILE, words))
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,

@@ -139,6 +139,11 @@ class ApartOperation:
     epsilon: float = 0.0
 
 
+ReferenceRows = tuple[Mapping[str, "np.ndarray[Any, Any]"], list["np.ndarray[Any, Any]"]]
+Reference = Callable[[Mapping[str, int]], ReferenceRows | None]
+"""Inputs and outputs as the definition of a model has them."""
+
+
 @dataclass(frozen=True)
 class NetworkMeaning:
     """All of it.
@@ -155,6 +160,8 @@ class NetworkMeaning:
     forms     by reader and what it reads, the form that it reads, where that is not what is made
     types     of inputs and outputs, as the model names them: INT8, FLOAT
     is_quantized  whether some operators are those of quantized models
+    reference  for how many rows words of an input choose among, by input: random inputs, by their occurrences, and
+               what the model's own definition makes of them; None where that is not known
     """
 
     finishes: Mapping[str, WordFinish]
@@ -168,3 +175,4 @@ class NetworkMeaning:
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     is_quantized: bool = False
+    reference: Reference | None = None

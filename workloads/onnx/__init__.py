@@ -19,6 +19,7 @@ words.py         what is done word by word, as expressions
 integers.py      the same, of whole numbers
 quantized.py     the same, of quantized words
 values.py        stored parameters
+referenced.py    what onnx's reference implementation makes of random inputs
 weights.py       the weights of one layer, whose zeros are counted
 nodes.py         what an operator sees, and what it returns
 convolutions.py  Conv, ConvInteger, QLinearConv

@@ -68,8 +68,8 @@ def attention(writer: NodeWriter) -> bool:
     ]
     if past:
         for place in (0, 1):
-            before = writer.made("Gather", f"past {place}", past, writer.place(place), axis=0)
-            split[1 + place] = writer.made("Concat", f"with past {place}", before, split[1 + place], axis=2)
+            one = writer.made("Gather", f"past {place}", past, writer.place(place), axis=0)
+            split[1 + place] = writer.made("Concat", f"with past {place}", one, split[1 + place], axis=2)
     width, before = sizes[0] // heads, past_shape[3]
     masked = _hidden(writer, shape[1], before, is_causal=bool(given.get("unidirectional")))
     if mask:
@@ -79,7 +79,7 @@ def attention(writer: NodeWriter) -> bool:
         masked.append(found)
     masked += [added] if added else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
-    _products(writer, _Heads(*split, 1, shape[1], scale), masked, sizes[2])
+    _products(writer, _Heads(split[0], split[1], split[2], 1, shape[1], scale), masked, sizes[2])
     if len(writer.node.output) > 1 and writer.node.output[1]:
         both = [
             writer.made("Reshape", f"present {i}", one, writer.shape(1, shape[0], heads, -1, width))
@@ -128,7 +128,7 @@ def group_query_attention(writer: NodeWriter) -> bool:
     masked = _hidden(writer, shape[1], past[2], is_causal=is_causal, window=window)
     masked += [inputs[10]] if inputs[10] else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
-    heads_of = _Heads(*split, heads // shared, shape[1], scale, given.get("softcap", 0.0))
+    heads_of = _Heads(split[0], split[1], split[2], heads // shared, shape[1], scale, given.get("softcap", 0.0))
     _products(writer, heads_of, masked, heads * width, shared)
     return True
 

@@ -14,7 +14,16 @@ from functools import partial
 from typing import NamedTuple
 
 from ...ir import Operand, ProblemError, Tensor
-from ..graph.meaning import WORD, Apart, ApartOperation, ApartRead, NetworkMeaning, StoredOperand, WordFinish
+from ..graph.meaning import (
+    WORD,
+    Apart,
+    ApartOperation,
+    ApartRead,
+    NetworkMeaning,
+    ReferenceRows,
+    StoredOperand,
+    WordFinish,
+)
 from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import apart_of, copied
@@ -24,6 +33,7 @@ from .integers import INTEGERS
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue, Repeated
 from .quantized import QUANTIZED
+from .referenced import reference_words
 from .transposed import MOST_PHASES, filter_of, phase_layers, put_together
 from .values import StoredModel
 from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
@@ -223,7 +233,7 @@ class _NodeReader:
         parts, read, shape = self.parts.get(node.name, ()), self._read_by(node), node.output.shape
         if not parts:
             return self._outside(node)
-        found = []
+        found: list[Occurrence] = []
         for name, part in parts:
             found.append(
                 Occurrence(
@@ -391,7 +401,18 @@ class _NodeReader:
                 },
             },
             self.singles,
+            lambda rows: self._reference(
+                {n: self.views[n].source for n in ends.given if n in self.views}, handed, rows
+            ),
         )
+
+    def _reference(
+        self, sources: Mapping[str, str], handed: Sequence[str], rows: Mapping[str, int]
+    ) -> ReferenceRows | None:
+        """What onnx's reference implementation makes of random inputs, in the order of the meaning's."""
+        by_name = {name: rows.get(source, 0) for name, source in sources.items()}
+        found = reference_words(self.stored_model, handed, by_name, is_quantized=self.singles)
+        return None if found is None else ({key: found.given[name] for name, key in sources.items()}, list(found.made))
 
     # ---- between layers ----------------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ def _activated(writer: NodeWriter, product: str, given: Mapping[str, Any], param
     elif activation == "LeakyRelu":
         writer.end(activation, product, alpha=parameters[0] if parameters else 0.01)
     elif activation == "HardSigmoid":
-        writer.end(activation, product, **dict(zip(("alpha", "beta"), parameters, strict=False)))
+        stated: dict[str, Any] = dict(zip(("alpha", "beta"), parameters, strict=False))
+        writer.end(activation, product, **stated)
     elif activation == "Clip" and len(parameters) == 2:
         low, high = (writer.number(value, like=product) for value in parameters)
         writer.end("Min", writer.made("Max", "low", product, low), high)

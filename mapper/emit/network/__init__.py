@@ -29,15 +29,16 @@ c_runtime.py  the text of its check that is the same everywhere
 """
 
 from .assembly import network_program
-from .c_check import WEIGHTS_FILE, NetworkElement
+from .c_check import REFERENCE_FILE, WEIGHTS_FILE, NetworkElement
 from .c_network import emit_c_network
 from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
-from .weights import network_weights, stored_bytes, weights_bytes
+from .weights import network_weights, reference_bytes, stored_bytes, weights_bytes
 from .writable import check_writable
 
 __all__ = [
+    "REFERENCE_FILE",
     "WEIGHTS_FILE",
     "NetworkElement",
     "NetworkProgram",
@@ -47,6 +48,7 @@ __all__ = [
     "exact_magnitude",
     "network_program",
     "network_weights",
+    "reference_bytes",
     "stored_bytes",
     "weights_bytes",
 ]

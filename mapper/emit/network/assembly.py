@@ -123,6 +123,8 @@ class _Assembly:
             self.loaded,
             self.meaning.values if self.meaning is not None else None,
             self.kinds.stored if self.kinds is not None else {},
+            self.meaning.reference if self.meaning is not None else None,
+            self.meaning.types if self.meaning is not None else {},
         )
 
     def bytes_of_planned(self) -> int:

@@ -17,6 +17,9 @@ from .stored import ELEMENT, WordType
 WEIGHTS_FILE = "weights.bin"
 """Beside the program."""
 
+REFERENCE_FILE = "reference.bin"
+"""Beside it: inputs, and outputs by the model's own definition."""
+
 NetworkElement = Literal["double", "float"]
 """Kinds of elements that programs of networks may have."""
 
@@ -97,6 +100,9 @@ def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     def kinds(keys: Iterable[str]) -> str:
         return ", ".join(_kind_number(program.kind(key)) for key in keys)
 
+    def wholes(keys: Iterable[str]) -> str:
+        return ", ".join(map(str, program.wholes(keys)))
+
     weights = sum(weight.words for weight in program.weights)
     rows: list[tuple[int, WordType]] = [(weight.words, weight.stored_as) for weight in program.weights]
     rows = (rows or [(0, ELEMENT)]) if program.is_narrow else [(weights, ELEMENT)]
@@ -106,6 +112,8 @@ def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     yield f"#define WEIGHTS {weights}"
     yield f"#define WEIGHT_ROWS {len(rows)}"
     yield f"#define WEIGHTS_FILE {c_string(WEIGHTS_FILE)}"
+    yield f"#define REFERENCE_FILE {c_string(REFERENCE_FILE)}"
+    yield f"#define IS_DEFINED {int(program.reference is not None)}"
     yield f"#define NARROW_KINDS {int(program.is_narrow)}"
     yield f"#define OWN_KINDS {c_string('words of their own types' if program.is_narrow else 'floats')}"
     yield "#define RUN(inputs, weights, outputs, arena) \\"
@@ -122,6 +130,9 @@ def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     yield f"static const int64_t WEIGHT_ELEMENTS[WEIGHT_ROWS] = {{{numbers([words for words, _ in rows])}}};"
     yield f"static const int WEIGHT_KINDS[WEIGHT_ROWS] = {{{', '.join(_kind_number(kind) for _, kind in rows)}}};"
     yield f"static const int WEIGHT_BIASES[WEIGHT_ROWS] = {{{', '.join(str(kind.bias) for _, kind in rows)}}};"
+    yield "/* Which have whole numbers: 1 any, 2 truths, 3 none below 0. */"
+    yield f"static const int WHOLE_INPUT[INPUTS] = {{{wholes(program.inputs)}}};"
+    yield f"static const int WHOLE_OUTPUT[OUTPUTS] = {{{wholes(program.outputs)}}};"
     yield "/* Of inputs that are indices: how many rows there are. */"
     yield f"static const int64_t ROWS_NAMED[INPUTS] = {{{numbers(list(program.rows_named))}}};"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"

@@ -248,11 +248,11 @@ static int write_numbers(const char *path, void *const rows[], const int kinds[]
     return failed;
 }
 
-/* The file beside the program that has the parameters. */
-static void beside(const char *program, char *path, size_t size)
+/* A file beside the program. */
+static void beside(const char *program, const char *name, char *path, size_t size)
 {
     const char *slash = strrchr(program, '/');
-    snprintf(path, size, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program, WEIGHTS_FILE);
+    snprintf(path, size, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program, name);
 }
 
 /* The largest difference of two arrays, as a part of the largest number that is expected; exact ones have none.
@@ -330,6 +330,42 @@ static int on_files(int argc, char **argv, void *inputs[], void *outputs[], elem
     return failed;
 }
 
+/* run() beside what the model's own definition makes of the same inputs, where that is stored. */
+static int beside_definition(const char *program, void *inputs[], void *outputs[], element *made[], const void *weights,
+                             arenas *arena)
+{
+    char path[4096];
+    int failed = 0, kinds[INPUTS + OUTPUTS];
+    int64_t elements[INPUTS + OUTPUTS];
+    void *rows[INPUTS + OUTPUTS];
+    beside(program, REFERENCE_FILE, path, sizeof path);
+    FILE *file = IS_DEFINED ? fopen(path, "rb") : NULL;
+    if (!file) {
+        if (IS_DEFINED)
+            printf("no " REFERENCE_FILE ": not compared with onnx.reference\\n");
+        return 0;
+    }
+    fclose(file);
+    for (int i = 0; i < INPUTS + OUTPUTS; i++) {
+        const int output = i - INPUTS;
+        rows[i] = output < 0 ? inputs[i] : made[OUTPUT[output]];
+        kinds[i] = output < 0 ? INPUT_KINDS[i] : ELEMENT;
+        elements[i] = output < 0 ? INPUT_ELEMENTS[i] : ELEMENTS[OUTPUT[output]];
+    }
+    if (!read_numbers(path, rows, kinds, elements, kinds, NULL, INPUTS + OUTPUTS))
+        return 2;
+    RUN(inputs, weights, outputs, arena);
+    for (int i = 0; i < OUTPUTS; i++) {
+        const int64_t count = elements[INPUTS + i];
+        const double apart = largest_difference(OUTPUT_KINDS[i], outputs[i], made[OUTPUT[i]], count);
+        failed |= larger_by(apart, WHOLE_OUTPUT[i] ? 0 : 1e-4);
+        printf("%s: %lld elements, largest difference from onnx.reference %.3g\\n", NAMES[i], (long long)count, apart);
+    }
+    if (failed)
+        printf("FAILED: outputs differ from onnx.reference\\n");
+    return failed;
+}
+
 /* A row of words as elements, which is the same row where it has such; into `to`, unless that is NULL. */
 static element *widened(int kind, int bias, const void *row, int64_t elements, element *to)
 {
@@ -367,7 +403,11 @@ static int beside_plain_loops(uint64_t state, long runs, void *inputs[], void *o
         for (int64_t i = 0; i < INPUT_ELEMENTS[input]; i++) {
             const int64_t named = ROWS_NAMED[input];
             const int kind = INPUT_KINDS[input];
-            put_word(kind, inputs[input], i, named ? (double)random_index(&state, named) : random_word(kind, &state));
+            const int whole = kind >= FLOAT ? WHOLE_INPUT[input] : 0;
+            const double word = named ? (double)random_index(&state, named)
+                                : whole ? (double)random_index(&state, whole == 2 ? 2 : 15) - (whole == 1 ? 7 : 0)
+                                        : random_word(kind, &state);
+            put_word(kind, inputs[input], i, word);
         }
     for (int input = 0; input < INPUTS; input++)
         given[input] = widened(INPUT_KINDS[input], 0, inputs[input], INPUT_ELEMENTS[input], NULL);
@@ -433,7 +473,7 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--weights"))
             named = argv[i + 1];
     if (!named)
-        beside(argv[0], path, sizeof path);
+        beside(argv[0], WEIGHTS_FILE, path, sizeof path);
 
     const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     const long runs = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
@@ -445,7 +485,8 @@ int main(int argc, char **argv)
         LOAD((const data *)weights, arena);
         failed = argc > 1 && argv[1][0] == '-'
                      ? on_files(argc, argv, inputs, outputs, made, weights, arena)
-                     : beside_plain_loops(seed, runs, inputs, outputs, made, weights, arena);
+                     : beside_definition(argv[0], inputs, outputs, made, weights, arena) ||
+                           beside_plain_loops(seed, runs, inputs, outputs, made, weights, arena);
     }
     for (int output = 0; output < OUTPUTS; output++)
         free(outputs[output]);

@@ -19,6 +19,7 @@ from ..numpy_program.schedule import LOCALS
 from ..tree_program import RUNTIME, parameter_key, runtime_text, tree_lines
 from ..tree_program.points import number_text, point_text
 from . import runtime_network
+from .c_check import REFERENCE_FILE
 from .exact import exact_magnitude
 from .operands import Finished, Reading, Weight
 from .program import ApartCall, GroupCall, GroupProgram, NetworkProgram
@@ -58,6 +59,11 @@ def check(weights: np.ndarray, seed: int = 0) -> tuple[list[str], list[tuple[str
         inputs = [rng.integers(-LARGEST, LARGEST + 1, words).astype(float) for words in INPUTS.values()]
     else:
         inputs = [rng.uniform(-1, 1, words) for words in INPUTS.values()]
+    drawn = {1: (-7, 8), 2: (0, 2), 3: (0, 15)}
+    inputs = [
+        rng.integers(*drawn[whole], words.size).astype(float) if whole else words
+        for words, whole in zip(inputs, WHOLE_INPUTS, strict=True)
+    ]
     inputs = [
         rng.integers(0, rows, words.size).astype(float) if rows else words
         for words, rows in zip(inputs, ROWS_NAMED, strict=True)
@@ -75,6 +81,20 @@ def check(weights: np.ndarray, seed: int = 0) -> tuple[list[str], list[tuple[str
     return wrong, moved
 
 
+def beside_definition(words: np.ndarray, weights: np.ndarray) -> list[str]:
+    """What differs from the model's own definition, of which inputs and outputs are stored."""
+    ends = np.cumsum([*INPUTS.values(), *OUTPUTS.values()])
+    parts = np.split(words, ends[:-1])
+    with np.errstate(all="ignore"):
+        outputs, _ = run(parts[: len(INPUTS)], weights)
+    wrong = []
+    for name, whole, output, expected in zip(OUTPUTS, WHOLE_OUTPUTS, outputs, parts[len(INPUTS) :], strict=True):
+        bound = 0 if whole else 1e-4 * np.abs(expected[np.isfinite(expected)]).max(initial=0)
+        found = difference(output, expected, bound)
+        wrong += [f"{name}, beside onnx.reference: {found}"] if found else []
+    return wrong
+
+
 def main() -> int:
     """Print the check's result; 0 if outputs and words are as they should be."""
     named = sys.argv[2] if len(sys.argv) > 2 else Path(__file__).with_name(WEIGHTS_FILE)
@@ -83,6 +103,11 @@ def main() -> int:
         print(f"error: {named} has {weights.size} doubles, expected {WEIGHTS}: it belongs to another network")
         return 2
     wrong, moved = check(weights, int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    stored = Path(__file__).with_name(REFERENCE_FILE)
+    if stored.exists():
+        wrong += beside_definition(np.fromfile(stored, "<f8"), weights)
+    elif IS_DEFINED:
+        print(f"no {REFERENCE_FILE}: not compared with onnx.reference")
     total: Words = {}
     promised: Words = {}
     for (_, words), (_, group) in zip(moved, EXPECTED(), strict=True):
@@ -138,6 +163,9 @@ def _constant_lines(program: NetworkProgram, weights_file: str) -> Iterator[str]
         yield f"{name}: dict[str, int] = {{{spelled}}}"
     yield from comment("Of inputs that are indices: how many rows there are.")
     yield f"ROWS_NAMED = {program.rows_named}"
+    yield from comment("Which have whole numbers: 1 any, 2 truths, 3 none below 0.")
+    yield f"WHOLE_INPUTS, WHOLE_OUTPUTS = {program.wholes(program.inputs)}, {program.wholes(program.outputs)}"
+    yield f"IS_DEFINED, REFERENCE_FILE = {program.reference is not None}, {REFERENCE_FILE!r}"
     yield f"WEIGHTS = {sum(weight.words for weight in program.weights)}"
     yield f"WEIGHTS_FILE = {quoted(weights_file)}"
     yield from comment("The largest magnitude of inputs with which all results are exact; 0: there is none.")

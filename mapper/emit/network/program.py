@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation
-from ....workloads.graph import ApartOperation, Values
+from ....workloads.graph import ApartOperation, Reference, Values
 from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
 from ..c_direct import Lying, lying
@@ -129,6 +129,8 @@ class NetworkProgram:
     staying  what lies on chip between groups, by who makes it
     loaded   weights that lie on chip all the time, by name
     values   reads the parameters that a model states; None: they are seeded
+    reference  inputs and outputs by the definition of the model that it is of; None: they are not known
+    types    of inputs and outputs, as the model names them
     stored   of quantized networks, how every tensor is stored, by who makes it; addresses are bytes then. Else nothing
     """
 
@@ -144,6 +146,8 @@ class NetworkProgram:
     loaded: Mapping[str, Staying]
     values: Values | None = None
     stored: Mapping[str, WordType] = field(default_factory=dict)
+    reference: Reference | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_narrow(self) -> bool:
@@ -153,6 +157,11 @@ class NetworkProgram:
     def kind(self, key: str) -> WordType:
         """How the words of a tensor are stored."""
         return self.stored.get(key, ELEMENT)
+
+    def wholes(self, keys: Iterable[str]) -> tuple[int, ...]:
+        """For each input or output which whole numbers it has: 1 any, 2 truths, 3 none below 0; 0: it has others."""
+        kinds = (self.types.get(key, "").rstrip("0123456789") for key in keys)
+        return tuple({"INT": 1, "BOOL": 2, "UINT": 3}.get(kind, 0) for kind in kinds)
 
     @property
     def rows_named(self) -> tuple[int, ...]:

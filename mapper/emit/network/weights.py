@@ -40,6 +40,18 @@ def _stored(program: NetworkProgram) -> Row:
     return np.concatenate(parts)
 
 
+def reference_bytes(program: NetworkProgram) -> bytes | None:
+    """Inputs that were drawn, one after the other, and what the model's own definition makes of them: doubles; None
+    where that is not known."""
+    rows = dict(zip(program.inputs, program.rows_named, strict=True))
+    found = program.reference(rows) if program.reference is not None else None
+    if found is None:
+        return None
+    given, made = found
+    every = [*(given[key] for key in program.inputs), *made]
+    return weights_bytes(np.concatenate([np.ravel(one).astype(np.float64) for one in every]))
+
+
 def weights_bytes(values: Row) -> bytes:
     """The file: doubles, the least significant byte first."""
     return values.astype("<f8").tobytes()

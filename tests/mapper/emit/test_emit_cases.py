@@ -58,6 +58,23 @@ def test_a_small_model_computes_what_onnx_says(name: str) -> None:
     np.testing.assert_allclose(found, expected.ravel(), rtol=2e-4, atol=2e-5)
 
 
+def test_a_program_does_not_check_itself_by_its_own_reading(tmp_path) -> None:
+    """Division of fractions in place of whole numbers agrees with plain loops of the same, and not with what is stored
+    beside the program."""
+    plan = tw.compile(FOLDER / "idiv.onnx", "three_level", widths="arch", tiling="perfect", fuse="none")
+    source, weights, stored = plan.save_program(tmp_path, "numpy")
+    text, words = source.read_text(), np.fromfile(weights, "<f8")
+    wrong = text.replace("np.trunc(np.divide(left, right))", "np.divide(left, right)")
+    assert wrong != text
+    for program, says in ((text, 0), (wrong, 1)):
+        emitted: dict[str, Any] = {"__name__": "emitted"}
+        exec(program, emitted)
+        assert emitted["check"](words)[0] == []
+        found = emitted["beside_definition"](np.fromfile(stored, "<f8"), words)
+        assert len(found) == says
+    assert found[0].startswith("mm, beside onnx.reference: ")
+
+
 @needs_gcc
 def test_equal_groups_whose_tensors_have_other_names(tmp_path) -> None:
     """Words of the one are stored as those of the other."""

@@ -165,7 +165,8 @@ def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
     )
     values = np.frombuffer(result.weights(), "<f8")
     np.testing.assert_array_equal(values, np.concatenate([stored[name].ravel() for name in "uvb"]))
-    text, weights = result.save_program(tmp_path / "out")
+    text, weights, reference = result.save_program(tmp_path / "out")
+    assert np.fromfile(reference, "<f8").size == 2 * 3 + 2 * 2
     assert text.name == "network.c"
     assert weights.read_bytes() == result.weights()
 
