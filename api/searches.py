@@ -28,6 +28,7 @@ from .arguments import (
 from .cost_models import EDP, ENERGY, Objective, ObjectiveLike
 from .inputs import checks
 from .ir import Cascade, Problem, TilewrightError
+from .mapper.certificate import Points
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Question
 from .mapper.several import search_best, search_front
@@ -161,7 +162,7 @@ def search_top(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
-) -> list[CascadeResult]: ...
+) -> Points[CascadeResult]: ...
 @overload
 def search_top(
     problem: Problem | str,
@@ -175,7 +176,7 @@ def search_top(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     density: MappingABC[str, DensityLike] | None = None,
-) -> list[SearchResult]: ...
+) -> Points[SearchResult]: ...
 def search_top(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -189,9 +190,9 @@ def search_top(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
-) -> list[SearchResult] | list[CascadeResult]:
+) -> Points[SearchResult] | Points[CascadeResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
-    of `search`. Fewer where there are no more.
+    of `search`. Fewer where there are no more, or where means run out: `complete` says whether these are the best.
 
     Of a cascade, the best trees that are fused in different ways: an intermediate passes in another memory, or in parts
     that are cut along other dimensions. The time limit is for all of them.
@@ -209,19 +210,19 @@ def search_top(
     return best_few(question_of(layer, arch, objective, kind, space, constraints, limits), count)
 
 
-def best_fusings(question: CascadeQuestion, count: int) -> list[CascadeResult]:
+def best_fusings(question: CascadeQuestion, count: int) -> Points[CascadeResult]:
     """As `search_top`, of a question about a cascade."""
     from .cascade_results import CascadeResult
     from .mapper.fusings import answer_fusings
 
     number = _number_of_few(question.objective, count)
-    return [CascadeResult.of(question.cascade, question.arch, one) for one in answer_fusings(question, number)]
+    return answer_fusings(question, number).each(lambda one: CascadeResult.of(question.cascade, question.arch, one))
 
 
-def best_few(question: Question, count: int) -> list[SearchResult]:
+def best_few(question: Question, count: int) -> Points[SearchResult]:
     """As `search_top`, of a question."""
     number = _number_of_few(question.objective, count)
-    return [SearchResult.of(question, answer) for answer in search_best(question, number)]
+    return search_best(question, number).each(lambda answer: SearchResult.of(question, answer))
 
 
 def _number_of_few(objective: Objective, count: int) -> int:
@@ -244,7 +245,7 @@ def search_pareto(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
-) -> list[CascadeResult]: ...
+) -> Points[CascadeResult]: ...
 @overload
 def search_pareto(
     problem: Problem | str,
@@ -257,7 +258,7 @@ def search_pareto(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     density: MappingABC[str, DensityLike] | None = None,
-) -> list[SearchResult]: ...
+) -> Points[SearchResult]: ...
 def search_pareto(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -270,10 +271,10 @@ def search_pareto(
     store: StoreLike | None = None,
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
-) -> list[SearchResult] | list[CascadeResult]:
+) -> Points[SearchResult] | Points[CascadeResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
-    these searches.
+    these searches. Where means run out, points may be missing: `complete` says so, and `gap` how far they could be.
 
     Of a cascade the limits are for the whole front, and the store keeps none.
 
@@ -289,18 +290,18 @@ def search_pareto(
     kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
     question = question_of(layer, arch, ENERGY, kind, space, constraints, limits)
     if as_store(store) is None:
-        return [SearchResult.of(question, answer) for answer in search_front(question)]
+        return search_front(question).each(lambda answer: SearchResult.of(question, answer))
     from .stored import front_stored
 
     return front_stored(question, store, warn)
 
 
-def cascade_front(question: CascadeQuestion) -> list[CascadeResult]:
+def cascade_front(question: CascadeQuestion) -> Points[CascadeResult]:
     """As `search_pareto`, of a question about a cascade."""
     from .cascade_results import CascadeResult
     from .mapper.fusing import answer_front
 
-    return [CascadeResult.of(question.cascade, question.arch, answer) for answer in answer_front(question)]
+    return answer_front(question).each(lambda answer: CascadeResult.of(question.cascade, question.arch, answer))
 
 
 def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> CascadeResult:

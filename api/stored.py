@@ -13,7 +13,7 @@ from .arguments import StoreLike
 from .cascade_results import CascadeResult
 from .ir import InfeasibleError, StoreError
 from .mapper.cascades import CascadeQuestion, NothingBelow
-from .mapper.certificate import Certificate
+from .mapper.certificate import Certificate, Points
 from .mapper.fusing import FusedAnswer, answer_below, answer_cascade
 from .mapper.question import Answer, Question
 from .mapper.segmentation import Solve
@@ -48,7 +48,7 @@ def search_stored(question: Question, store: StoreLike | None, note: Note) -> St
         return Stored(SearchResult.of(question, answer), record)
 
 
-def front_stored(question: Question, store: StoreLike | None, note: Note) -> list[SearchResult]:
+def front_stored(question: Question, store: StoreLike | None, note: Note) -> Points[SearchResult]:
     """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
 
     store, note, errors  as of `search_stored`
@@ -58,7 +58,7 @@ def front_stored(question: Question, store: StoreLike | None, note: Note) -> lis
         def search(one: Question) -> Answer:
             return _answered(one, keeper, note)[0]
 
-        return [SearchResult.of(question, point) for point in search_front(question, search)]
+        return search_front(question, search).each(lambda point: SearchResult.of(question, point))
 
 
 def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[Answer, Record | None]:

@@ -49,7 +49,7 @@ SECTIONS = (
         "Mappings of any source", "", "", ("evaluate", "explain", "load_mapping", "load_fused_mapping", "simulate")
     ),
     Section("Results", "", "", ("SearchResult",)),
-    Section("", "", "mapper.certificate", ("Certificate", "OpenPart", "PartProof")),
+    Section("", "", "mapper.certificate", ("Certificate", "OpenPart", "PartProof", "Points")),
     Section("", "", "cost_models", ("Cost", "MemoryUse", "TensorTraffic", "NetworkUse")),
     Section("", "", "mapper.emit", ("Verification",)),
     Section("", "", "report.explain.explanation", ("Explanation",)),

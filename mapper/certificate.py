@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar, overload
 
 from .space import Space
 from .tilings import Tiling
+
+PointT = TypeVar("PointT")
+OtherT = TypeVar("OtherT")
 
 Ended = Literal["time", "memory", "interrupt"]
 """What may end a search before its proof is complete."""
@@ -125,6 +129,36 @@ class Certificate:
     def gap(self) -> float:
         """How much better than this mapping another one could be at most, as a fraction of the value."""
         return max(0.0, 1 - self.lower_bound / self.value) if self.value else 0.0
+
+
+@dataclass(frozen=True)
+class Points(Sequence[PointT]):
+    """Several answers, as a sequence, and whether any is missing: a front of energy and latency, or a ranking.
+
+    points    from the least energy to the least latency; of a ranking the best first
+    complete  whether it is proven that none is missing, and that none of these is beaten
+    gap       how far what is missing could be from these. Of a front: every mapping has more than 1 - gap times the
+              energy and the latency of some point, or as much; 0 where it is complete. Of a ranking: the largest gap of
+              its points
+    """
+
+    points: tuple[PointT, ...]
+    complete: bool
+    gap: float = 0.0
+
+    @overload
+    def __getitem__(self, index: int) -> PointT: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PointT, ...]: ...
+    def __getitem__(self, index: int | slice) -> PointT | tuple[PointT, ...]:
+        return self.points[index]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def each(self, convert: Callable[[PointT], OtherT]) -> Points[OtherT]:
+        """The same with every point converted."""
+        return Points(tuple(map(convert, self.points)), self.complete, self.gap)
 
 
 RELATIVE_TOLERANCE = 1e-9

@@ -35,7 +35,7 @@ from .cascades import (
 )
 from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
-from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof
+from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, in_one_call, plain_architecture, plain_problem
@@ -288,13 +288,13 @@ def _known_from_the_start(question: CascadeQuestion) -> float:
 
 
 @in_one_call
-def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
+def answer_front(question: CascadeQuestion) -> Points[FusedAnswer]:
     """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
     Raises TilewrightError as `answer_cascade` does.
     """
     try:
-        return [_of(question, answer) for answer in search_cascade_front(question)]
+        return search_cascade_front(question).each(lambda answer: _of(question, answer))
     except InfeasibleError:
         _diagnose(question)
         raise

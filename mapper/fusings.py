@@ -20,10 +20,10 @@ from typing import NamedTuple
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
 from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
-from .certificate import RELATIVE_TOLERANCE
+from .certificate import RELATIVE_TOLERANCE, Points
 from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
 from .means import one_call
-from .several import with_time_left
+from .several import ranking, with_time_left
 
 
 class Passing(NamedTuple):
@@ -51,9 +51,9 @@ def fusing_of(mapping: FusedMapping) -> tuple[Passing, ...]:
     return tuple(found)
 
 
-def answer_fusings(question: CascadeQuestion, count: int) -> list[FusedAnswer]:
+def answer_fusings(question: CascadeQuestion, count: int) -> Points[FusedAnswer]:
     """The best trees of the `count` best fusings, best first, each with its proof: no tree that is fused otherwise than
-    those listed before it is better. Fewer where there are no more. The time limit is for all of them.
+    those listed before it is better. Fewer where there are no more, or where means run out. The time limit is for all.
 
     Of a cascade with several forms, trees of two forms are fused in different ways.
 
@@ -115,7 +115,7 @@ class _Fusings:
         for form in self._forms:
             self._push(form.bound, form)
 
-    def best(self, count: int) -> list[FusedAnswer]:
+    def best(self, count: int) -> Points[FusedAnswer]:
         found: list[FusedAnswer] = []
         error: TilewrightError | None = None
         while self._open and len(found) < count:
@@ -129,7 +129,8 @@ class _Fusings:
         if not found:
             assert error is not None
             raise error
-        return found
+        are_all = len(found) == count or not any(form.is_cut_short for form in self._forms)
+        return ranking(found, are_all)
 
     def _push(
         self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None

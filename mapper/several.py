@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import Field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
 from ..cost_models.cascades import FusedCost
-from ..ir import InfeasibleError
-from .certificate import Certificate
+from ..cost_models.least_cost import least_cost
+from ..ir import InfeasibleError, UndecidedError
+from .certificate import RELATIVE_TOLERANCE, Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .means import Means
@@ -47,16 +48,26 @@ Answered = TypeVar("Answered", bound=_Answered)
 
 
 @collecting_rarely
-def search_best(question: Question, count: int) -> list[Answer]:
+def search_best(question: Question, count: int) -> Points[Answer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
     All loop orders, trips and numbers of instances are looked at, those that only cost more than others included. Fewer
-    than `count` are returned where there are no more. Raises InfeasibleError when nothing fits.
+    than `count` are returned where there are no more, or where means run out. Raises InfeasibleError when nothing fits.
     """
     search = _exact(question, count)
     search.run()
-    return [Answer(found.mapping, found.cost, search.certificate(found)) for found in search.found]
+    found = [Answer(found.mapping, found.cost, search.certificate(found)) for found in search.found]
+    return ranking(found, are_all=len(found) == count or search.is_finished)
+
+
+def ranking(answers: Sequence[Answered], are_all: bool) -> Points[Answered]:
+    """Answers, the best first.
+
+    are_all  whether there are as many as were asked for, or no more
+    """
+    complete = are_all and all(answer.certificate.proven for answer in answers)
+    return Points(tuple(answers), complete, max(answer.certificate.gap for answer in answers))
 
 
 def best_of(question: Question) -> Answer:
@@ -117,33 +128,77 @@ def with_time_left(question: Asked, started: float) -> Asked:
     return replace(question, limits=replace(question.limits, time_s=left))
 
 
-def search_front(question: Question, search: Callable[[Question], Answer] = best_of) -> Iterator[Answer]:
+def search_front(question: Question, search: Callable[[Question], Answer] = best_of) -> Points[Answer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
-    at that energy, both proven. An interrupted search gives the last point.
+    at that energy. Where means run out, or someone interrupts, the front ends there, and says that it is not complete.
 
     question  its objective is not looked at; its limits are for each search
     search    that finds each of the two mappings of a point
     """
-    objective: Objective = ENERGY
-    while True:
+    front = _Front(question, search)
+    objective: Objective | None = ENERGY
+    while objective is not None:
+        objective = front.next_point(objective)
+    return front.points()
+
+
+@dataclass
+class _Front:
+    """One search for a front.
+
+    found    its points so far, faster and faster
+    fewer    the most by which energy may be less than that of a point, among all that are faster than the one before
+    has_end  whether nothing is faster than the last point
+    """
+
+    question: Question
+    search: Callable[[Question], Answer]
+    found: list[Answer] = field(default_factory=list)
+    fewer: float = 0.0
+    has_end: bool = False
+
+    def next_point(self, objective: Objective) -> Objective | None:
+        """Find a point; what the next one is least of, or None: there is none, or it is not known in time."""
+        least = self._searched(objective)
+        if least is None:
+            return None
+        self.fewer = max(self.fewer, least.certificate.gap)
+        fastest = LATENCY.capped(energy=least.cost.energy_pj)
+        point = None if least.certificate.interrupted else self._searched(fastest)
+        if point is None:
+            self.found.append(least)
+            return None
+        self.found.append(replace(point, certificate=replace(point.certificate, objective=fastest.name)))
+        if point.certificate.interrupted:
+            return None
+        return ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
+
+    def _searched(self, objective: Objective) -> Answer | None:
+        """The best by an objective; None where there is none, or where it is not known in time."""
         try:
-            found = search(replace(question, objective=objective))
-        except InfeasibleError:
-            if objective is ENERGY:
+            return self.search(replace(self.question, objective=objective))
+        except (InfeasibleError, UndecidedError, KeyboardInterrupt) as error:
+            if not self.found:
                 raise
-            return
-        if found.certificate.interrupted:
-            yield found
-            return
-        fastest = LATENCY.capped(energy=found.cost.energy_pj)
-        point = search(replace(question, objective=fastest))
-        proof = replace(point.certificate, objective=fastest.name)
-        yield replace(point, certificate=proof)
-        if proof.interrupted:
-            return
-        objective = ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
+            self.has_end = isinstance(error, InfeasibleError)
+            return None
+
+    def points(self) -> Points[Answer]:
+        """Those that none of the others beats, and how far what is missing could be."""
+        gap, last = self.fewer, min(one.cost.latency_cycles for one in self.found)
+        if not self.has_end:
+            fewest = least_cost(self.question.problem, self.question.arch).latency_cycles
+            gap = max(gap, 1 - fewest / last)
+        front = [one for one in self.found if not any(_beats(other, one) for other in self.found)]
+        return Points(tuple(front), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
+
+
+def _beats(one: Answer, other: Answer) -> bool:
+    """Whether a mapping costs no more energy and no more latency than another one, and less of one."""
+    mine, others = ((answer.cost.energy_pj, answer.cost.latency_cycles) for answer in (one, other))
+    return mine != others and mine[0] <= others[0] and mine[1] <= others[1]
 
 
 def _is_latency(objective: Objective) -> bool:

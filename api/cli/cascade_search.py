@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cascade_results import CascadeResult
     from ..mapper.cascades import CascadeQuestion, Fuse
+    from ..mapper.certificate import Points
 
 _PROGRAM = "reference.py"
 
@@ -65,16 +65,19 @@ def search_cascade_named(
         prepare_folder(options.out)
     what = f"searching the best mapping of {cascade.name} on {machine.name}"
     with noting_interrupts() as interrupts, status(what):
-        results, origin = _several(question, options) if is_several else _best(question, options)
+        if is_several:
+            several = _several(question, options)
+        else:
+            result, origin = _best(question, options)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
     if is_several:
-        _show_several(results, options)
+        _show_several(several, options)
     else:
-        _show(results[0], question, options, origin)
-    for result in results if options.verify else ():
+        _show(result, question, options, origin)
+    for one in (several if is_several else [result]) if options.verify else ():
         with status(f"running the program of {cascade.name}"):
-            verification = result.verify()
+            verification = one.verify()
         say_verified(verification, quiet=options.form is not None)
 
 
@@ -86,25 +89,25 @@ def refuse_of_cascades(context: typer.Context, *options: str) -> None:
         raise TilewrightError(error.message, where=error.where, hint="leave it out, or give a single layer") from None
 
 
-def _several(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
+def _several(question: CascadeQuestion, options: CascadeOptions) -> Points[CascadeResult]:
     """The best few, or the front."""
     from ..searches import best_fusings, cascade_front
 
-    return cascade_front(question) if options.top is None else best_fusings(question, options.top), ""
+    return cascade_front(question) if options.top is None else best_fusings(question, options.top)
 
 
-def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
+def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[CascadeResult, str]:
     """The best mapping, and where it is from, if it was not found just now."""
     if options.no_cache:
         from ..cascade_results import CascadeResult
         from ..mapper.fusing import answer_cascade
 
-        return [CascadeResult.of(question.cascade, question.arch, answer_cascade(question))], ""
+        return CascadeResult.of(question.cascade, question.arch, answer_cascade(question)), ""
     from ..report.pages.stored import recalled_text
     from ..stored import cascade_stored
 
     found = cascade_stored(question, options.store, say)
-    return [found.result], "" if found.record is None else recalled_text(found.record)
+    return found.result, "" if found.record is None else recalled_text(found.record)
 
 
 def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
@@ -122,22 +125,23 @@ def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOpti
         from ..mapper.fusing_reasons import why_nothing_is_won
 
         with status("searching for what fusing lacks"):
-            reason = why_nothing_is_won(question, lambda one: _best(one, options)[0][0].answer)
+            reason = why_nothing_is_won(question, lambda one: _best(one, options)[0].answer)
     show_page(fused_result_page(result.answer, result.arch, files, origin, reason))
 
 
-def _show_several(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
-    """One line for each result, or one document for each as a JSON list; files go to folders 1, 2, ... of `out`."""
+def _show_several(results: Points[CascadeResult], options: CascadeOptions) -> None:
+    """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`."""
     from ..report.pages.fused_page import best_few_page, front_page
 
     for number, result in enumerate(results, 1):
         _saved(result, options.out and options.out / str(number))
     if options.form == "json":
-        documents = ",\n".join(result.emit("json").rstrip() for result in results)
-        show_document(f"[\n{documents}\n]")
+        from ..report.parts.proofs import points_json
+
+        show_document(points_json(results, (result.emit("json") for result in results)))
     else:
         page = front_page if options.top is None else best_few_page
-        show_page(page([result.answer for result in results], results[0].arch, options.out))
+        show_page(page(results.each(lambda result: result.answer), results[0].arch, options.out))
 
 
 def _saved(result: CascadeResult, out: Path | None) -> tuple[Path, ...]:

@@ -49,6 +49,7 @@ from .sparse import refuse_densities, with_density
 from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
+    from ..mapper.certificate import Points
     from ..mapper.question import Question
     from ..mapper.space import Space
     from ..mapper.strategies import Strategy
@@ -195,19 +196,22 @@ def search(
         prepare_folder(out)
     searches = _CommandSearches(question, chosen, not no_cache, store)
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        results, origin = searches.several(top) if top is not None or pareto is not None else searches.one()
+        if top is not None or pareto is not None:
+            results = searches.several(top)
+        else:
+            found, origin = searches.one()
     if note:
         say(note)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
     if top is not None or pareto is not None:
-        show_several(results, out, form == "json")
+        show_several(results, pareto is not None, out, form == "json")
         for result in results if verify else ():
             verify_mapping(result.mapping, machine, quiet=form is not None)
         return
-    _show(results[0], out, form, origin)
+    _show(found, out, form, origin)
     if verify:
-        verify_mapping(results[0].mapping, machine, quiet=form is not None)
+        verify_mapping(found.mapping, machine, quiet=form is not None)
 
 
 @dataclass(frozen=True)
@@ -219,31 +223,31 @@ class _CommandSearches:
     cached: bool
     store: Path | None
 
-    def one(self) -> tuple[list[SearchResult], str]:
+    def one(self) -> tuple[SearchResult, str]:
         """The best mapping, and where it is from, if it was not found just now."""
         from ..results import SearchResult
 
         if self.strategy.name != "exact" or not self.cached:
-            return [SearchResult.of(self.question, self.strategy.search(self.question))], ""
+            return SearchResult.of(self.question, self.strategy.search(self.question)), ""
         from ..stored import search_stored
 
         found = search_stored(self.question, self.store, say)
-        return [found.result], _origin(found)
+        return found.result, _origin(found)
 
-    def several(self, top: int | None) -> tuple[list[SearchResult], str]:
+    def several(self, top: int | None) -> Points[SearchResult]:
         """The best few, or the front."""
         from ..results import SearchResult
         from ..searches import best_few
 
         if top is not None:
-            return best_few(self.question, top), ""
+            return best_few(self.question, top)
         if self.cached:
             from ..stored import front_stored
 
-            return front_stored(self.question, self.store, say), ""
+            return front_stored(self.question, self.store, say)
         from ..mapper.several import search_front
 
-        return [SearchResult.of(self.question, answer) for answer in search_front(self.question)], ""
+        return search_front(self.question).each(lambda answer: SearchResult.of(self.question, answer))
 
 
 def _form(json: bool, to: str | None) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...cost_models import Objective
 from ...ir import TilewrightError
+from ..certificate import Points
 from ..means import Means
 from .objectives.search import CascadeSearch
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
@@ -42,7 +43,7 @@ def search_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
     return _search(question).run_below()
 
 
-def front_alone(question: CascadeQuestion) -> list[CascadeAnswer]:
+def front_alone(question: CascadeQuestion) -> Points[CascadeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
     at."""
     search = _search(question, whole_front=True)

@@ -21,14 +21,16 @@ from dataclasses import dataclass, field, replace
 from ...cost_models import LATENCY, Objective
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
-from ..certificate import RELATIVE_TOLERANCE, Certificate, PartProof
+from ..certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
 from ..garbage import collecting_rarely
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
 from .objectives.search import CascadeSearch, front_of
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
 from .relaxations.operation_bounds import Nearest
+from .terms.regions import Point, front_gap
 from .terms.tree_constraints import read_tree_constraints
+from .terms.weights import ENERGY_ALONE, LATENCY_ALONE
 from .tree_searches import Corner
 
 ITERATED_SECONDS = 20.0
@@ -81,7 +83,7 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
 
 
 @collecting_rarely
-def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
+def search_cascade_front(question: CascadeQuestion) -> Points[CascadeAnswer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""
     return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
@@ -190,11 +192,21 @@ class FormsSearch:
             raise self._failed()
         return self._answer(best, self.question.objective)
 
-    def front(self) -> list[CascadeAnswer]:
+    def front(self) -> Points[CascadeAnswer]:
         """The front, each mapping with the proof that nothing of as little energy is faster, or how much faster it
         could be."""
         self._search_all()
-        return [self._answer(one, LATENCY.capped(energy=one.energy)) for one in front_of(self.known)]
+        front = front_of(self.known)
+        points = [(corner.energy, corner.latency) for corner in front]
+        gap = max(self._gap_of_front(form, points) for form in self._forms)
+        return Points(tuple(self._answer(one, LATENCY.capped(energy=one.energy)) for one in front), gap == 0.0, gap)
+
+    def _gap_of_front(self, form: _SearchedForm, points: list[Point]) -> float:
+        """How far below a front a tree of some form could be that is missing in it."""
+        if not form.fits:
+            return 0.0
+        seen = front_gap(points, [(ENERGY_ALONE, form.seen.energy), (LATENCY_ALONE, form.seen.latency)])
+        return seen if form.search is None else min(seen, form.search.gap_of_front(points))
 
     # ---- which forms are searched, and for how long ---------------------------------------------------------
 

@@ -15,11 +15,11 @@ from ...cost_models.cascades import FusedCost
 from ...cost_models.cascades.cost import occupied_bits
 from ...ir import FusedMapping
 from ...ir.units import clock, count, energy, percent, plural, seconds, significant, size
-from ...mapper.certificate import Certificate
+from ...mapper.certificate import Certificate, Points
 from ...mapper.fusing import FusedAnswer, on_chip, outer_words
 from ...mapper.fusing_reasons import Reason
 from ...mapper.fusings import fusing_of
-from ..parts.proofs import proof_rows, pruned_row, verdict_of
+from ..parts.proofs import front_words, proof_rows, pruned_row, ranking_words, verdict_of
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
 from ..parts.tree import tree_lines
 from .cascade_page import cascade_rows
@@ -97,21 +97,22 @@ def _line_parts(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> lis
     return [section("Lines, by layout", table)]
 
 
-def front_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
+def front_page(answers: Points[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
     """A line for each mapping of the front, and where its files are."""
-    told = "The front: no mapping of the space costs as little energy and latency as one of these, but they themselves."
+    told = [front_words(answers)]
     if not all(answer.certificate.proven for answer in answers):
-        told = "Not all of the front is proven: a gap is how much faster a mapping of as little energy could be."
+        told.append("The gap of a point is how much faster a mapping of as little energy could be.")
     return _several_page(answers, arch, told, (), out)
 
 
-def best_few_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
+def best_few_page(answers: Points[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
     """A line for each of the best trees that are fused in different ways, how they are, and where their files are."""
-    told = (
-        f"By {answers[0].certificate.objective}, the best trees that are fused in different ways: of each way the best."
-    )
+    objective = answers[0].certificate.objective
+    told = [f"By {objective}, the best trees that are fused in different ways: of each way the best."]
+    if not answers.complete:
+        told.append(ranking_words(answers))
     if not all(answer.certificate.proven for answer in answers):
-        told += " A gap is how much better a tree could be that is fused otherwise than those before."
+        told.append("The gap of a tree is how much better one could be that is fused otherwise than those before.")
     rows = [
         (str(number), "; ".join(str(passing) for passing in fusing_of(answer.mapping)) or "nothing to fuse")
         for number, answer in enumerate(answers, 1)
@@ -122,7 +123,7 @@ def best_few_page(answers: Sequence[FusedAnswer], arch: Architecture, out: objec
 def _several_page(
     answers: Sequence[FusedAnswer],
     arch: Architecture,
-    told: str,
+    told: Iterable[str],
     more: Iterable[RenderableType],
     out: object | None,
 ) -> Group:
@@ -134,7 +135,7 @@ def _several_page(
         table.add_row(str(number), *figures, percent(cost.utilization, 1), verdict)
     parts: list[RenderableType] = [
         pairs([*cascade_rows(answers[0].mapping.cascade), *architecture_rows(arch)]),
-        section("Mappings", Group(table, Text(""), Text(told))),
+        section("Mappings", Group(table, Text(""), Text("\n".join(told)))),
         *more,
     ]
     if out is not None:

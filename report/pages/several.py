@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from ...arch import Architecture
 from ...ir.units import count, energy, percent, significant
+from ...mapper.certificate import Points
 from ...mapper.question import Answer
 from ..parts.proofs import verdict_of
 from ..parts.text import architecture_rows, columns, layer_rows, pairs, section
 
 
-def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None = None) -> Group:
-    """A line for each result, best first, and where its files are."""
+def several_page(results: Points[Answer], arch: Architecture, told: str, out: Path | None = None) -> Group:
+    """A line for each result, best first, and where its files are.
+
+    told  whether any is missing
+    """
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "objective", "proof"])
     for number, answer in enumerate(results, 1):
         cost, certificate = answer.cost, answer.certificate
@@ -30,7 +34,7 @@ def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None
         )
     parts: list[RenderableType] = [
         pairs([*layer_rows(results[0].mapping.problem), *architecture_rows(arch)]),
-        section("Mappings", table),
+        section("Mappings", Group(table, *([Text("\n" + told)] if told else []))),
     ]
     if out is not None:
         parts.append(section("Files", f"{out}/1 to {out}/{len(results)}"))

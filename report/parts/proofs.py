@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ...ir.units import count, exact, percent
-from ...mapper.certificate import RELATIVE_TOLERANCE, Certificate
+from ...mapper.certificate import RELATIVE_TOLERANCE, Certificate, Points
 
 
 def verdict(value: float, lower_bound: float) -> str:
@@ -18,6 +20,29 @@ def verdict(value: float, lower_bound: float) -> str:
 def verdict_of(proof: Certificate) -> str:
     """The same of a certificate."""
     return verdict(proof.value, proof.lower_bound)
+
+
+def front_words(front: Points[Any]) -> str:
+    """Whether any point of a front is missing, and how far it could be."""
+    if front.complete:
+        return "The front is complete: no mapping of the space costs as little energy and latency as one of these."
+    less = percent(front.gap, 1)
+    return f"The front is not complete: what is missing could have up to {less} less energy and latency than these."
+
+
+def ranking_words(ranking: Points[Any]) -> str:
+    """Whether these are the best, where that is not so for sure."""
+    if ranking.complete:
+        return ""
+    if ranking.gap:
+        return f"The ranking is not complete: what is missing could be up to {percent(ranking.gap, 1)} better."
+    return "The ranking is not complete: time or memory ran out before as many were found."
+
+
+def points_json(points: Points[Any], documents: Iterable[str]) -> str:
+    """Several mapping.json documents as one, with what is known of those that are missing."""
+    head = f'"complete": {json.dumps(points.complete)},\n"gap": {json.dumps(points.gap)},\n'
+    return f'{{\n{head}"points": [\n' + ",\n".join(text.rstrip() for text in documents) + "\n]\n}"
 
 
 def proof_rows(proof: Certificate) -> Iterator[tuple[str, str]]:

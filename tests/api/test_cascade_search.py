@@ -234,7 +234,8 @@ def test_the_best_few_are_fused_in_different_ways() -> None:
     first, second = (tw.load_fused_mapping(f"few/{number}/mapping.json") for number in (1, 2))
     assert str(first.mapping) != str(second.mapping)
     documents = json.loads(run("search", "chain.yaml", *ON, "--top", "2", "--json")[1])
-    assert [one["summary"]["proven"] for one in documents] == [True, True]
+    assert (documents["complete"], documents["gap"]) == (True, 0.0)
+    assert [one["summary"]["proven"] for one in documents["points"]] == [True, True]
 
 
 @pytest.mark.usefixtures("folder")

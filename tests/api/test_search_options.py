@@ -161,7 +161,9 @@ def test_the_best_few_are_listed_and_saved(tmp_path: Path) -> None:
     found = tw.search_top(LAYER, "three_level", 3)
     assert len(found) == 3
     assert [result.cost.edp for result in found] == sorted({result.cost.edp for result in found})
-    documents = printed("--top", 3)
+    printed_points = printed("--top", 3)
+    documents = printed_points["points"]
+    assert (printed_points["complete"], printed_points["gap"], found.complete) == (True, 0.0, True)
     assert [tw.load_mapping(json.dumps(one)).recorded.cost for one in documents] == [one.cost for one in found]
     done = run("search", *WORDS, "--top", 3, "--out", tmp_path / "best")
     assert done.exit_code == 0, done.output
@@ -182,7 +184,10 @@ def test_the_front_is_listed_and_saved(tmp_path: Path) -> None:
     assert energies[0] == pytest.approx(tw.search(layer, "three_level", "energy").cost.energy_pj)
     assert latencies[-1] == pytest.approx(tw.search(layer, "three_level", "latency").cost.latency_cycles)
     words = ("search", "--gemm", "M=16,N=16,K=16", "--arch", "three_level", "--pareto", "latency, energy")
-    documents = json.loads(run(*words, "--json", "--out", tmp_path).stdout)
+    printed_front = json.loads(run(*words, "--json", "--out", tmp_path).stdout)
+    documents = printed_front["points"]
+    assert (printed_front["complete"], printed_front["gap"], found.complete) == (True, 0.0, True)
+    assert "The front is complete" in run(*words).stdout
     assert [tw.load_mapping(json.dumps(one)).recorded.cost for one in documents] == [one.cost for one in found]
     assert len(list(tmp_path.iterdir())) == len(found)
 

@@ -19,7 +19,7 @@ from ....ir import InfeasibleError, TilewrightError, UndecidedError
 from ...certificate import RELATIVE_TOLERANCE, Certificate, PartProof
 from ...exact.unmet_limits import unmet_limits
 from ..question import CascadeAnswer, check_searchable
-from ..terms.regions import least_value
+from ..terms.regions import Line, Point, front_gap, least_value
 from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 from ..tree_searches import Corner
 from .weighted_sums import WeightedSums
@@ -109,12 +109,24 @@ class Proofs(WeightedSums):
 
     def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
         """The same, by bounds alone: these, and what is known before any search."""
-        least = self.from_the_start
-        lines = [*bounds, (ENERGY_ALONE, least.energy_pj), (LATENCY_ALONE, least.latency_cycles)]
         base = objective.base if isinstance(objective, Capped) else objective
         most_energy, most_latency = limits_of(objective)
         is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
+        lines = self._lines_of(bounds)
         return least_value(lines, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+
+    def gap_of_front(self, points: Sequence[Point]) -> float:
+        """How far below a front some tree could be that is missing in it, as of `Points`.
+
+        points  of the front, from the least energy to the least latency
+        """
+        divided = 0.0 if self._is_complete else front_gap(points, self._lines_of(self.bounds))
+        return max(divided, front_gap(points, self._lines_of(self.ragged_bounds)) if self.has_ragged_loops else 0.0)
+
+    def _lines_of(self, bounds: Sequence[Line]) -> list[Line]:
+        """Bounds, and what is known before any search."""
+        least = self.from_the_start
+        return [*bounds, (ENERGY_ALONE, least.energy_pj), (LATENCY_ALONE, least.latency_cycles)]
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:
         """Why no mapping keeps the limits; or that the means have run out before this was known."""

@@ -24,7 +24,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ....cost_models import LATENCY, Capped
-from ...certificate import RELATIVE_TOLERANCE
+from ...certificate import RELATIVE_TOLERANCE, Points
 from ...means import OutOfMeans
 from ..question import CascadeAnswer, NothingBelow
 from ..tables.tables import TableBranches
@@ -101,9 +101,12 @@ class CascadeSearch(Proofs):
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
         return front_of(self.corners)
 
-    def front_answers(self) -> list[CascadeAnswer]:
+    def front_answers(self) -> Points[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
-        return [self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
+        front = self.front()
+        gap = self.gap_of_front([(corner.energy, corner.latency) for corner in front])
+        answers = tuple(self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in front)
+        return Points(answers, gap == 0.0, gap)
 
     def _value(self, corner: Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)

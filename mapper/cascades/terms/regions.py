@@ -205,6 +205,28 @@ def line_across(opening: Opening, points: Iterable[Point]) -> Weights | None:
     return min(found, default=(0.0, 0, None))[2]
 
 
+def front_gap(points: Sequence[Point], lines: Sequence[Line]) -> float:
+    """By which part something on or above all lines could have less energy and less latency than every point, at most;
+    0 where every one of them has a point with as little of both.
+
+    points  of a front, from the least energy to the least latency
+
+    What no point beats lies below a corner between two neighbours, or beside an end; where that weighs more than a
+    line says, something between the two may be missing.
+    """
+    between = [(right[0], left[1]) for left, right in itertools.pairwise(points)]
+    corners = [(points[0][0], math.inf), *between, (math.inf, points[-1][1])]
+    times = max(min(_times_above(corner, line) for line in lines) for corner in corners)
+    return 1 - 1 / times if times > 1 + RELATIVE_TOLERANCE else 0.0
+
+
+def _times_above(point: Point, line: Line) -> float:
+    """How many times as much as a line says a point weighs."""
+    weights, bound = line
+    weight = _times(weights.energy, point[0]) + _times(weights.latency, point[1])
+    return weight / bound if bound else math.inf
+
+
 def _is_above(point: Point, left: Point, right: Point) -> bool:
     """Whether a point lies on or above the straight line between two others."""
     (a, b), (c, d), (e, f) = left, point, right

@@ -12,9 +12,9 @@ import tilewright as tw
 from cascade_cases import Case, ragged_case, random_case
 from cases import CASES
 from longer import blocks
-from tilewright.cost_models import parse_objective
+from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.ir import InfeasibleError, UndecidedError
-from tilewright.mapper.cascades import CascadeQuestion
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade_front
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.question import Limits
 
@@ -24,6 +24,10 @@ SECONDS = (0, 0.3, 1, 3)
 WINDOW_CHIP = CASES / "machines" / "window_chip.yaml"
 LEAST_PJ = 26_982_224
 """The optimum of two products with a window between them on that chip, perfect tiles."""
+
+
+FRONT = {(12_636, 236), (14_820, 212), (15_552, 192), (17_736, 168)}
+"""Energies and cycles of all best trees of two products on front_chip."""
 
 
 def in_a_window() -> tw.Cascade:
@@ -66,6 +70,49 @@ def test_what_is_proven_without_loops_along_windows_is_said_as_that(monkeypatch:
         assert proof.proven == (proof.lower_bound == LEAST_PJ)
         told.update(proof.proven_among)
     assert told == {"trees without shared loops along windows"}
+
+
+def check_front(case: Case, seconds: float, front: list[tuple[float, float]]) -> None:
+    """No tree of the front of all is further below what a cut search found than it says."""
+    question = CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse, Limits(seconds))
+    try:
+        found = search_cascade_front(question)
+    except (InfeasibleError, UndecidedError):
+        return
+    left = (1 - found.gap) * (1 - 1e-9)
+    points = [(point.cost.energy_pj * left, point.cost.latency_cycles * left) for point in found]
+    assert all(any(e <= energy and c <= cycles for e, c in points) for energy, cycles in front), f"{seconds}\n{case}"
+    assert found.complete == (found.gap == 0.0)
+
+
+@pytest.mark.parametrize("seeds", blocks(4, 2))
+def test_no_tree_is_further_below_a_cut_front_than_its_gap(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch)
+    for seed in seeds:
+        case = ragged_case(seed) if seed % 2 else random_case(seed)
+        front = case.trees.front()
+        for seconds in (*SECONDS, 20):
+            check_front(case, seconds, front)
+
+
+def front_of_two_products(seconds: float | None) -> tuple[bool, float, set[tuple[float, float]]]:
+    pair = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=4, k=3, n=4, p=2)
+    front = tw.search_pareto(pair, CASES / "machines" / "front_chip.yaml", "perfect", time_limit=seconds)
+    return front.complete, front.gap, {(point.cost.energy_pj, point.cost.latency_cycles) for point in front}
+
+
+def test_a_front_that_lacks_points_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch)
+    complete, gap, found = front_of_two_products(60)
+    assert (complete, len(found)) == (False, 3)
+    left = 1 - gap
+    assert 0 < left < 1
+    assert all(any(left * e <= energy and left * c <= cycles for e, c in found) for energy, cycles in FRONT)
+
+
+@pytest.mark.long
+def test_a_front_without_a_limit_is_complete() -> None:
+    assert front_of_two_products(None) == (True, 0.0, FRONT)
 
 
 def test_a_cut_answer_is_no_answer_to_a_longer_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
