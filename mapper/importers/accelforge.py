@@ -230,6 +230,8 @@ def _memory(found: Component, clock: float, *, outermost: bool) -> Memory:
     read, write = found.energy_pj("read"), found.energy_pj("write")
     found.note(("read", "write"))
     keeps = _keeps(found.members.get("tensors"), found.part, [] if outermost else found.file.notes)
+    if outermost and (never := [role for role in ROLES if keeps[role] == "never"]):
+        raise found.node.error(f"{found.part} is the outermost memory, which keeps all here, and has no {never[0]}")
     if outermost and found.size_bits is not None:
         found.file.notes.append(f"size of {found.part} is left out: the outermost memory is unbounded here")
     rates = {kind: found.rate(kind) for kind in ("read", "write")}

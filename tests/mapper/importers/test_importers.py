@@ -112,6 +112,7 @@ def test_component_classes_of_accelforge_are_estimated(tmp_path: Path) -> None:
             "found 'inputs', expected input",
         ),
         (read_accelforge, ACCELFORGE, "name: Buffer", "name: Main", "two levels are named Main"),
+        (read_accelforge, ACCELFORGE, "keep: ~Intermediates, may_keep: All", "keep: input", "and has no weight"),
         (
             read_accelforge,
             ACCELFORGE,
