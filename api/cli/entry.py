@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from ..ir import TilewrightError
 from .commands import COMMANDS, LazyCommands
 from .streams import ReaderGoneError, prepare_streams
-from .terminal import be_quiet, complain, say
+from .terminal import begin_command, complain, say, was_interrupted
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -61,7 +61,7 @@ class _Commands(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        be_quiet(False)
+        begin_command()
         try:
             _refuse_empty(sys.argv[1:] if args is None else args)
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
@@ -77,6 +77,8 @@ class _Commands(TyperGroup):
             command = context.command_path if context else "tilewright"
             complain(f"{_usage_text(error)}\nhint: see `{command} --help`")
             code = BAD_INPUT
+        if was_interrupted() and not code:
+            code = INTERRUPTED
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)

@@ -24,12 +24,24 @@ FAILED = 1
 """The exit code where a search could not be run to its end."""
 
 _quiet = False
+_interrupts: list[int] = []
 
 
 def be_quiet(quiet: bool) -> None:
     """Whether pages, notes and progress are left out from here on."""
     global _quiet
     _quiet = quiet
+
+
+def begin_command() -> None:
+    """Forget what the command before has left in this process."""
+    be_quiet(False)
+    _interrupts.clear()
+
+
+def was_interrupted() -> bool:
+    """Whether the command that runs has had a Ctrl-C while it searched."""
+    return bool(_interrupts)
 
 
 def is_quiet() -> bool:
@@ -110,9 +122,10 @@ def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
 def noting_interrupts() -> Iterator[list[int]]:
     """A list that gets an entry for each Ctrl-C: a search that hands over what it has by then raises nothing.
 
-    Where interrupts are ignored, or another handler is in charge of them, that stays so.
+    Where interrupts are ignored, or another handler is in charge of them, that stays so. The command ends with the
+    status of an interrupted one, whatever it hands over.
     """
-    seen: list[int] = []
+    seen = _interrupts
 
     def note(number: int, frame: FrameType | None) -> None:
         seen.append(number)

@@ -67,7 +67,7 @@ class Exploration(ExplorationPoints, Shown):
     def _row(self, point: Point) -> tuple[Value, ...]:
         s = point.summary
         is_known = s.energy_pj is not None and s.latency_s is not None
-        edp = joule_seconds(s.energy_pj, s.latency_s) if is_known else None
+        edp = joule_seconds(s.energy_pj or 0.0, s.latency_s or 0.0) if is_known else None
         return (
             *(point.values[field] for field in self.fields),
             *(

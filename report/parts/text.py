@@ -75,7 +75,7 @@ def result_page(
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:
-        rows = [*certificate_rows(certificate, origin), *beyond_rows(certificate, cost)]
+        rows = [*certificate_rows(certificate, origin), *beyond_rows(certificate, cost, mapping.problem, arch)]
         parts.append(section("Certificate", pairs(rows)))
     written = [str(path) for path in files]
     if written:
@@ -287,16 +287,30 @@ def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[s
 
 
 LOW_UTILIZATION = 0.6
-"""Part of the MACs at work below which ragged tiles are likely to use more of them."""
+"""Part of the MACs at work below which more of them are worth a hint."""
+
+NOTABLY_MORE = 1.1
+"""Times as many MACs are notably more of them."""
 
 
-def beyond_rows(certificate: Certificate, cost: Cost) -> list[tuple[str, str]]:
-    """Where a space that was not searched is likely to hold something better: fewer of the MACs are at work than could
-    be, and perfect tiles are why they may be, since few instances divide a dimension that is prime to the array."""
-    if certificate.tiling != "perfect" or cost.utilization >= LOW_UTILIZATION:
+def beyond_rows(certificate: Certificate, cost: Cost, problem: Problem, arch: Architecture) -> list[tuple[str, str]]:
+    """Where a space that was not searched is likely to hold something better: few of the MACs are at work, what is
+    minimized would gain by more of them, no port is what the latency waits for, and perfect tiles are why they are
+    idle, since few instances divide a dimension that is prime to the array."""
+    from ...cost_models import parse_objective
+    from ...cost_models.parallel import most_at_work, ragged_at_work
+
+    if certificate.tiling != "perfect" or cost.utilization >= LOW_UTILIZATION or cost.limited_by != "compute":
         return []
-    at_work = percent(cost.utilization, 1)
-    return [("Beyond", f"{at_work} of the MACs are at work: --tiling ragged may use more of them")]
+    objective = parse_objective(certificate.objective)
+    first = objective.parts[0] if objective.is_lexicographic else objective
+    if first.value(cost.energy_pj, cost.latency_cycles / 2) >= first.value(cost.energy_pj, cost.latency_cycles):
+        return []
+    most, ragged = most_at_work(problem, arch), ragged_at_work(problem, arch)
+    if ragged < NOTABLY_MORE * most:
+        return []
+    words = f"{percent(cost.utilization, 1)} of the MACs are at work, and perfect tiles can have {percent(most, 1)}"
+    return [("Beyond", f"{words}: --tiling ragged may use more of them")]
 
 
 def _space(mappings: int | None) -> str:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import io
+import itertools
+import math
+import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from tilewright.arch import Architecture, load_arch
+from tilewright import search
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Memory, load_arch
 from tilewright.cost_models import Cost, evaluate
-from tilewright.ir import LoopNest, Mapping
+from tilewright.cost_models.parallel import most_at_work
+from tilewright.ir import LoopNest, Mapping, Problem
 from tilewright.mapper.certificate import Certificate
 from tilewright.report.pages.describe import page_of
 from tilewright.report.parts.text import beyond_rows, bound_text, certificate_rows, plain_text, result_page, write
@@ -175,9 +181,48 @@ def test_layer_pages() -> None:
     assert "input" in text
 
 
-def test_a_page_says_where_ragged_tiles_are_likely_to_be_better() -> None:
-    found = replace(cost(), utilization=0.062)
-    (row,) = beyond_rows(replace(CERTIFICATE, tiling="perfect"), found)
-    assert row == ("Beyond", "6.2% of the MACs are at work: --tiling ragged may use more of them")
-    assert not beyond_rows(CERTIFICATE, found), "they were searched"
-    assert not beyond_rows(replace(CERTIFICATE, tiling="perfect"), replace(found, utilization=0.9))
+def beyond(problem: Problem, arch: str, objective: str = "edp", **settings: Any) -> list[tuple[str, str]]:
+    """What the page of the best mapping with perfect tiles says of other tiles."""
+    machine = load_arch(arch, **settings)
+    found = search(problem, machine, objective, "perfect")
+    return beyond_rows(found.certificate, found.cost, problem, machine)
+
+
+def test_a_page_says_where_ragged_tiles_use_more_of_the_macs() -> None:
+    """17 and 19 have no divisors, and an array of 16 x 16 is idle but for one instance."""
+    arch = {"set": {"array": "16x16", "DRAM.bandwidth": "1 TB/s", "GLB.bandwidth": "4096 words/cycle"}}
+    narrow = {"set": {**arch["set"], "DRAM.bandwidth": "10 MB/s"}}
+    ((name, words),) = beyond(gemm(M=17, N=19, K=23), "three_level", "latency", **arch)
+    assert name == "Beyond"
+    assert (
+        words == "0.4% of the MACs are at work, and perfect tiles can have 0.4%: --tiling ragged may use more of them"
+    )
+    assert not beyond(gemm(M=17, N=19, K=23), "three_level", "energy", **arch), "energy gains nothing by it"
+    assert not beyond(gemm(M=17, N=19, K=23), "three_level", "latency", **narrow), "a port binds"
+    assert not beyond(gemm(M=17, N=19, K=64), "three_level", "latency", set={"array": "16x4"}), "perfect tiles use all"
+
+
+def test_what_perfect_tiles_can_have_at_work_is_the_most_of_all() -> None:
+    rng = random.Random(1)
+    for _ in range(30):
+        sizes = [rng.randint(1, 6) for _ in range(3)]
+        axes = tuple(ArrayAxis(size=rng.randint(2, 4), dims=rng.choice([None, ("M", "K")])) for _ in range(2))
+        machine, problem = load_arch("three_level"), gemm(*sizes)
+        levels = [replace_axes(level, axes) for level in machine.levels]
+        machine = machine.model_copy(update={"levels": tuple(levels)})
+        ways = [[t for t in itertools.product(range(1, 5), repeat=3) if allowed(t, axis)] for axis in axes]
+        most = max(
+            math.prod(math.prod(trips) for trips in spread)
+            for spread in itertools.product(*ways)
+            if all(size % (x * y) == 0 for size, x, y in zip(sizes, *spread, strict=True))
+        )
+        assert most_at_work(problem, machine) == pytest.approx(most / (axes[0].size * axes[1].size))
+
+
+def replace_axes(level: Memory | Fanout, axes: tuple[ArrayAxis, ...]) -> Memory | Fanout:
+    return level.model_copy(update={"axes": axes}) if isinstance(level, Fanout) else level
+
+
+def allowed(trips: tuple[int, ...], axis: ArrayAxis) -> bool:
+    """Trips of M, N and K on an axis."""
+    return math.prod(trips) <= axis.size and (axis.dims is None or trips[1] == 1)
