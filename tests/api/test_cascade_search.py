@@ -159,6 +159,7 @@ def test_limits_that_cannot_be_kept_are_named(chain: tw.Cascade) -> None:
     assert found.certificate.proven
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "objective", ["latency,energy", "max(energy, 50 * latency)", "energy + 3 * latency", "ed2p where energy <= 1000000"]
 )
@@ -259,6 +260,7 @@ def test_bounds_and_spaces() -> None:
     assert (code, "T O         M, N" in page) == (0, True)
 
 
+@pytest.mark.some(10)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("arguments", "message"),

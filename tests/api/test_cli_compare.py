@@ -136,6 +136,7 @@ def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
     assert "drop or relax" not in done.stdout
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

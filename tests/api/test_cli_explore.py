@@ -92,6 +92,7 @@ def test_the_front_has_what_nothing_beats(exploration: Exploration) -> None:
     assert exploration.to_frame()["on_front"].sum() == len(exploration.front)
 
 
+@pytest.mark.long
 def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: Path) -> None:
     one, other = (save_figure(exploration.figure(), tmp_path / f"{name}.svg").read_text() for name in "ab")
     assert one == other

@@ -22,7 +22,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", [SEARCH, f"{SEARCH} --json", "list archs", "--version", "--help", "show eyeriss"])
 def test_a_full_output_is_one_message(words: str) -> None:
@@ -36,7 +36,7 @@ def test_what_nobody_reads_ends_the_program_quietly() -> None:
     assert done.stderr == "141\n"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_fault(closed: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -52,6 +52,7 @@ def test_a_mapping_from_a_closed_input_is_one_message() -> None:
     assert done.stderr.startswith("error: <stdin>: the file is empty")
 
 
+@pytest.mark.long
 def test_letters_that_an_output_does_not_know_are_replaced() -> None:
     done = shell(f"PYTHONIOENCODING=ascii {PROGRAM} {SEARCH}")
     assert done.returncode == 0, done.stderr

@@ -178,6 +178,7 @@ def test_every_call_passes_its_limits_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert set(seen) == {Limits(None, DEFAULT_MEMORY_LIMIT)}
 
 
+@pytest.mark.long
 def test_commands_state_limits_that_are_not_usual(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(NETWORK.format(name="tiny"), encoding="utf-8")
     options: Any = {"workers": 1, "cache": False, "time_limit": 20, "memory_limit": "300 MB"}

@@ -44,6 +44,7 @@ def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
     assert plan.answer.apart.energy_pj == pytest.approx(plan.energy_pj)
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_of_a_model_is_in_its_graph_or_named(name: str) -> None:
     try:

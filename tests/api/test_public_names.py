@@ -92,6 +92,7 @@ def test_version_is_that_of_the_package() -> None:
     assert tilewright.__version__ == version("tilewright")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("code", "loaded"),
     [

@@ -189,6 +189,7 @@ def test_nothing_is_passed_over_in_silence(call: Callable[[], object], message: 
         call()
 
 
+@pytest.mark.long
 def test_more_workers_than_searches_are_no_harm() -> None:
     """They are made when there is something to do for them, and not a million at once."""
     found = tw.search_many([tw.gemm(2, 2, 2)], ARCH, workers=10**30, cache=False)

@@ -95,6 +95,7 @@ def test_energies(layer: str) -> None:
     assert found.dram <= dram
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("layer", ["conv3", "conv5"])
 def test_published_traffic_is_optimal_without_bypass(layer: str) -> None:
     """The best mapping with all tensors in the buffer has the published DRAM energy to its last digit."""

@@ -134,6 +134,7 @@ def test_batches_refuse_absurd_layers() -> None:
         tw.search_many([tw.conv2d(K=1, C=1, P=10**7, Q=10, R=3, S=3)], "three_level", cache=False)
 
 
+@pytest.mark.long
 def test_four_million_combinations_of_divisors_are_searched_on_coarse_tables() -> None:
     found = tw.search(tw.gemm(M=166320, N=166320, K=166320), "eyeriss", "edp", "perfect", time_limit=60.0)
     assert found.certificate.proven

@@ -161,6 +161,7 @@ def test_right_calls_are_answered(border: Border) -> None:
             function(**right)
 
 
+@pytest.mark.long
 def test_a_wrong_value_is_refused(border: Border) -> None:
     for name, (function, right) in border.calls.items():
         for argument in arguments_of(function):

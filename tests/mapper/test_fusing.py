@@ -45,6 +45,7 @@ def test_what_fusing_saves() -> None:
     assert answer.unfused.outer_words == 6 * 64
 
 
+@pytest.mark.long
 def test_the_first_size_at_which_fusing_wins_is_found() -> None:
     asked = question(machine("8 B"))
     assert answer_cascade(asked).saves == 0

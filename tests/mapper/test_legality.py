@@ -48,6 +48,7 @@ def refuted(claims: list[Claim]) -> dict[str, str]:
     return {claim.name: claim.text for claim in claims if not claim.proven}
 
 
+@pytest.mark.long
 def test_every_random_mapping_is_legal() -> None:
     for seed in range(40):
         rng = random.Random(seed)

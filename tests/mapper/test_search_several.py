@@ -82,6 +82,7 @@ def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
             assert answer.certificate.value == answer.cost.objective(objective)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_the_front_of_brute_force(start: int) -> None:
     for number, (problem, arch) in enumerate(pairs()[start : start + 8], start):
@@ -96,6 +97,7 @@ def test_the_front_of_brute_force(start: int) -> None:
         assert found == [pytest.approx(point, rel=1e-9, abs=0) for point in expected], number
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_one_objective_after_another(start: int) -> None:
     for number, (problem, arch) in enumerate(pairs()[start : start + 8], start):
@@ -122,6 +124,7 @@ def test_fewer_are_returned_where_there_are_no_more() -> None:
     assert len(search_best(asked(*pairs()[number], "energy"), expected + 5)) == expected
 
 
+@pytest.mark.long
 def test_a_mapping_does_not_depend_on_the_order_of_hashes() -> None:
     code = (
         "import tilewright as tw\n"
@@ -198,6 +201,7 @@ def ragged_pairs(seeds: range) -> Iterator[tuple[Problem, Architecture]]:
                 break
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(24, 6))
 def test_the_best_few_with_ragged_tiles(seeds: range) -> None:
     for number, (problem, arch) in zip(seeds, ragged_pairs(seeds), strict=True):

@@ -26,6 +26,7 @@ FLAT = {"q": [2, 6, 32], "k": [2, 8, 32], "v": [2, 8, 48]}
 SHARED = {"q": [2, 4, 6, 8], "k": [2, 2, 9, 8], "v": [2, 2, 9, 5]}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("inputs", "attributes"),
     [

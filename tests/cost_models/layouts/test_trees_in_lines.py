@@ -75,6 +75,7 @@ def test_lines_that_are_full_prove_the_best_tree() -> None:
     assert lined.cost.energy_pj == pytest.approx(plain.cost.energy_pj)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("objective", ["energy", "latency"])
 def test_operations_that_are_not_fused_are_those_of_searches_on_their_own(objective: str) -> None:
     pair, arch = tw.cascade(PAIR, SIZES), load_arch("three_level", {"DRAM.line": "8 B"})

@@ -69,6 +69,7 @@ def test_tiles_may_be_too_large_together_and_from_the_outside() -> None:
     assert error.hint.endswith("; or give GLB at least 12 KiB")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("space", SPACES)
 def test_no_mapping_keeps_what_is_called_too_large(space: Space) -> None:
     """By listing all mappings: whichever keeps the constraints does not fit."""

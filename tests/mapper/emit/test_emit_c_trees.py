@@ -69,6 +69,7 @@ def written_trees(
     assert all("hands out nothing" in message for message in refused)
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("on_stack", [8, 1024])
 def test_random_trees_compute_the_cascade(on_stack: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +108,7 @@ def test_iterations_step_by_step(tmp_path: Path) -> None:
     assert checked(tmp_path, broken, seed + 1).startswith("FAILED")
 
 
+@pytest.mark.long
 @needs_gcc
 def test_windows_along_shared_loops(tmp_path: Path) -> None:
     """Rows kept or made again, exchanges anywhere among the shared loops, two windows, three operations in a row."""

@@ -42,6 +42,7 @@ def spectrum(x: np.ndarray, model: onnx.ModelProto) -> np.ndarray:
 OWN: dict[str, Any] = {"lrn": response, "stft": spectrum}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", ["idiv", "imean", "range", "chunk0", "zeros", "r4", "same2", "lrn", "stft"])
 def test_a_small_model_computes_what_onnx_says(name: str) -> None:
     model, rng = onnx.load(FOLDER / f"{name}.onnx"), random.Random(0)

@@ -78,6 +78,7 @@ def nonzero(rng: np.random.Generator, dtype: np.dtype, shape: list[int]) -> np.n
     return np.where(rng.random(shape) < 0.5, near, found).astype(dtype)
 
 
+@pytest.mark.some(2)
 @needs_gcc
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("seed", seeds(10))

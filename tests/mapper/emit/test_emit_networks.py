@@ -152,6 +152,7 @@ def test_weights_that_lie_on_chip_are_loaded_once(name: str, tmp_path: Path) -> 
     assert loaded
 
 
+@pytest.mark.long
 @needs_gcc
 @pytest.mark.parametrize("level", ["-O2", *(["-O0", "-O1", "-O3", "-Os"] if TIMES > 1 else [])])
 def test_compilers_keep_what_groups_write(level: str, tmp_path: Path) -> None:
@@ -185,6 +186,7 @@ def test_threads_share_instances(seed: int, tmp_path: Path, monkeypatch: pytest.
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @needs_gcc
 def test_floats_and_times_and_files(tmp_path: Path) -> None:
     """Elements of single precision; how long each step takes; inputs and expected outputs from files."""

@@ -61,6 +61,7 @@ def test_passes_of_larger_problems() -> None:
     assert checked > 20
 
 
+@pytest.mark.long
 def test_floats_with_passes() -> None:
     for seed in range(12):
         _, arch, mapping = random_triple(seed)

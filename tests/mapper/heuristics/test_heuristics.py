@@ -303,6 +303,7 @@ def test_same_seed_same_mapping_under_any_hash_seed() -> None:
     assert printed[0].count("DRAM keeps") == 3
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("strategy", PROPOSALS)
 def test_a_larger_budget_begins_like_a_smaller_one(strategy: str) -> None:
     small, large = (

@@ -93,6 +93,7 @@ def small(problem: Problem, arch: Architecture, tiling: Tiling, space: Space, li
     return count(problem, arch, tiling == "ragged", limit) < limit
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("seed", longer.seeds(40))
 def test_equals_the_listed_space(seed: int, space: Space) -> None:
@@ -175,6 +176,7 @@ def test_products_in_doubles_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     assert space_size(layer, arch, "ragged") == in_words
 
 
+@pytest.mark.long
 def test_figures_beyond_64_bits() -> None:
     """Dimensions that no array couples multiply."""
     arch = machine(*(memory(f"L{i}") for i in range(1, 5)))

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tilewright.report.comparisons.comparison import Comparison
 from tilewright.report.comparisons.pictures import dataflow_picture, energy_picture, write_pictures
 from tilewright.report.comparisons.rows import FREE, Row
@@ -23,6 +25,7 @@ def test_every_picture_names_what_it_shows(comparison: Comparison, tmp_path: Pat
     assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 def test_the_same_comparison_gives_the_same_file(comparison: Comparison, tmp_path: Path) -> None:
     first = {path.name: path.read_bytes() for path in write_pictures(comparison, tmp_path)}
     assert {path.name: path.read_bytes() for path in write_pictures(comparison, tmp_path)} == first

@@ -41,6 +41,7 @@ def improvement(tmp_path_factory: pytest.TempPathFactory) -> Improvement:
     return found
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", list_archs())
 def test_a_change_is_what_set_makes_of_the_file(name: str) -> None:
     arch = load_arch(name)
@@ -82,6 +83,7 @@ def test_parts_of_a_memory_are_changed_one_by_one() -> None:
         assert load_arch("eyeriss", set=parts | {field: value}).cost_text == change.arch.cost_text
 
 
+@pytest.mark.long
 def test_gains_are_those_of_independent_searches(improvement: Improvement) -> None:
     present = tw.search(CONV, small(), "edp").cost.edp
     assert improvement.present == improvement.given == present

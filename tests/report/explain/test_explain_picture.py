@@ -87,6 +87,7 @@ def drawn(name: str) -> ElementTree.Element:
     return ElementTree.fromstring(case(name).svg())
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", CASES)
 def test_no_text_is_over_another_or_cut_off(name: str) -> None:
     check_texts(drawn(name))
