@@ -26,11 +26,11 @@ _USUAL: dict[str, Role] = {"Inputs": "input", "Weights": "weight", "Outputs": "o
 
 
 def space_names(problem: Problem | None) -> dict[str, str]:
-    """Data space -> its role, where it is the only one of that role; of no problem, by the usual names."""
+    """Data space -> its role, where each role is of one; of no problem, by the usual names."""
     if problem is None:
         return dict(_ROLES)
-    roles = [tensor.role for tensor in problem.tensors]
-    return {tensor.name: tensor.role for tensor in problem.tensors if roles.count(tensor.role) == 1}
+    roles = {tensor.name: tensor.role for tensor in problem.tensors}
+    return dict(roles) if len(set(roles.values())) == len(roles) else {}
 
 
 def constraints_of(

@@ -119,6 +119,33 @@ problem:
         parts(text, product.replace("name: B", "name: W"))
 
 
+def test_three_operands_are_named_one_by_one(tmp_path: Path) -> None:
+    """Two of them have one role, so a role would say too much; the row of an einsum has names of its own."""
+    product = """\
+problem:
+  version: 0.4
+  shape:
+    name: mttkrp
+    dimensions: [I, J, K, L]
+    data_spaces:
+    - {name: A, projection: [I, K, L]}
+    - {name: B, projection: [K, J]}
+    - {name: C, projection: [L, J]}
+    - {name: Z, projection: [I, J], read_write: true}
+  instance: {I: 4, J: 4, K: 4, L: 4}
+"""
+    found = parts(machine("dataspace: {keep: [B], bypass: [C]}"), product)
+    assert found.constraints["memories"]["GLB"]["keep"] == {"B": "must", "C": "never"}
+    for name, text in timeloop_files(found, ["a.yaml"]).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    layer, arch = load_layer(f"{tmp_path}/network.yaml:layer"), tw.load_arch(tmp_path / "machine.yaml")
+    result = tw.search(layer, arch, "energy", constraints=str(tmp_path / "constraints.yaml"), tiling="perfect")
+    kept = {node.tensor for node in result.mapping.nest.nodes if node.memory == "GLB"}
+    by_dims = {layer.tensor(name).dims: name for name in ("A", "B", "C")}
+    assert by_dims[frozenset("KJ")] in kept
+    assert by_dims[frozenset("LJ")] not in kept
+
+
 @pytest.mark.parametrize(("name", "macs"), [("pdw", 64 * 9 * 14 * 14), ("p3d", 4 * 8 * 27 * 5 * 49)])
 def test_depthwise_and_three_dimensional_problems(name: str, macs: int, tmp_path: Path) -> None:
     """They are rows of a network file; the sums are those of the problem that was read."""
