@@ -64,8 +64,8 @@ class LayerLayouts:
     """A layer of the plan.
 
     reads, writes  (tensor, layout)
-    value          of its best mapping with these; `bound`: no mapping with them costs less
-    energy_pj, latency_cycles  of the mapping
+    value          of its best mapping with these, as often as it is done; `bound`: no mapping with them costs less
+    energy_pj, latency_cycles  of the mapping, as often
     """
 
     name: str
@@ -207,13 +207,14 @@ class _Planning:
     def cost(self, layer: Occurrence, layouts: Texts) -> tuple[float, float]:
         """The value of a layer with such layouts, as far as it is known, and what no mapping has less of."""
         if (layer.name, layouts) not in self._costs:
-            value, bound, *_ = self.known(layer, layouts).of(self.weights)
+            value, bound, *_ = (layer.times * one for one in self.known(layer, layouts).of(self.weights))
             self._costs[layer.name, layouts] = value, max(bound, min(value, self.least(layer)))
         return self._costs[layer.name, layouts]
 
     def least(self, layer: Occurrence, means: Means | None = None) -> float:
         """What no layouts make a layer cheaper than: full lines."""
-        return self.costs.full_lines(_unnamed(layer), self.objective, self.weights, means or self.means)
+        once = self.costs.full_lines(_unnamed(layer), self.objective, self.weights, means or self.means)
+        return layer.times * once
 
     def known(self, layer: Occurrence, layouts: Texts) -> SumsOfLayer:
         """What searches have told of a layer with such layouts."""
@@ -287,7 +288,7 @@ class _Planning:
 
     def _layer(self, layer: Occurrence, layouts: Texts) -> LayerLayouts:
         names = [tensor.name for _, tensor in self.uses[layer.name]]
-        found = self.known(layer, layouts).of(self.weights)
+        found = (layer.times * one for one in self.known(layer, layouts).of(self.weights))
         *reads, writes = zip(names, layouts, strict=True)
         return LayerLayouts(layer.name, tuple(reads), writes, *found)
 

@@ -52,8 +52,8 @@ def activation_steps(
     in_place: list[tuple[str, str]] = []
     written: dict[str, str] = {}  # by occurrence, what its readers read
     for occurrence in graph:
-        shape, reads = graph.shape(occurrence.name), [one.name for one in occurrence.sources]
-        known = tuple(dict.fromkeys(written[name] for name in reads if name in written))
+        shape = graph.shape(occurrence.name)
+        known = tuple(dict.fromkeys(written[name] for name in occurrence.reads if name in written))
         if occurrence.kind == OUTSIDE and not known:
             continue
         if shape is None:
