@@ -130,8 +130,7 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
     }
     if network.wiring is not None:
         document["wiring"] = [
-            {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": list(o.reads)}
-            for o in network.wiring
+            {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": list(o.reads)} for o in network.wiring
         ]
         document["programs"] = _programs_text(network.wiring)
     if isinstance(network, OnnxNetwork):

@@ -118,8 +118,8 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
         figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
         rows.append(("nothing fused", *figures))
     for name, picojoules, cycles, words, value, bound in rows:
-        figures = energy(picojoules), count(cycles), significant(picojoules * cycles), count(words)
-        table.add_row(name, *figures, verdict(value, bound))
+        shown = energy(picojoules), count(cycles), significant(picojoules * cycles), count(words)
+        table.add_row(name, *shown, verdict(value, bound))
     return table
 
 

@@ -365,10 +365,10 @@ def read_network_plan(path: Path) -> NetworkPlanDocument:
     text = read_text(path, where, "plan.json")
     version = members_of(text, where, "plan.json", "an object with network, summary and groups").get(_VERSION)
     if type(version) is not int or version not in range(1, NETWORK_PLAN_VERSION + 1):
-        found = "missing" if version is None else f"found {version!r}"
+        stated = "missing" if version is None else f"found {version!r}"
         newer = type(version) is int and version > NETWORK_PLAN_VERSION
         hint = "it was written by a newer tilewright: read it with that one" if newer else None
-        raise MappingError(f"{found}, expected {NETWORK_PLAN_VERSION}", where=f"{where}: {_VERSION}", hint=hint)
+        raise MappingError(f"{stated}, expected {NETWORK_PLAN_VERSION}", where=f"{where}: {_VERSION}", hint=hint)
     found = document_from(text, NetworkPlanDocument, NetworkPlanDocument.model_fields, where)
     found.check(where)
     return found
