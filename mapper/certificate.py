@@ -109,10 +109,19 @@ class Certificate:
     open_part: OpenPart | None = None
     parts: tuple[PartProof, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Make numpy's numbers plain ones: certificates are where the results of searches leave them."""
+        parts = tuple(PartProof(part.among, float(part.lower_bound)) for part in self.parts)
+        plain = {"value": float(self.value), "lower_bound": float(self.lower_bound), "seconds": float(self.seconds)}
+        counts = {"placements": int(self.placements), "evaluated": int(self.evaluated)}
+        pruned = {name: int(count) for name, count in self.pruned.items()}
+        for name, number in {**plain, **counts, "pruned": pruned, "parts": parts}.items():
+            object.__setattr__(self, name, number)
+
     @property
     def proven(self) -> bool:
         """Whether the bound meets the value (to the rounding of float arithmetic)."""
-        return bool(self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE))
+        return self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE)
 
     def with_bound(self, lower_bound: float) -> Certificate:
         """The same with another bound on all mappings; of parts what is more than that stays."""
