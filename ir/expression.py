@@ -10,7 +10,7 @@ Which element of a tensor is meant stands in the projection of the operation's p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 """The functions of two arguments that are written between them."""
@@ -58,16 +58,33 @@ class Call:
 
     function   a name of FUNCTIONS
     arguments  as many as it takes
+    depth      functions inside one another, itself included
+    parts      functions, tensors and numbers in it; what stands at two places counts twice
     """
 
     function: str
     arguments: tuple[Expression, ...]
+    depth: int = field(init=False, compare=False, repr=False)
+    parts: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        calls = [argument for argument in self.arguments if isinstance(argument, Call)]
+        object.__setattr__(self, "depth", 1 + max((call.depth for call in calls), default=0))
+        object.__setattr__(self, "parts", 1 + len(self.arguments) + sum(call.parts for call in calls))
 
     def __str__(self) -> str:
         return written(self.function, [str(argument) for argument in self.arguments])
 
 
 Expression = Operand | Number | Call
+
+DEEPEST = 100
+MOST_PARTS = 2000
+
+
+def is_too_large(expression: Expression) -> bool:
+    """Whether it is deeper, or has more parts, than what is done at one point: whoever walks it goes that deep."""
+    return isinstance(expression, Call) and (expression.depth > DEEPEST or expression.parts > MOST_PARTS)
 
 
 def written(function: str, arguments: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..ir import Call, Expression, Number, Operand, Pad, ProblemError, Rank, Reduction, StartValue, did_you_mean
-from ..ir.expression import FUNCTIONS
+from ..ir.expression import DEEPEST, FUNCTIONS, is_too_large
 
 _STATEMENT = re.compile(r"(?:\s*([^\s:\[\]=]+)\s*:)?\s*([^=]*?)\s*(\+=|\bmax\s*=|=)\s*(.+?)\s*", re.DOTALL)
 _PAD = re.compile(r"\s+pad\s+(\w+)\s*\[([^\]]*)\]\s*$")
@@ -99,7 +99,7 @@ def read_statement(text: str, where: str | None = None) -> Statement:
         hint = "write the operation as a gather: plain indices on the left, sums of indices on the right"
         raise ProblemError(f"{output} has a rank that is no plain index on the left side", where=place, hint=hint)
     operands: dict[str, Used] = {}
-    expression = _expression(right, operands, place)
+    expression = _checked(_expression(right, operands, place), place)
     _take_itself(output, written, operands, place)
     if not operands:
         raise ProblemError("the right side reads no tensor", where=place, hint=_EXAMPLE)
@@ -140,7 +140,14 @@ def read_expression(text: str, where: str) -> Expression:
     """
     if len(text) > _LONGEST:
         raise ProblemError(f"{len(text)} characters, expected {_LONGEST} at most", where=where)
-    return _expression(_parse(text, where), {}, where)
+    return _checked(_expression(_parse(text, where), {}, where), where)
+
+
+def _checked(expression: Expression, where: str) -> Expression:
+    if is_too_large(expression):
+        hint = "divide it into several operations"
+        raise ProblemError(f"functions stand more than {DEEPEST} deep in one another", where=where, hint=hint)
+    return expression
 
 
 def _without_start(text: str, where: str) -> tuple[str, StartValue | None]:

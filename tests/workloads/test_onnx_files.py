@@ -343,3 +343,55 @@ def test_attributes_that_make_no_sense(tmp_path, node, message):
     model = model_of([node], {"x": [1, 2, 5]}, stored={"w": [2, 2, 5]})
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2, 5]))
     assert message in refused(saved(tmp_path, model))
+
+
+def test_functions_are_counted_before_they_are_written_out(tmp_path):
+    """Each calls the one before it twice, so that a few kilobytes stand for 2^25 nodes."""
+    sets = [helper.make_opsetid("", 21), helper.make_opsetid("mine", 1)]
+    relu = helper.make_function("mine", "f0", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], sets)
+    functions = [relu] + [
+        helper.make_function(
+            "mine",
+            f"f{i}",
+            ["a"],
+            ["b"],
+            [helper.make_node(f"f{i - 1}", [*read], [*made], domain="mine") for read, made in ("ac", "cb")],
+            sets,
+        )
+        for i in range(1, 26)
+    ]
+    nodes = [helper.make_node("f25", ["x"], ["y"], domain="mine")]
+    path = saved(tmp_path, model_of(nodes, {"x": [3, 4]}, functions=functions, domains=["mine"]))
+    with pytest.raises(ProblemError, match=r"its functions are 100,663,\d+ nodes when they are written out"):
+        load_network(path)
+    again = helper.make_function(
+        "mine", "f0", ["a"], ["b"], [helper.make_node("f1", ["a"], ["b"], domain="mine")], sets
+    )
+    path = saved(tmp_path, model_of(nodes, {"x": [3, 4]}, functions=[again, *functions[1:]], domains=["mine"]))
+    with pytest.raises(ProblemError, match=r"the function f\d calls itself"):
+        load_network(path)
+
+
+@pytest.mark.parametrize("operator", ["Relu", "Softmax", "Transpose", "Add", "MatMul"])
+def test_long_chains_are_read(tmp_path, operator):
+    count = 1200
+    reads = {"Add": lambda i: [f"t{i}", f"t{i}"], "MatMul": lambda i: [f"t{i}", "w"]}.get(operator, lambda i: [f"t{i}"])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t0"], name="first")]
+    nodes += [helper.make_node(operator, reads(i), [f"t{i + 1}"], name=f"n{i}") for i in range(count)]
+    nodes += [helper.make_node("MatMul", [f"t{count}", "w"], ["y"], name="last")]
+    path = saved(tmp_path, model_of(nodes, {"x": [4, 4]}, stored={"w": np.ones((4, 4), np.float32)}))
+    network = load_network(path)
+    assert sum(layer.repeat for layer in network.layers) == 2 + count * (operator == "MatMul")
+    assert network.wiring.shape(network.wiring.occurrences[-1].name) == (4, 4)
+
+
+def test_sizes_that_contradict_are_refused(tmp_path):
+    stored = {"w": np.ones((6, 5), np.float32), "shape": np.array([4, 6])}
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["r"]), helper.make_node("MatMul", ["r", "w"], ["y"])]
+    with pytest.raises(ProblemError, match=r"16 elements of x cannot be \[4, 6\]"):
+        load_network(saved(tmp_path, model_of(nodes, {"x": [4, 4]}, stored=stored)))
+    conv = model_of(
+        [helper.make_node("Conv", ["x", "w"], ["y"])], {"x": [1, 3, 8, 8]}, stored={"w": np.ones((0, 3, 3, 3))}
+    )
+    with pytest.raises(ProblemError, match=r"the weight w is \[0, 3, 3, 3\]: no elements"):
+        load_network(saved(tmp_path, conv))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -171,26 +171,31 @@ class NetworkGraph:
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """The shape of what an occurrence makes, as far as it is known, from its slowest axis to its fastest."""
-        occurrence = self.by_name.get(name)
-        if occurrence is None:
-            return None
-        if occurrence.problem is not None and occurrence.shape is None:
-            problem = occurrence.problem
-            return tuple(problem.sizes[dim] for dim in written_dims(occurrence))
-        if occurrence.shape is not None or not occurrence.sources:
-            return occurrence.shape
-        return self._shape_between(occurrence)
+        return self._shapes.get(name)
 
-    def _shape_between(self, occurrence: Occurrence) -> tuple[int, ...] | None:
-        known = (self.shape(source.name) for source in occurrence.sources)  # the first will do: others may lie far back
-        shape = next((shape for shape in known if shape is not None), None)
-        if shape is None or occurrence.kind not in ("maxpool", "avgpool"):
-            return shape
-        if occurrence.window is None:
-            return shape[:-2]
-        size, stride, before = occurrence.window
-        pooled = [(n + 2 * b - s) // t + 1 for n, s, t, b in zip(shape[-2:], size, stride, before, strict=True)]
-        return (*shape[:-2], *pooled)
+    @cached_property
+    def _shapes(self) -> Mapping[str, tuple[int, ...] | None]:
+        """By occurrence, each after those that it reads."""
+        found: dict[str, tuple[int, ...] | None] = {}
+        for occurrence in self.occurrences:
+            found[occurrence.name] = _shape_of(occurrence, [found.get(source.name) for source in occurrence.sources])
+        return found
+
+
+def _shape_of(occurrence: Occurrence, read: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """The shape of what an occurrence makes of tensors of these shapes."""
+    if occurrence.problem is not None and occurrence.shape is None:
+        return tuple(occurrence.problem.sizes[dim] for dim in written_dims(occurrence))
+    if occurrence.shape is not None:
+        return occurrence.shape
+    shape = next((shape for shape in read if shape is not None), None)
+    if shape is None or occurrence.kind not in ("maxpool", "avgpool"):
+        return shape
+    if occurrence.window is None:
+        return shape[:-2]
+    size, stride, before = occurrence.window
+    pooled = [(n + 2 * b - s) // t + 1 for n, s, t, b in zip(shape[-2:], size, stride, before, strict=True)]
+    return (*shape[:-2], *pooled)
 
 
 def written_dims(occurrence: Occurrence) -> tuple[str, ...]:

@@ -148,9 +148,14 @@ def positions(node: OnnxNode, axis: int, size: int, padding: int, window: Window
     return max(0, (size + padding - reach) // window.stride[axis] + 1)
 
 
-def check_windows(nodes: Iterable[OnnxNode]) -> None:
-    """ProblemError for a pooling that leaves nothing of what it reads."""
+def check_sizes(nodes: Iterable[OnnxNode]) -> None:
+    """ProblemError for a pooling that leaves nothing of what it reads, and a reshape to more or fewer elements."""
     for node in nodes:
+        if node.op == "Reshape" and not node.domain and node.has(0):
+            before, after = node.input(0), node.output
+            if before.elements != after.elements and None not in (before.elements, after.elements):
+                message = f"{before.elements} elements of {before.name} cannot be {list(after.shape or ())}"
+                raise ProblemError(message, where=node.where)
         if node.op not in _POOLS or node.domain or not node.outputs or not node.has(0):
             continue
         seen, left = node.input(0).shape, node.output.shape

@@ -6,7 +6,7 @@ Stored parameters are not looked at: large ones are dropped, and those in files 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,9 @@ SMALL = 4096
 
 STANDARD = ("", "ai.onnx")
 
+MOST_NODES = 200_000
+"""Of a model when its functions are written out; the largest exports have some ten thousand."""
+
 
 def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = False) -> onnx.ModelProto:
     """The model, its functions inlined and its symbolic dimensions replaced by `dims`; large parameters without their
@@ -30,16 +33,17 @@ def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = Fals
     not know, symbols that are missing or unknown.
     """
     check_installed()
-    from onnx import inliner
+    from onnx import checker, inliner
 
     model = _parsed(path)
     _check_operator_sets(model, str(path))
     if not with_weights:
         _drop_weights(model)
     if model.functions:
+        _check_expansion(model, str(path))
         try:
             model = inliner.inline_local_functions(model)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, checker.ValidationError) as error:
             message = f"onnx cannot inline its functions: {' '.join(str(error).split())}"
             raise ProblemError(message, where=str(path)) from None
     set_symbols(model, dims, str(path))
@@ -88,6 +92,46 @@ def _texts(model: onnx.ModelProto) -> Iterator[object]:
         yield from (value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
     yield from (tensor.name for tensor in model.graph.initializer)
     yield from (model.producer_name, model.producer_version, *(entry.domain for entry in model.opset_import))
+
+
+def _check_expansion(model: onnx.ModelProto, where: str) -> None:
+    """ProblemError for functions that call themselves, or that are more than MOST_NODES nodes when written out: counted
+    before anything is, each function once."""
+    bodies = {(f.domain, f.name, f.overload): list(_all_nodes(f.node)) for f in model.functions}
+    sizes: dict[tuple[str, str, str], int] = {}
+    main = list(_all_nodes(model.graph.node))
+    for name in bodies:
+        waiting = [name]
+        while waiting:
+            called = [key for node in bodies[waiting[-1]] if (key := _called(node)) in bodies]
+            unknown = next((key for key in called if key not in sizes), None)
+            if unknown is None:
+                done = waiting.pop()
+                sizes[done] = len(bodies[done]) + sum(sizes[key] for key in called)
+            elif unknown in waiting:
+                raise ProblemError(f"the function {unknown[1]} calls itself", where=where)
+            else:
+                waiting.append(unknown)
+    total = len(main) + sum(sizes.get(_called(node), 0) for node in main)
+    if total > MOST_NODES:
+        message = f"its functions are {total:,} nodes when they are written out, expected {MOST_NODES:,} at most"
+        raise ProblemError(message, where=where)
+
+
+def _called(node: onnx.NodeProto) -> tuple[str, str, str]:
+    """By which key a node's function would be known."""
+    return node.domain, node.op_type, node.overload
+
+
+def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Nodes, and those of the graphs that they hold."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                waiting += graph.node
 
 
 def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...ir import Call, Expression, Number, Operand, ProblemError
+from ...ir.expression import is_too_large
 from ..graph.meaning import WORD, FinishParameter, WordFinish
 from ..graph.occurrences import Occurrence
 from .integers import INTEGERS, wrapped
@@ -67,7 +68,10 @@ def changed_words(
         elif node.op != "Dropout":
             given.append(builder.input(node, position, broadcast_shape(node, value)))
     try:
-        return builder.finish(word_of(node, given, singles=singles))
+        word = word_of(node, given, singles=singles)
+        if is_too_large(word):
+            raise ProblemError("more functions of one word follow one another than a program does", where=node.where)
+        return builder.finish(word)
     except ProblemError as error:
         unknown.append(str(error))
         return None

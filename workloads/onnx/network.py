@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...ir import ProblemError, did_you_mean
 from ..network import Network, NetworkLayer, Uncounted, Widths
 from .attention import attention
-from .convolutions import check_windows, conv, conv_integer, qlinear_conv
+from .convolutions import check_sizes, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
 from .edges import GraphEnds, onnx_wiring
 from .einsums import einsum_node
@@ -110,7 +110,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     try:
         check_wiring(model)
         nodes = nodes_of(model)
-        check_windows(nodes)
+        check_sizes(nodes)
         narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
     except ProblemError as error:
         raise error.located(str(path)) from None
@@ -162,6 +162,11 @@ def _dense(operator: Operator, node: OnnxNode, nodes: Sequence[OnnxNode], model:
         for value in (*node.inputs, *node.outputs):
             if value is not None and value.shape is None:
                 raise unknown_shape(value.name, node, nodes, model, OPERATORS)
+        for value in filter(None, node.inputs):
+            if value.constant and value.elements == 0 and len(value.shape or ()) > 1:
+                raise ProblemError(
+                    f"the weight {value.name} is {list(value.shape or ())}: no elements", where=node.where
+                )
         return read_by(operator, node)
     except ProblemError as error:
         raise error.located(where) from None
