@@ -239,8 +239,9 @@ def _buffer(given: object, expected: str) -> LiveBuffer:
     if not 4 <= len(values) <= 6:
         raise MemoryPlanError(f"a buffer of {len(values)} values, expected (name, lower, upper, size)")
     name = str(values[0])
-    numbers = [whole(value, "a value", -LARGEST, MemoryPlanError, name) for value in values[1:]]
-    return LiveBuffer(name, *numbers)
+    lower, upper, size, *more = (whole(value, "a value", -LARGEST, MemoryPlanError, name) for value in values[1:])
+    alignment, copies = (*more, *(1, 1)[len(more) :])
+    return LiveBuffer(name, lower, upper, size, alignment, copies)
 
 
 def _pair(given: object) -> InPlace:

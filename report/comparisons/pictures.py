@@ -92,7 +92,8 @@ def dataflow_picture(comparison: ComparisonRows) -> Figure:
         _name_rows(panel, comparison.archs)
         _scale(panel, most)
     panels[-1].set_xlabel(f"{_goal(comparison)} / free")
-    _legend(figure, panels[0], title="proven best under the dataflow")
+    proven = all(s.proven or s.value is None for s in found)
+    _legend(figure, panels[0], title=f"best {'proven' if proven else 'found, not all proven,'} under the dataflow")
     _caption(
         figure, comparison, "Whole networks under fixed dataflows, over the free choice of mapping; x: no mapping."
     )
