@@ -192,8 +192,8 @@ def read_directives(
     if mapping is not None:
         for directive in mapping.elements("a list of directives such as '- target: DRAM'"):
             _read(chosen, directive, leaves, names)
-    for name, asked in chosen.targets.items():
-        _prefer(found.of(name), asked)
+        for name, asked in chosen.targets.items():
+            _prefer(found.of(name), asked)
     return found
 
 

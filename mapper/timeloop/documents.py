@@ -14,6 +14,8 @@ from ...arch import Architecture
 from ...arch.document import Field, read_document, read_text
 from ...arch.units import shown
 from ...ir import Mapping, MappingError, Problem, TilewrightError
+from ..constraints.files import load_constraints
+from ..constraints.violations import violations
 from .architecture import read_architecture, without_sharing
 from .constraints import constraints_of, switches_of
 from .directives import Names, read_directives
@@ -120,16 +122,21 @@ def _read(files: _Files) -> Parts:
     leaves = read_leaves(members["nodes"], variables, notes)
     arch = read_architecture(parts["architecture"], leaves, parts.get("ERT"), parts.get("ART"), notes)
     _note_variables(variables, leaves, notes)
-    mapped = parts["mapping"] if "mapping" in parts and problem is not None else None
     names = Names(problem, notes)
-    asked = read_directives(leaves, files.constraints, mapped, names)
+    asked = read_directives(leaves, files.constraints, None, names)
     resolve(asked, leaves, names)
     arch = without_sharing(arch, switches_of(asked, leaves, arch, problem))
-    if mapped is not None and problem is not None:
-        mapping = Mapping(problem, read_nest(asked, leaves, problem, arch))
-        return Parts(frozenset(parts), problem, arch, mapping, {}, tuple(notes))
     constraints = constraints_of(asked, leaves, arch, problem, notes)
-    return Parts(frozenset(parts), problem, arch, None, constraints, tuple(notes))
+    if "mapping" not in parts or problem is None:
+        return Parts(frozenset(parts), problem, arch, None, constraints, tuple(notes))
+    asked = read_directives(leaves, files.constraints, parts["mapping"], Names(problem, []))
+    resolve(asked, leaves, Names(problem, []))
+    arch = without_sharing(arch, switches_of(asked, leaves, arch, problem))
+    mapping = Mapping(problem, read_nest(asked, leaves, problem, arch))
+    broken = violations(mapping, arch, load_constraints(constraints, problem, arch)) if constraints else ()
+    if broken:
+        notes.append(f"the mapping breaks constraints of the files: {'; '.join(broken)}")
+    return Parts(frozenset(parts), problem, arch, mapping, {}, tuple(notes))
 
 
 def _note_variables(variables: MappingABC[str, Field], leaves: Iterable[TimeloopNode], notes: list[str]) -> None:

@@ -300,6 +300,13 @@ mapping:
         "GLB keeps Weights", "GLB keeps Outputs", "for C in 8", "for R in 3",
         "parallel M in 8 on inter_PE_spatial.x",
     ]  # fmt: skip
+    bypass = mapping + "- {target: GLB, type: bypass, bypass: [Inputs]}\n"
+    asked = "dataspace: {keep: [Inputs]}, temporal: {factors: [C<=4], permutation: [C]}"
+    assert parts(machine(asked), CONV, bypass).notes == (
+        "the mapping breaks constraints of the files: GLB does not keep Inputs, expected it to; "
+        "8 trips of C at GLB, expected at most 4 trips; "
+        "at GLB a loop over C stands outside one over R, expected inside",
+    )
 
 
 VERSIONS = [
