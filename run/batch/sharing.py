@@ -1,7 +1,7 @@
-"""What the searches of a batch know of one another: a mapping of a part of a space is one of the whole.
+"""What searches of a batch know of one another: whatever keeps the constraints of a search is a mapping of its space.
 
-Where a search ended before its proof was complete, the best mapping that any search of a part of its space has found
-may be better than its own; and what no mapping of the whole is below, none of a part is.
+Where a search ended before its proof was complete, the best mapping that another one has found may be better than its
+own; and what no mapping of a whole space is below, none of a part is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ...cost_models import Cost, Objective
 from ...mapper.certificate import Certificate
+from ...mapper.constraints.violations import violations
 from ...mapper.question import Answer, Question
 from .job import Failure, Outcome
 
@@ -32,14 +33,14 @@ def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> di
 
 
 def _improved(question: Question, group: list[Question], outcomes: Mapping[str, Outcome]) -> Answer | None:
-    """The best of the answers to a question and to those about parts of its space; None where its own stands."""
+    """The best of the mappings that keep the constraints of a question; None where its own answer stands."""
     own = outcomes[question.key]
     if not isinstance(own, Failure) and not (isinstance(own, Answer) and not own.certificate.proven):
         return None
     asked = set(question.constraints.singles())
-    inside = [outcomes[one.key] for one in group if asked <= set(one.constraints.singles())]
     around = [outcomes[one.key] for one in group if asked >= set(one.constraints.singles())]
-    found = [one for one in inside if isinstance(one, Answer)]
+    answers = [one for other in group if isinstance(one := outcomes[other.key], Answer)]
+    found = [one for one in answers if one is own or not violations(one.mapping, question.arch, question.constraints)]
     if not found:
         return None
     best = min(found, key=lambda one: _rank(question.objective, one.cost))

@@ -9,6 +9,7 @@ import pytest
 
 from batches import Here, questions
 from tilewright.cost_models import evaluate
+from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.simplest import simplest_mapping
 from tilewright.mapper.question import Answer, Question
 from tilewright.run.batch import run as run_module
@@ -69,7 +70,11 @@ def test_a_search_that_found_nothing_has_what_another_one_found(asked: list[Ques
     proof = shared(asked, {free.key: Failure("no time"), fixed.key: known})[free.key].certificate
     assert proof.value == known.certificate.value
     assert 0 < proof.lower_bound <= best.certificate.value
-    assert shared(asked, {free.key: known, fixed.key: Failure("no time")}) == {}, "the free one may be no fixed one"
+    back = shared(asked, {free.key: known, fixed.key: Failure("no time")})[fixed.key]
+    assert back.mapping == known.mapping, "it keeps the constraints of the fixed one"
+    assert back.certificate.constraints == fixed.constraints.describe() != ()
+    bad = violations(best.mapping, fixed.arch, fixed.constraints)
+    assert bool(shared(asked, {free.key: best, fixed.key: Failure("no time")})) is not bool(bad)
 
 
 def test_a_batch_counts_and_keeps_what_is_shared(
