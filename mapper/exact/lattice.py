@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,29 @@ def check_searchable(problem: Problem, tiling: Tiling) -> None:
         if size > most:
             message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
             raise ProblemError(message, where=problem.name, hint=hint)
+
+
+MOST_LISTED = 1 << 20
+"""Tiles of a dimension of which each is listed with its cell; of more, cells are looked up."""
+
+
+class ByTile:
+    """A number for every tile of a dimension: that of the largest tile that is no larger and has one of its own.
+
+    tiles    that have, ascending
+    numbers  theirs
+    """
+
+    def __init__(self, tiles: Ints, numbers: Ints) -> None:
+        self.tiles = tiles
+        self.numbers = numbers
+
+    def __getitem__(self, tiles: Any) -> Any:
+        inside = np.searchsorted(self.tiles, tiles, side="right") - 1
+        return self.numbers[np.maximum(inside, 0)]
+
+    def __mul__(self, times: int) -> ByTile:
+        return ByTile(self.tiles, self.numbers * times)
 
 
 class Lattice:
@@ -143,16 +167,16 @@ class Lattice:
         ]
 
     @cached_property
-    def places(self) -> list[Ints]:
-        found = []
+    def places(self) -> list[Ints | ByTile]:
+        found: list[Ints | ByTile] = []
         for size, axis, cells in zip(self.sizes, self.tiles, self.cells, strict=True):
             order = np.argsort(axis)
-            inside = np.searchsorted(axis[order], np.arange(size + 1), side="right") - 1
-            found.append(cells[order[np.maximum(inside, 0)]])
+            places = ByTile(axis[order], cells[order])
+            found.append(places[np.arange(size + 1)] if size <= MOST_LISTED else places)
         return found
 
     @cached_property
-    def steps(self) -> list[Ints]:
+    def steps(self) -> list[Ints | ByTile]:
         """Per dimension, for every tile from 0 to the size: what it adds to the number of a cell."""
         strides = [math.prod(self.shape[d + 1 :]) for d in range(len(self.shape))]
         return [places * stride for places, stride in zip(self.places, strides, strict=True)]

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from tilewright.mapper.exact import lattice as lattices
 from tilewright.mapper.exact.lattice import Lattice
 from tilewright.mapper.tilings import TILINGS, Tiling, factors
 
@@ -24,10 +25,13 @@ def test_one_cell_per_tile_the_largest_first(tiling: Tiling) -> None:
     assert [int(axis[0]) for axis in lattice.tiles] == [12, 7]
 
 
+@pytest.mark.parametrize("most_listed", [0, 2**20])
 @pytest.mark.parametrize("size", [1, 2, 13, 24])
-def test_place_of_a_tile(size: int) -> None:
-    """Every tile stands where the largest tile inside it does that makes as many pieces."""
+def test_place_of_a_tile(size: int, most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tile stands where the largest tile inside it does that makes as many pieces, listed or looked up."""
+    monkeypatch.setattr(lattices, "MOST_LISTED", most_listed)
     lattice = Lattice((size,), "ragged", (True,))
+    assert lattice.cell(np.array([[size], [1]])).tolist() == [0, lattice.shape[0] - 1]
     for tile in range(1, size + 1):
         stands_for = int(lattice.least[0][lattice.places[0][tile]])
         assert stands_for <= tile
