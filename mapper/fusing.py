@@ -37,11 +37,15 @@ from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
+from .means import Means, within
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, in_one_call, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
 
 FUSES: Final[tuple[Fuse, ...]] = ("all", "plain", "whole", "none")
+
+LEAST_TO_DIAGNOSE = 2.0
+"""Seconds to find out why there is nothing, at least: as long as the search took."""
 
 _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "all": (),
@@ -153,19 +157,18 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     plain = _without_iterations(question.cascade)
     if question.fuse == "none" or not question.cascade.intermediates or plain is None:
         return answer_alone(question)
-    started = time.perf_counter()
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
         apart = answer_alone(replace(question, cascade=plain, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
-        return answer_alone(with_time_left(question, started))
+        return answer_alone(question)
     if apart.certificate.interrupted:
         if question.constraints != ANY_TREE:  # it may be none of the trees that are asked for
             raise KeyboardInterrupt
         return _not_compared(question, apart, apart.certificate.interrupted)
     try:
-        answer = answer_alone(with_time_left(question, started))
+        answer = answer_alone(question)
     except (UndecidedError, KeyboardInterrupt) as error:
         if question.constraints != ANY_TREE:
             raise
@@ -308,12 +311,15 @@ def answer_alone(question: CascadeQuestion) -> FusedAnswer:
     """
     if question.objective.is_lexicographic:
         return search_in_turn(question, answer_alone)
+    started = time.perf_counter()
     try:
         return answer_undiagnosed(question)
     except InfeasibleError:
-        _check_constraints(question)
-        if not isinstance(question.objective, Capped):
-            _diagnose(question)
+        taken = time.perf_counter() - started
+        with within(Means.of_its_own(max(taken, LEAST_TO_DIAGNOSE), question.limits.memory_bytes)):
+            _check_constraints(question)
+            if not isinstance(question.objective, Capped):
+                _diagnose(question)
         raise
 
 

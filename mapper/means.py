@@ -87,11 +87,14 @@ class Means:
     deadline      of `time.perf_counter()`, in seconds
     memory_limit  bytes, for tables and open mappings together
     account       of all memory that the call takes; None: nobody counts it
+    work_until    of `time.process_time()`, in seconds: parts of a limit are counted in those of the processor, so that
+                  what is found depends on what else the machine does only where the whole limit ends it
     """
 
     deadline: float = math.inf
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     account: Account | None = field(default=None, compare=False, repr=False)
+    work_until: float = math.inf
 
     @classmethod
     def from_now(cls, seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Means:
@@ -100,35 +103,45 @@ class Means:
         call = _CALL.get()
         deadline = math.inf if seconds is None else time.perf_counter() + seconds
         account = call.account or Account(memory_limit)
-        return cls(min(deadline, call.deadline), memory_limit, account)
+        return cls(min(deadline, call.deadline), memory_limit, account, call.work_until)
+
+    @classmethod
+    def of_its_own(cls, seconds: float, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Means:
+        """Means from now on for what comes after a call that may be over, such as why it found nothing."""
+        return cls(time.perf_counter() + seconds, memory_limit, Account(memory_limit))
 
     @property
     def seconds_left(self) -> float:
-        return max(0.0, self.deadline - time.perf_counter())
+        left = self.deadline - time.perf_counter()
+        return max(0.0, left if self.work_until == math.inf else min(left, self.work_until - time.process_time()))
 
     @property
     def limits_time(self) -> bool:
-        return self.deadline < math.inf
+        return self.deadline < math.inf or self.work_until < math.inf
 
     def share(self, part: float) -> Means:
         """Means with a part of the time that is left."""
-        if not self.limits_time:
-            return self
-        return replace(self, deadline=time.perf_counter() + part * self.seconds_left)
+        return self.at_most(part * self.seconds_left) if self.limits_time else self
 
     def at_most(self, seconds: float) -> Means:
         """Means with no more than so much of the time that is left."""
-        return replace(self, deadline=min(self.deadline, time.perf_counter() + seconds))
+        return replace(self, work_until=min(self.work_until, time.process_time() + seconds))
 
     @property
     def expired(self) -> bool:
         """Whether the time is up."""
-        return time.perf_counter() >= self.deadline
+        return self._is_over(0.0)
+
+    def _is_over(self, grace: float) -> bool:
+        """Whether the time is up since so many seconds."""
+        if time.perf_counter() >= self.deadline + grace:
+            return True
+        return self.work_until < math.inf and time.process_time() >= self.work_until + grace
 
     def check(self) -> None:
         """Raises OutOfMeans when the time is well over, or the memory: between pieces of work a search stops by itself,
         and those that take long look here."""
-        if time.perf_counter() >= self.deadline + GRACE or (self.account is not None and self.account.is_over):
+        if self._is_over(GRACE) or (self.account is not None and self.account.is_over):
             raise OutOfMeans
 
     def check_numbers(self, count: int) -> None:
@@ -148,7 +161,13 @@ _CALL: ContextVar[Means] = ContextVar("_CALL", default=UNLIMITED)
 def one_call(seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Iterator[Means]:
     """The means of a call: whatever is made inside it ends with them. A call inside another one has what that has
     left."""
-    means = Means.from_now(seconds, memory_limit)
+    with within(Means.from_now(seconds, memory_limit)) as means:
+        yield means
+
+
+@contextmanager
+def within(means: Means) -> Iterator[Means]:
+    """Whatever is made inside ends with some means."""
     token = _CALL.set(means)
     try:
         yield means

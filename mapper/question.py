@@ -20,7 +20,7 @@ from ..cost_models import Cost, Objective
 from ..ir import Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
-from .means import DEFAULT_MEMORY_LIMIT, one_call
+from .means import DEFAULT_MEMORY_LIMIT, Means, within
 from .model_version import MODEL_VERSION
 from .space import Space
 from .tilings import Tiling
@@ -35,10 +35,18 @@ class Limits:
 
     time_s        seconds after which the best mapping so far is taken; None: no limit
     memory_bytes  of tables and open mappings together
+    within_s      of a part of a larger search: seconds that are left for that. Those of the part are the processor's
     """
 
     time_s: float | None = None
     memory_bytes: int = DEFAULT_MEMORY_LIMIT
+    within_s: float | None = None
+
+    def means(self) -> Means:
+        """What a search may take from now on."""
+        if self.within_s is None or self.time_s is None:
+            return Means.from_now(self.time_s, self.memory_bytes)
+        return Means.from_now(self.within_s, self.memory_bytes).at_most(self.time_s)
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -60,7 +68,7 @@ def in_one_call(search: Callable[[Asked], T]) -> Callable[[Asked], T]:
 
     @wraps(search)
     def searched(question: Asked) -> T:
-        with one_call(question.limits.time_s, question.limits.memory_bytes):
+        with within(question.limits.means()):
             return search(question)
 
     return searched

@@ -14,7 +14,6 @@ from ..ir import InfeasibleError, UndecidedError
 from .certificate import RELATIVE_TOLERANCE, Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
-from .means import Means
 from .question import Answer, Limits, Question
 
 STEP = 1e-7
@@ -84,7 +83,7 @@ def _exact(question: Question, count: int) -> ExactSearch:
         question.tiling,
         question.space,
         question.constraints,
-        Means.from_now(question.limits.time_s, question.limits.memory_bytes),
+        question.limits.means(),
         count,
     )
 

@@ -13,4 +13,8 @@ from tilewright.mapper import means
 def ticking(monkeypatch: pytest.MonkeyPatch, tick: float = 0.01) -> None:
     """Let so many seconds pass with every look at the clock that limits a search, and none between."""
     ticks = (number * tick for number in itertools.count())
-    monkeypatch.setattr(means, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+
+    def looked_at() -> float:
+        return next(ticks)
+
+    monkeypatch.setattr(means, "time", SimpleNamespace(perf_counter=looked_at, process_time=looked_at))

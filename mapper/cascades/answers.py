@@ -132,7 +132,7 @@ def bound_by_singles(
 
 
 def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
-    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
+    means = question.limits.means()
     known = {} if nearest is None else nearest
     return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
 

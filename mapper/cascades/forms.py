@@ -60,14 +60,16 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
     best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
     started = time.perf_counter()
     least, below, interrupted = math.inf, question.below, False
-    every, means = questions_of_forms(question), Means.from_now(question.limits.time_s)
+    every, means = questions_of_forms(question), question.limits.means()
     for number, one in enumerate(every):
         if number and means.expired:
             stays = [tensor for tensor, _ in one.stays]
             least = min(least, least_cost_of_cascade(one.cascade, one.arch, stays).value(one.objective))
             continue
         share = means.share(1 / (len(every) - number))
-        limits = replace(one.limits, time_s=share.seconds_left if means.limits_time else None)
+        limits = one.limits
+        if means.limits_time:
+            limits = replace(limits, time_s=share.seconds_left, within_s=means.seconds_left)
         found = search_below(replace(one, below=below, limits=limits))
         if isinstance(found, NothingBelow):
             least, interrupted = min(least, found.bound), interrupted or found.interrupted
@@ -137,7 +139,7 @@ def forms_with_bounds(question: CascadeQuestion) -> list[tuple[CascadeQuestion, 
     questions = questions_of_forms(question)
     if len(questions) == 1 or question.objective.is_lexicographic:
         return [(one, 0.0) for one in questions]
-    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes).share(SEEN_SHARE)
+    means = question.limits.means().share(SEEN_SHARE)
     nearest: Nearest = {}
     return [(one, seen_of(one, means, nearest).bound) for one in questions]
 
@@ -178,7 +180,7 @@ class FormsSearch:
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
         self._nearest: Nearest = {}
-        self._means = Means.from_now(self.question.limits.time_s, self.question.limits.memory_bytes)
+        self._means = self.question.limits.means()
         seeing = self._means.share(SEEN_SHARE)
         self._forms = [
             _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)

@@ -309,9 +309,8 @@ class ExactSearch:
     def _nothing_fits(self) -> InfeasibleError:
         """The error that says why, as far as that is known within means of its own: about what the search took."""
         seconds = self.effort.seconds_to_diagnose
-        own = Means.from_now(
-            seconds + min(time.perf_counter() - self._started, self.means.seconds_left), self.means.memory_limit
-        )
+        seconds += min(time.perf_counter() - self._started, self.means.seconds_left)
+        own = Means.of_its_own(seconds, self.means.memory_limit)
         if isinstance(self.objective, Capped):
             return unmet_limits(self.objective, lambda objective: self._least(objective, own))
         if self.constraints.is_free:

@@ -281,7 +281,8 @@ class GroupCosts:
         if total is None:
             return limits
         seconds = self.longer * min(total * FIRST_SHARE, math.inf if limits.time_s is None else limits.time_s)
-        return replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self.seconds_left)))
+        left = max(LEAST_SECONDS, self.seconds_left)
+        return replace(limits, time_s=min(max(LEAST_SECONDS, seconds), left), within_s=left)
 
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
         """The question about a group with the room that is left, and the time."""

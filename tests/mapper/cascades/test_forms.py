@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
+from clocks import ticking
 
 from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, ENERGY, parse_objective
 from tilewright.ir import Cascade, ConstraintError, FusedMapping, MappingError
-from tilewright.mapper import means
 from tilewright.mapper.cascades import (
     CascadeQuestion,
     NothingBelow,
@@ -163,8 +161,7 @@ def test_the_least_traffic_is_that_of_all_forms(attention: Cascade) -> None:
 
 def test_without_time_there_is_a_bound_for_every_form(attention: Cascade, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that goes on when it is looked at, however busy this machine is."""
-    looks = itertools.count()
-    monkeypatch.setattr(means, "time", SimpleNamespace(perf_counter=lambda: next(looks) * 2e-4))
+    ticking(monkeypatch, 2e-4)
     hurried = replace(CascadeQuestion(attention, machine(16), EDP, "perfect").limits, time_s=0.0)
     answer = answer_cascade(CascadeQuestion(attention, machine(16), EDP, "perfect", limits=hurried))
     assert answer.certificate.lower_bound <= answer.certificate.value

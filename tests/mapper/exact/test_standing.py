@@ -31,6 +31,8 @@ class Ticking:
         self.now += 1.0
         return self.now
 
+    process_time = perf_counter
+
 
 def ended_after(looks: int, monkeypatch: pytest.MonkeyPatch, **asked: object) -> tw.SearchResult:
     monkeypatch.setattr(means, "time", Ticking())
