@@ -80,8 +80,10 @@ def measured(row: dict[str, Any]) -> dict[str, Any]:
         problem = load_network(network_named(what), widths="arch" if what.endswith(".onnx") else "file")
     elif isinstance(what, list):
         problem = tw.cascade(what, SIZES)
-    else:
+    elif kind == "cpsat":
         problem = what
+    else:
+        problem = tw.cascade_of(*what.split(":"))
     before, started, worked = _resident_mib(), time.perf_counter(), time.process_time()
     gap: float | None = None
     if kind == "cascade":

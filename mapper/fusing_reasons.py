@@ -6,7 +6,7 @@ end, then, if fusing wins there, of sizes twice as large each time until it does
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,10 +16,11 @@ from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
 from .cascades import CascadeQuestion
 from .fusing import FusedAnswer, memories_of_exchange
+from .means import Means
 from .question import Limits
 
 SECONDS: Final = 10.0
-"""For all searches together; what is not known by then is not said."""
+"""Of the processor, for all searches together; what is not known by then is not said."""
 
 _DOUBLINGS = 16
 _ENDLESS_BITS = 1 << 60
@@ -51,7 +52,7 @@ def why_nothing_is_won(question: CascadeQuestion, search: Callable[[CascadeQuest
 
     search  answers questions about changed machines
     """
-    asked = _Asked(question, search, time.perf_counter() + SECONDS)
+    asked = _Asked(question, search, Means.from_now(None).at_most(SECONDS))
     memories = memories_of_exchange(question.arch)
     names = tuple(memory.name for memory in memories)
     known = True
@@ -80,18 +81,17 @@ def _first_that_helps(asked: _Asked, memory: Memory, names: tuple[str, ...], mos
 
 @dataclass(frozen=True)
 class _Asked:
-    """Searches of one cascade on changed machines, until a moment."""
+    """Searches of one cascade on changed machines, as long as there are means."""
 
     question: CascadeQuestion
     search: Callable[[CascadeQuestion], FusedAnswer]
-    until: float
+    means: Means
 
     def saves(self, memory: Memory, factor: int | None) -> float | None:
         """What fusing saves with so many times the room, or with room without end; None where that is not proven."""
-        left = self.until - time.perf_counter()
-        if left <= 0:
+        if self.means.expired:
             return None
-        limits = Limits(left, self.question.limits.memory_bytes)
+        limits = Limits(self.means.seconds_left, self.question.limits.memory_bytes, within_s=math.inf)
         machine = _with_room(self.question.arch, memory, factor)
         try:
             answer = self.search(replace(self.question, arch=machine, limits=limits))
