@@ -13,6 +13,12 @@ from ...ir import MemoryPlanError, did_you_mean
 LARGEST = 2**53
 """Times, sizes and alignments beyond this are refused: sums of them must stay exact."""
 
+LARGEST_SUM = 2**62
+"""Bytes of all buffers with their alignments; offsets are 64-bit integers."""
+
+MOST_BUFFERS = 1_000_000
+"""Copies counted."""
+
 Lives: TypeAlias = tuple[tuple[int, int], ...]
 """(First moment, first moment after) of times, in order, with time between them."""
 
@@ -130,6 +136,10 @@ class BufferSet:
                 )
             named[buffer.name] = buffer
         object.__setattr__(self, "by_name", named)
+        if sum(buffer.copies for buffer in self.buffers) > MOST_BUFFERS:
+            raise MemoryPlanError(f"more than {MOST_BUFFERS:,} buffers, each copy counted")
+        if sum(buffer.copies * (buffer.size + buffer.alignment) for buffer in self.buffers) > LARGEST_SUM:
+            raise MemoryPlanError("sizes and alignments of all buffers are more than 2^62 bytes")
         self._check_fixed()
         for pair in self.in_place:
             self._check(pair)

@@ -35,7 +35,7 @@ class Candidate:
     def __init__(self, buffers: BufferSet, choice: Choice, means: Means) -> None:
         self.choice = choice
         self.blocks: list[AddressBlock] = blocks_of(buffers, choice)
-        self.best = greedy_offsets(self.blocks)
+        self.best = greedy_offsets(self.blocks, means)
         self.height = height_of(self.blocks, self.best)
         self.means = means
         fixed = (block.offset + block.size for block in self.blocks if block.offset is not None)

@@ -170,6 +170,7 @@ def sections_of(blocks: Sequence[AddressBlock], means: Means) -> Sections:
         end[members] = section + 1
     near: list[list[int]] = []
     for b in range(len(blocks)):
+        means.check()
         met = set().union(*(members for members in inside[start[b] : end[b]] if _has(members, b))) - {b}
         near.append(sorted(met))
     return Sections(

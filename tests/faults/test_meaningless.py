@@ -133,3 +133,17 @@ def test_a_plan_that_fits_nothing_in_particular() -> None:
         tw.plan_memory([("a", 0, 1, 4)], least=False)
     with pytest.raises(tw.TilewrightError, match="the name of a buffer is ''"):
         tw.plan_memory([("", 0, 1, 4)])
+    with pytest.raises(tw.TilewrightError, match="more than 1,000,000 buffers, each copy counted"):
+        tw.plan_memory([("a", 0, 1, 4, 1, 10**12)])
+    with pytest.raises(tw.TilewrightError, match=r"more than 2\^62 bytes"):
+        tw.plan_memory([("a", 0, 1, 2**53, 1, 1000)])
+
+
+def test_many_buffers_end_in_a_plan_without_any_time() -> None:
+    rng = np.random.default_rng(1)
+    begins, lives, sizes = rng.integers(0, 500, 2000), rng.integers(1, 20, 2000), rng.integers(1, 4000, 2000)
+    rows = zip(begins.tolist(), lives.tolist(), sizes.tolist(), strict=True)
+    plan = tw.plan_memory([(f"b{i}", at, at + life, size) for i, (at, life, size) in enumerate(rows)], time_limit=0)
+    plan.check()
+    assert plan.lower_bound <= plan.height < 1.5 * plan.lower_bound
+    assert not plan.decisions
