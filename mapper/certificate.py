@@ -110,9 +110,13 @@ class Certificate:
     parts: tuple[PartProof, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make numpy's numbers plain ones: certificates are where the results of searches leave them."""
+        """Make numpy's numbers plain ones, and -0.0 a 0: certificates are where the results of searches leave them."""
         parts = tuple(PartProof(part.among, float(part.lower_bound)) for part in self.parts)
-        plain = {"value": float(self.value), "lower_bound": float(self.lower_bound), "seconds": float(self.seconds)}
+        plain = {
+            "value": float(self.value),
+            "lower_bound": float(self.lower_bound) + 0.0,
+            "seconds": float(self.seconds),
+        }
         counts = {"placements": int(self.placements), "evaluated": int(self.evaluated)}
         pruned = {name: int(count) for name, count in self.pruned.items()}
         for name, number in {**plain, **counts, "pruned": pruned, "parts": parts}.items():

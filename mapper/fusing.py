@@ -33,8 +33,10 @@ from .cascades import (
     search_cascade_front,
     without_search,
 )
+from .cascades.objectives.proofs import PLAIN
 from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
+from .cascades.terms.windowed import windowed_dims
 from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
@@ -227,7 +229,17 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
         best, proof = replace(best, mapping=mapping, cost=cost), replace(proof, value=value)
     if proof.lower_bound >= proof.value * (1 - RELATIVE_TOLERANCE):
         proof = replace(proof, lower_bound=proof.value)
+    proof = proof if fuse == question.fuse else _of_all_trees(question, proof)
     return replace(best, certificate=proof, unfused=unfused)
+
+
+def _of_all_trees(question: CascadeQuestion, proof: Certificate) -> Certificate:
+    """What is proven of all trees by a search for those without shared loops along windows."""
+    told = tuple(line for line in proof.constraints if line not in _CONSTRAINTS["plain"])
+    if not any(any(windowed_dims(form, operation)) for form in question.cascade.forms for operation in form):
+        return replace(proof, constraints=told)
+    part = PartProof(PLAIN, proof.lower_bound)
+    return replace(proof, constraints=told, parts=(part,)).with_bound(_known_from_the_start(question))
 
 
 def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:

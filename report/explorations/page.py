@@ -31,7 +31,7 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     """The whole page: what was asked, every point, the front, what is missing."""
     settings = exploration.comparison.settings
     summaries = [point.summary for point in exploration.points]
-    unproven = sum(not s.proven and not s.missing for s in summaries)
+    unproven = len(exploration.unproven)
     best = exploration.best
     asked = [
         ("Network", exploration.comparison.networks[0]),
@@ -40,6 +40,7 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
         *(("Limit", _limit_text(exploration, limit)) for limit in exploration.limits),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
         ("Front", f"over {exploration.front_words}"),
+        *([("", _front_told(unproven))] if unproven else []),
         ("Proof", "all mappings proven optimal" if not unproven else f"{unproven:,} points are not proven"),
         ("Best", _values(best) if best else _no_best(exploration)),
         *([("Area", f"estimates: {estimates}")] if (estimates := _estimated_areas(exploration)) else []),
@@ -72,6 +73,7 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
         "command": comparison.command,
         "left_out": exploration.left_out,
         "best": dict(best.values) if best else None,
+        "front_complete": exploration.is_front_complete,
         **{table.name: table.records() for table in (exploration.table(), _detail_tables(exploration)[0])},
     }
 
@@ -86,6 +88,11 @@ def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[
         paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
         paths.append(write_bytes(folder / "index.html", exploration_html(exploration).encode()))
     return paths
+
+
+def _front_told(unproven: int) -> str:
+    """What a front is worth where points are not proven."""
+    return f"not complete: {unproven:,} of the points may cost less than shown, and be on it"
 
 
 def _detail_tables(exploration: Exploration) -> tuple[Table, ...]:

@@ -115,6 +115,16 @@ class ExplorationPoints:
         return tuple(point for _, point in kept)
 
     @property
+    def unproven(self) -> tuple[Point, ...]:
+        """Points of which something better than shown may be found."""
+        return tuple(point for point in self.points if not point.summary.proven and not point.summary.missing)
+
+    @property
+    def is_front_complete(self) -> bool:
+        """Whether the front is that of all mappings at all points: each is proven."""
+        return not self.unproven
+
+    @property
     def best(self) -> Point | None:
         """The point within the limits with the least objective of the whole network, in joules and seconds; None where
         there is none, or the objective counts cycles of different clocks."""

@@ -197,7 +197,11 @@ def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     objective, saves = answer.certificate.objective, answer.saves
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
-        return f"Fusing saves {percent(saves, 1)} of {objective}: {kept} on the way from one operation to the next."
+        told = f"Fusing saves {percent(saves, 1)} of {objective}: {kept} on the way from one operation to the next."
+        apart = answer.unfused and answer.unfused.certificate
+        if apart and not apart.proven:
+            told += f" That is of the best found with nothing fused ({verdict_of(apart)})."
+        return told
     if not answer.certificate.proven:
         left = percent(answer.certificate.gap, 1)
         return f"No better fused mapping was found in time or memory; one may save up to {left} of {objective}."

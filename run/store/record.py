@@ -143,8 +143,11 @@ class Record:
         return self.status != "unproven" or self._allows(limits.time_s, limits.memory_bytes)
 
     def _allows(self, time_s: float | None, memory_bytes: int | None) -> bool:
-        """Whether limits are no larger than those under which it was found; None: there is none."""
-        has_time = self.time_limit_s is None or (time_s is not None and time_s <= self.time_limit_s)
+        """Whether limits are no larger than those under which it was found; None: there is none. Without one, a search
+        of a cascade ends by itself before it has proven all: it had the time that it took."""
+        most_s = self.seconds if self.time_limit_s is None and self.is_cascade else self.time_limit_s
+        same = time_s is None and self.time_limit_s is None
+        has_time = same or most_s is None or (time_s is not None and time_s <= most_s)
         most = self.memory_limit_bytes
         return has_time and (most is None or (memory_bytes is not None and memory_bytes <= most))
 

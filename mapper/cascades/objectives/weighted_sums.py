@@ -21,7 +21,7 @@ from ..single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from ..terms.parts import FoundPart
 from ..terms.sums import NARROW, Sums, all_wide, open_node
 from ..terms.tree_constraints import ANY_TREE
-from ..terms.weights import ENERGY_ALONE, Weights
+from ..terms.weights import ENERGY_ALONE, Weights, weights_of
 from ..tree_search import Fuse, TreeSearch
 from ..tree_searches import Corner
 from .first_trees import FirstTrees
@@ -40,8 +40,11 @@ DIVIDED_SHARE = 0.8
 """Of the time that is left for one weighted sum, for trees in which tiles of shared loops divide."""
 
 RAGGED_SECONDS = 20.0
-"""How long all other trees are searched in a whole search: as long as those took, or so many seconds if that is
-more."""
+"""How long all other trees are searched where nobody has stated a time limit: as long as those took, or so many seconds
+if that is more."""
+
+RAGGED_SHARE = 0.5
+"""Of the time that is left, for these by one of several weighted sums, if that is more."""
 
 
 @dataclass
@@ -137,7 +140,11 @@ class WeightedSums(FirstTrees):
         """
         unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
-        self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
+        seconds = max(self._taken, RAGGED_SECONDS) - self._taken_ragged
+        if means.limits_time:
+            one_sum = weights_of(self.question.objective) is not None
+            seconds = max(seconds, (1.0 if one_sum else RAGGED_SHARE) * means.seconds_left)
+        self.use(means.at_most(seconds))
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
         self._taken_ragged += time.perf_counter() - started
         self.ragged_bounds.append((weights, min(bound, known)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import ticking
@@ -124,3 +125,31 @@ def test_a_cut_answer_is_no_answer_to_a_longer_search(tmp_path: Path, monkeypatc
     assert not cut.certificate.proven
     whole = tw.search(in_a_window(), WINDOW_CHIP, "energy", "perfect", store=store)
     assert (whole.certificate.value, whole.certificate.proven) == (LEAST_PJ, True)
+
+
+EYERISS_PJ = 1.803e9
+"""The optimum of two products on eyeriss, m=1024 k=128 n=1024 p=128: tiles of shared loops do not divide."""
+
+
+def two_products(**given: Any) -> tw.CascadeResult:
+    pair = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
+    return tw.search(tw.cascade(pair, m=1024, k=128, n=1024, p=128), "eyeriss", "energy", **given)
+
+
+def test_what_is_proven_of_tiles_that_divide_is_said_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch)
+    cut = two_products(time_limit=100).certificate
+    assert 0 < cut.lower_bound < 1.001 * EYERISS_PJ < cut.value
+    assert not cut.proven
+    assert cut.proven_among == ("trees in which tiles of shared loops, and all below them, divide",)
+
+
+@pytest.mark.long
+def test_what_is_stored_of_a_cut_search_is_bettered(tmp_path: Path) -> None:
+    store = tmp_path / "results.sqlite3"
+    cut = two_products(time_limit=1, store=store).certificate
+    assert cut.lower_bound < 1.001 * EYERISS_PJ
+    whole = two_products(store=store).certificate
+    assert whole.value == pytest.approx(EYERISS_PJ, rel=1e-3) or not whole.proven
+    assert cut.lower_bound <= whole.lower_bound <= 1.001 * EYERISS_PJ
+    assert whole.value <= cut.value

@@ -23,7 +23,9 @@ from tilewright.arch import Memory
 from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, StoreError, UnwritableStoreError
 from tilewright.mapper import question as question_module
+from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.question import Answer, Limits, Question
 from tilewright.run.store import NoMapping, Store, stored_key
 from tilewright.run.store import key as key_module
@@ -216,6 +218,19 @@ def test_two_results_without_proof_are_merged(path: Path) -> None:
             assert isinstance(found, Answer)
             assert found.certificate.proven
             store.remove([record.key])
+
+
+def test_a_cascade_without_a_limit_had_the_time_that_it_took(path: Path) -> None:
+    """Its search ends by itself before all is proven: one with more time may find more."""
+    pair = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, k=2, n=2, p=2)
+    asked = CascadeQuestion(pair, question().arch, parse_objective("energy"), "perfect")
+    answer = answer_cascade(asked)
+    cut = replace(answer, certificate=replace(answer.certificate, lower_bound=1.0))
+    with Store(path) as store:
+        store.keep_best_tree(asked, cut, 20.0)
+        for seconds, answered in ((None, True), (10.0, True), (30.0, False)):
+            found = store.recall_cascade(replace(asked, limits=Limits(seconds)))
+            assert (found is not None) == answered, seconds
 
 
 def test_a_store_without_memory_limits_goes_on_being_used(path: Path) -> None:
