@@ -70,9 +70,10 @@ def switches_of(
             continue
         level = _array(leaf, loops, arch)
         role = {tensor.name: tensor.role for tensor in problem.tensors} if problem is not None else _USUAL
-        apart = {space for space in role if space.lower() in {name.lower() for name in loops.apart}}
+        named = {name.lower() for name in loops.apart}
+        apart = {space for space in role if space.lower() in named or OTHERS in named}
         operands = {space for space, its in role.items() if its != "output"}
-        if problem is None and len(apart) < len(set(loops.apart)):
+        if problem is None and len(apart) < len(named):
             message = f"which operands {', '.join(loops.apart)} are is in the problem"
             raise loops.place.error(message, hint=GIVE_PROBLEM)
         if shared := operands - apart if operands & apart else set():

@@ -123,15 +123,13 @@ class Names:
         return name
 
     def spaces(self, place: Field) -> list[str]:
-        """A list of data spaces; * is all of them."""
+        """A list of data spaces; * is all of them, and of no problem OTHERS."""
         every = [tensor.name for tensor in self.problem.tensors] if self.problem is not None else None
         found: list[str] = []
         for name in texts_of(place, split_letters=False):
-            if name == "*" and every is None:
-                raise place.error("* is all data spaces of the problem, which no file has", hint=GIVE_PROBLEM)
             if name != "*" and every is not None and name not in every:
                 raise place.error(f"the problem has no data space {shown(name)}", hint=did_you_mean(name, every))
-            found += every if name == "*" and every is not None else [name]
+            found += ([OTHERS] if every is None else every) if name == "*" else [name]
         return list(dict.fromkeys(found))
 
 
@@ -343,9 +341,9 @@ def _dims_of(given: Field, names: Names, *, moving: bool) -> list[str]:
     if names.problem is not None:
         dims = {dim for space in listed for dim in names.problem.tensor(space).dims}
         return [dim for dim in names.problem.dim_names if (dim in dims) == moving]
-    if moving:
+    if moving and OTHERS not in listed:
         return [f"relevant({space})" for space in listed]
-    if len(listed) != 1:
+    if len(listed) != 1 or OTHERS in listed:
         raise given.error("which dimensions these data spaces have is in the problem", hint=GIVE_PROBLEM)
     return [f"irrelevant({listed[0]})"]
 

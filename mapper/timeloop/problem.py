@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Mapping as MappingABC
 from difflib import get_close_matches
 
 from ...arch.document import Field
@@ -53,7 +52,7 @@ def _instance(
     for key in ("densities", "commonDensity"):
         if key in members and members[key].value:
             value = members[key].value
-            known = ", ".join(value) if isinstance(value, MappingABC) else "all"
+            known = ", ".join(value) if isinstance(value, Mapping) else "all"
             notes.append(f"{key} ({known}) is left out: a row of network.yaml may say density: {{TENSOR: 0.5}}")
     rest = [key for key in members if key not in (*dims, *coefficients, "densities", "commonDensity", "name")]
     for key in rest:

@@ -191,6 +191,9 @@ def test_what_is_asked_of_a_memory_without_a_problem() -> None:
     assert at_glb("temporal: {factors_only: [R=3]}") == {"temporal": {"R": 3, "others": 1}}
     assert at_glb("temporal: {no_iteration_over_dataspaces: [Weights]}") == {"temporal": {"relevant(weight)": 1}}
     assert at_glb("dataspace: {keep_only: [Inputs]}") == {"keep": {"input": "must", "others": "never"}}
+    assert at_glb("dataspace: {keep: '*', bypass: [Weights]}") == {"keep": {"others": "must", "weight": "never"}}
+    with pytest.raises(MappingError, match="which dimensions these data spaces have is in the problem"):
+        at_glb("temporal: {no_iteration_over_dataspaces: '*'}")
     assert at_glb("temporal: {permutation: [R, S]}") == {"order": ["others", "S", "R"]}
 
 
