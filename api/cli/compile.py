@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..ir import MappingError
     from ..mapper.cascades import Fuse
     from ..mapper.emit.network import NetworkElement
+    from ..mapper.segmentation import NetworkQuestion
     from ..workloads.graph import NetworkGraph
 
 
@@ -157,6 +158,7 @@ def compile_network(
     question = with_choices(question, stays=stays, weights_in=_by_memory(weights_in), total_limit=total_limit)
     out = _folder(out, emit, found.name)
     _refuse_unwritable(question.graph, emit, element)
+    question = _as_stored(question) if emit == "c" else question
     with (
         noting_interrupts() as interrupts,
         progress("searching groups") as announce,
@@ -232,6 +234,20 @@ def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str) -> N
         from ..mapper.emit.network import check_writable
 
         check_writable(graph, cast("NetworkElement", element))
+
+
+def _as_stored(question: NetworkQuestion) -> NetworkQuestion:
+    """With the widths in which the C program stores words, where these are more than planned; it says which."""
+    from dataclasses import replace
+
+    from ..mapper.emit.network import with_stored_widths
+
+    graph, wider = with_stored_widths(question.graph, question.arch)
+    if wider:
+        shown = [f"{key} {planned} -> {stored}" for key, (planned, stored) in list(wider.items())[:6]]
+        more = f", and {len(wider) - 6} more" if len(wider) > 6 else ""
+        say(f"words are stored wider than the model has them, and planned so, in bits: {', '.join(shown)}{more}")
+    return replace(question, graph=graph)
 
 
 def _saved(

@@ -364,8 +364,10 @@ class Joining:
         tensors: list[Tensor] = []
         pads, renamed = [], {}
         for operand in problem.operands:
+            bits = operand.bits
             if operand.name in reads:
                 key = reads[operand.name].key
+                bits = self.graph.widths.get(key, bits)
                 ranks, zeros = self._read(member, reads[operand.name], names)
                 renamed[operand.name] = self.tensors[key].name
                 if any(map(any, zeros)):
@@ -373,7 +375,7 @@ class Joining:
             else:
                 ranks = self._parameter(member, operand, names)
                 renamed[operand.name] = self._unique(f"{member.name}_{operand.name}")
-            tensor = Tensor(renamed[operand.name], ranks, operand.role, operand.bits, density=operand.density)
+            tensor = Tensor(renamed[operand.name], ranks, operand.role, bits, density=operand.density)
             if tensor not in tensors:  # one that is both operands is one tensor
                 tensors.append(tensor)
         tensors.append(self._output(member, problem.output, names))
@@ -418,7 +420,11 @@ class Joining:
             if tensor.kept[i]:
                 tensor.dims[i] = names[piece]
                 ranks.append(((names[piece], 1),))
-        return Tensor(tensor.name, tuple(ranks), "output", output.bits, output.partial_bits)
+        bits, partial = output.bits, output.partial_bits
+        if member.key in self.graph.widths:
+            bits = self.graph.widths[member.key]
+            partial = max(bits, partial or 0)
+        return Tensor(tensor.name, tuple(ranks), "output", bits, partial)
 
 
 def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:

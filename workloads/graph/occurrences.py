@@ -103,6 +103,7 @@ class NetworkGraph:
     """All occurrences of a network, each after those that it reads.
 
     meaning  what it computes beyond them, where that is stated
+    widths   bits of the words of what is made, by who makes it, where a program stores them wider than they say
 
     Raises ProblemError for names that are not unique.
     """
@@ -110,6 +111,7 @@ class NetworkGraph:
     network: str
     occurrences: tuple[Occurrence, ...]
     meaning: NetworkMeaning | None = field(default=None, compare=False, repr=False)
+    widths: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if len(self.by_name) != len(self.occurrences):

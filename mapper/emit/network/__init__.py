@@ -8,6 +8,7 @@ parameters.py  all parameters, one after the other
 finishes.py   what is done with words as they are written
 addresses.py  where the buffers of a group lie in the other memories
 weights.py    parameters, as a file
+widths.py     how wide words are stored, asked before the search
 stored_values.py  those that a model states
 stored.py     types in which words are stored in C programs of quantized networks
 kinds.py      which of them each tensor has
@@ -35,6 +36,7 @@ from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
 from .weights import network_weights, reference_bytes, stored_bytes, weights_bytes
+from .widths import with_stored_widths
 from .writable import check_writable
 
 __all__ = [
@@ -51,4 +53,5 @@ __all__ = [
     "reference_bytes",
     "stored_bytes",
     "weights_bytes",
+    "with_stored_widths",
 ]

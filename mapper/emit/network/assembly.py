@@ -207,7 +207,7 @@ class _Assembly:
             else:
                 inputs.append(self.parameters.of_apart(name, read))
         self._see(name, operation.shape)
-        finished = self.parameters.of_finish(name, segment, operation.shape)
+        finished = self.parameters.of_finish(name, segment.names, operation.shape)
         kinds = None if self.kinds is None else self.kinds.of_apart(name, operation, inputs, finished)
         return ApartCall(number + 1, name, operation, tuple(inputs), finished, kinds)
 
@@ -233,14 +233,15 @@ class _Assembly:
                 reading = _reading(tensor, cascade, name)
                 inputs.append(replace(reading, key=keys[name], stays=tensor.key in self.staying))
             else:
-                weight = self.parameters.of_operand(cascade, name, segment, parameters[name])
+                weight = self.parameters.of_operand(cascade, name, segment.names, parameters[name])
                 keys[name] = weight.name
                 inputs.append(weight)
                 loaded = self._loaded(number, name)
                 if loaded is not None:
                     self.loaded[weight.name] = loaded
         finished = {
-            name: self.parameters.of_finish(keys[name], segment, cascade.extents(name)) for name in cascade.producers
+            name: self.parameters.of_finish(keys[name], segment.names, cascade.extents(name))
+            for name in cascade.producers
         }
         known = {name: found for name, found in finished.items() if found is not None}
         on_chip = {

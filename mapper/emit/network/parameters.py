@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ....ir import Cascade
 from ....workloads.graph import ApartRead, CascadeParameter, NetworkGraph
-from ...segmentation import Segment
 from .finishes import placed_finish
 from .known_words import KnownWords, known_values, whole
 from .operands import Finished, StoredWords, Weight
@@ -39,12 +39,12 @@ class ParameterRow:
         stored = StoredWords(read.value, np.arange(words))
         return self._new(f"{name}: {read.value}", (words,), 1, stored)
 
-    def of_operand(self, cascade: Cascade, tensor: str, segment: Segment, parameter: CascadeParameter) -> Weight:
-        """An operand of a group that nobody makes."""
+    def of_operand(self, cascade: Cascade, tensor: str, names: Sequence[str], parameter: CascadeParameter) -> Weight:
+        """An operand of a group, with these names, that nobody makes."""
         reader = cascade.consumers[tensor][0]
         terms = math.prod(reader.problem.sizes[dim] for dim in reader.reduced_dims)
         stored = None if self.meaning is None else self._stored(parameter)
-        return self._new(f"{'+'.join(segment.names)}: {tensor}", cascade.extents(tensor), terms, stored)
+        return self._new(f"{'+'.join(names)}: {tensor}", cascade.extents(tensor), terms, stored)
 
     def _new(self, name: str, shape: tuple[int, ...], terms: int, stored: StoredWords | None) -> Weight:
         last = self.weights[-1] if self.weights else None
@@ -90,14 +90,14 @@ class ParameterRow:
             zero = StoredWords(found.zero, at.transpose(order).ravel())
         return StoredWords(found.value, lies.transpose(order).ravel(), zero)
 
-    def of_finish(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
-        """What is done with the words of a tensor, if anything."""
+    def of_finish(self, key: str, names: Sequence[str], extents: tuple[int, ...]) -> Finished | None:
+        """What is done with the words of a tensor of a group with these names, if anything."""
         finish = self.meaning.finishes.get(key) if self.meaning is not None else None
         if finish is None:
             return None
         placed, parameters = placed_finish(finish, extents)
         weights = [
-            self._new(f"{'+'.join(segment.names)}: {name} of {key}", shape, 1, stored)
+            self._new(f"{'+'.join(names)}: {name} of {key}", shape, 1, stored)
             for (name, _, shape), stored in zip(placed.parameters, parameters, strict=True)
         ]
         return Finished(placed, tuple(weights))

@@ -18,7 +18,7 @@ def check_writable(graph: NetworkGraph, element: NetworkElement = "double") -> N
     if meaning is not None and meaning.is_quantized and element != "double":
         raise not_exact(network, element)
     for name in meaning.outputs if meaning is not None else ():
-        if not graph.by_name[name].sources:
+        if name in graph.by_name and not graph.by_name[name].sources:  # others are forms of what is made
             message = f"{name} is an input of the model, and an output as it is"
             raise MappingError(message, where=network, hint="leave that output out")
     known = meaning.apart if meaning is not None else {}

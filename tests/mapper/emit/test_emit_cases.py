@@ -14,8 +14,15 @@ from onnx.reference import ReferenceEvaluator
 import cases
 import tilewright as tw
 from generators import random_architecture
-from tilewright.mapper.emit.network import emit_c_network, emit_numpy_network, network_program, network_weights
+from tilewright.mapper.emit.network import (
+    emit_c_network,
+    emit_numpy_network,
+    network_program,
+    network_weights,
+    with_stored_widths,
+)
 from tilewright.workloads import load_network
+from tilewright.workloads.graph import operation_groups
 
 FOLDER = cases.CASES / "onnx"
 
@@ -74,6 +81,21 @@ def test_a_program_does_not_check_itself_by_its_own_reading(tmp_path) -> None:
         found = emitted["beside_definition"](np.fromfile(stored, "<f8"), words)
         assert len(found) == says
     assert found[0].startswith("mm, beside onnx.reference: ")
+
+
+def test_words_that_are_stored_wider_than_planned_are_known_before_the_search() -> None:
+    arch = tw.load_arch("three_level")
+    graph = load_network(FOLDER / "twosm.onnx").wiring
+    assert graph is not None
+    widened, wider = with_stored_widths(graph, arch)
+    assert (wider["m1.max"], wider["m1.exp"]) == ((8, 32), (8, 64))
+    (group,) = (group for group in operation_groups(widened, 1) if group.names == ("m1",))
+    assert group.cascade is not None
+    bits = {operation.output.name: operation.output.bits for operation in group.cascade}
+    assert set(bits.values()) == {32, 64}
+    plain = load_network(FOLDER / "same2.onnx").wiring
+    assert plain is not None
+    assert with_stored_widths(plain, arch) == (plain, {})
 
 
 @needs_gcc
