@@ -127,7 +127,7 @@ def _sizes(field: Field, keeps: Keeps, scale: Scale) -> dict[str, Any]:
     if field.value == "unbounded":
         return {}
     if isinstance(field.value, str):
-        return {"size_bits": scale.size(field)}
+        return {"size_bits": _size(field, scale)}
     members = field.members({}, (*ROLES, "shared"))
     for role in ROLES:
         if keeps[role] == "never" and role in members:
@@ -135,8 +135,19 @@ def _sizes(field: Field, keeps: Keeps, scale: Scale) -> dict[str, Any]:
         if keeps[role] != "never" and role not in members and "shared" not in members:
             hint = f"add a part, 'shared: 64 B' for the tensors without one, or 'keep: {{{role}: never}}'"
             raise field.error(f"missing, expected {A_SIZE}, since this memory keeps the {role}", key=role, hint=hint)
-    parts = {role: scale.size(members[role]) for role in ROLES if role in members}
-    return {"partition_bits": parts, "size_bits": scale.size(members["shared"]) if "shared" in members else None}
+    parts = {role: _size(members[role], scale) for role in ROLES if role in members}
+    return {"partition_bits": parts, "size_bits": _size(members["shared"], scale) if "shared" in members else None}
+
+
+def _size(field: Field, scale: Scale) -> int:
+    """Bits of a memory or of a part of it, which has room for a word or a byte at least.
+
+    (Machines that searches make may have less, where something fills a memory.)
+    """
+    bits, least = scale.size(field), min(scale.word_bits, 8)
+    if bits < least:
+        raise field.error(f"found {bits} bit, less than a word takes; expected {least} or more")
+    return bits
 
 
 def _ports(field: Field, scale: Scale) -> dict[str, float | None]:

@@ -42,8 +42,6 @@ Overlap = Literal["within_operations", "across_operations"]
 SparseFormat = Literal["uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks"]
 SPARSE_FORMATS: tuple[SparseFormat, ...] = ("uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks")
 
-_BYTE = 8
-
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool | str):
@@ -400,12 +398,6 @@ class Architecture(Spec, Shown):
         if banked and self.latency == "with_fill":
             message = f"{banked} has banks: 'latency: with_fill' knows no waiting for them, expected 'latency: steady'"
             raise ValueError(message)
-        smallest = min(self.word_bits, _BYTE)
-        small = next((memory for memory in self.memories if (memory.size_bits or smallest) < smallest), None)
-        if small:
-            raise ValueError(
-                f"{small.name} has {small.size_bits} bit, less than a word takes; expected {smallest} or more"
-            )
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}
         if twice:

@@ -41,7 +41,7 @@ graph:
     ("old", "new", "message"),
     [
         ("read: 1 pJ", "read: 1e99 pJ", "toy.yaml:7: levels[1].read: found 1e+99 pJ, expected 1e+15 pJ at most"),
-        ("size: 4 KiB", "size: 1 bit", "GLB has 1 bit, less than a word takes"),
+        ("size: 4 KiB", "size: 1 bit", "levels[1].size: found 1 bit, less than a word takes; expected 8 or more"),
         ("100 MHz", "1e99 Hz", "clock: found 1e+99 Hz"),
         ("x: 4", "x: 1000000000", "expected a whole number of instances"),
         ("size: 4 KiB", "size: 4 KiB, layout: {input: HWW}", "a layout is given without a line"),
