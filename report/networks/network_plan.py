@@ -142,7 +142,9 @@ def _verdict(answer: NetworkAnswer) -> str:
         return "With nothing fused no way was found that keeps the limit: there is nothing to compare with."
     if answer.saves is None:
         return "Some operation was found no mapping for on its own: there is nothing to compare with."
-    objective = answer.certificate.objective
+    objective, proof = answer.certificate.objective, answer.certificate
+    if not answer.saves and not proof.proven:
+        return f"No better groups were found in time; they may save up to {percent(proof.gap, 1)} of {objective}."
     if not answer.saves:
         return f"Fusing wins nothing for {objective}."
     fused = sum(len(segment.names) > 1 for segment in answer.segments)
@@ -150,6 +152,9 @@ def _verdict(answer: NetworkAnswer) -> str:
     by = [f"{plural(fused, 'group')} of several operations"] if fused else []
     by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
     told = f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {' and '.join(by)}."
+    told_apart = answer.apart and verdict(answer.apart.value, answer.apart.lower_bound)
+    if told_apart and told_apart != "proven":
+        told += f" That is of the best found with nothing fused ({told_apart})."
     if answer.staying_saves is not None:
         told += f" What stays on chip saves {percent(answer.staying_saves, 1)} of what is best without."
     return told

@@ -197,7 +197,12 @@ def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     objective, saves = answer.certificate.objective, answer.saves
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
-        told = f"Fusing saves {percent(saves, 1)} of {objective}: {kept} on the way from one operation to the next."
+        passing = (
+            f"{kept} on the way from one operation to the next"
+            if kept
+            else "operations share loops, and no intermediate stays on chip"
+        )
+        told = f"Fusing saves {percent(saves, 1)} of {objective}: {passing}."
         apart = answer.unfused and answer.unfused.certificate
         if apart and not apart.proven:
             told += f" That is of the best found with nothing fused ({verdict_of(apart)})."

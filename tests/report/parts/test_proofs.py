@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import tilewright as tw
+from cases import CASES
 from tilewright.mapper.certificate import Certificate, PartProof, Points
+from tilewright.report.networks.network_plan import network_plan_page
 from tilewright.report.parts.proofs import front_words, proof_rows, pruned_row, ranking_words, verdict
+from tilewright.report.parts.text import plain_text
 
 
 def proof(value: float, bound: float, *parts: PartProof) -> Certificate:
@@ -41,3 +45,10 @@ def test_what_is_missing_is_said() -> None:
     assert "up to 7.2% less energy and latency" in front_words(Points((1, 2), complete=False, gap=0.072))
     assert ranking_words(Points((1, 2), complete=True)) == ""
     assert "ran out" in ranking_words(Points((1,), complete=False))
+
+
+def test_a_plan_without_time_has_a_bound_and_no_sentence_on_fusing() -> None:
+    plan = tw.compile(CASES / "networks" / "mlp.yaml", "three_level", "energy", total_limit=1e-3)
+    proof, page = plan.certificate, plain_text(network_plan_page(plan.answer))
+    assert 0 < proof.lower_bound <= proof.value
+    assert proof.proven == ("Fusing wins nothing" in page or bool(plan.saves))
