@@ -4,6 +4,7 @@ rest is named."""
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tilewright.report.fused import fused_comparison_of
 from tilewright.report.fused.page import fused_page
 from tilewright.report.parts.text import plain_text
 from tilewright.run.batch.plan import Settings
+from tilewright.workloads.graph import operation_groups
 
 ONNX = CASES / "onnx"
 MODELS = sorted(path.stem for path in ONNX.glob("*.onnx"))
@@ -56,6 +58,16 @@ def test_every_layer_of_a_model_is_in_its_graph_or_named(name: str) -> None:
         counted = sum(one.macs for one in network.wiring if one.layer == layer.name)
         assert counted == layer.macs or set(layer.nodes) & set(network.uncounted.names)
     assert sum(occurrence.macs for occurrence in network.wiring) + network.uncounted.macs == network.macs
+
+
+def test_graphs_of_models_pass_to_other_processes() -> None:
+    """Which search them: what is done between groups, and the file's parameters, they do without."""
+    for name in ("k3s2p1op1", "lstm", "twosm", "same2"):
+        graph = tw.load_network(ONNX / f"{name}.onnx").wiring
+        assert graph is not None
+        passed = pickle.loads(pickle.dumps(graph))
+        assert passed == graph
+        assert operation_groups(passed, 2) == operation_groups(graph, 2)
 
 
 def test_what_is_not_counted_is_named_first(tmp_path: Path) -> None:

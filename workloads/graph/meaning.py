@@ -176,3 +176,11 @@ class NetworkMeaning:
     types: Mapping[str, str] = field(default_factory=dict)
     is_quantized: bool = False
     reference: Reference | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What searches in other processes ask for: what programs are made of stays here, with the file."""
+        return {**vars(self), "values": _elsewhere, "apart": {}, "reference": None}
+
+
+def _elsewhere() -> Mapping[str, np.ndarray[Any, Any]]:
+    raise AssertionError("programs are made in the process that has read the model")
