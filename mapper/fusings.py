@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iter
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import RELATIVE_TOLERANCE, Points
 from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
-from .means import one_call
+from .means import Means, one_call
 from .several import ranking, with_time_left
 
 
@@ -120,6 +120,9 @@ class _Fusings:
         error: TilewrightError | None = None
         while self._open and len(found) < count:
             best = heapq.heappop(self._open)
+            if best.answer is None and Means.from_now(None).expired and self._has_answer(found):
+                best.form.is_cut_short = True
+                continue
             if best.answer is None:
                 error = self._search_form(best.form) or error
                 continue
@@ -131,6 +134,10 @@ class _Fusings:
             raise error
         are_all = len(found) == count or not any(form.is_cut_short for form in self._forms)
         return ranking(found, are_all)
+
+    def _has_answer(self, found: Sequence[FusedAnswer]) -> bool:
+        """Whether any tree is known."""
+        return bool(found) or any(one.answer is not None for one in self._open)
 
     def _push(
         self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None
@@ -187,6 +194,7 @@ class _Fusings:
         for same, other in self._choices(answer.mapping):
             if same in agreed:
                 continue
+            best.form.is_cut_short |= Means.from_now(None).expired
             if best.form.is_cut_short:
                 return
             self._search(best.form, (*agreed, other))
