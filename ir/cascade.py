@@ -16,6 +16,9 @@ from .errors import ProblemError, checked, entry
 from .iteration import check_feedback, check_generations
 from .operation import Operation, last_position
 
+MOST_OPERATIONS = 100
+"""Of one cascade: fused mappings of more would be searched for ever, and none is larger than a few."""
+
 
 @dataclass(frozen=True)
 class Cascade(Shown):
@@ -39,6 +42,10 @@ class Cascade(Shown):
         checked(self.name, str, "the name of a cascade", "a text", ProblemError)
         if not checked(self.operations, tuple, "the operations of a cascade", "a tuple of Operations", ProblemError):
             raise ProblemError("no operations", where=self.name)
+        if len(self.operations) > MOST_OPERATIONS:
+            message = f"{len(self.operations):,} operations, expected {MOST_OPERATIONS} at most"
+            hint = "give a part of it at a time; of a network, `tilewright compile` maps groups of operations"
+            raise ProblemError(message, where=self.name, hint=hint)
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
             if operation.problem.has_zeros:

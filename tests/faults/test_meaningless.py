@@ -147,3 +147,10 @@ def test_many_buffers_end_in_a_plan_without_any_time() -> None:
     plan.check()
     assert plan.lower_bound <= plan.height < 1.5 * plan.lower_bound
     assert not plan.decisions
+
+
+def test_a_cascade_of_a_thousand_operations() -> None:
+    chain = [f"T{i + 1}[m] = exp(T{i}[m])" for i in range(1000)]
+    with pytest.raises(tw.TilewrightError, match="1,000 operations, expected 100 at most"):
+        tw.cascade(chain, {"m": 4})
+    assert len(tw.cascade(chain[:100], {"m": 4}).operations) == 100

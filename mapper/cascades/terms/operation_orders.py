@@ -21,11 +21,22 @@ def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
             else:
                 needs[reader.name].add(producer.name)
 
-    def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if len(done) == len(needs):
-            yield done
-        for name, needed in needs.items():
-            if name not in done and needed <= set(done):
-                yield from further((*done, name))
+    chosen: dict[str, None] = {}
 
-    return further(())
+    def ready() -> Iterator[str]:
+        return (name for name, needed in needs.items() if name not in chosen and needed <= chosen.keys())
+
+    further = [ready()]  # after as many operations as stand before it
+    while further:
+        name = next(further[-1], None)
+        if name is None:
+            further.pop()
+            if chosen:
+                chosen.popitem()
+            continue
+        chosen[name] = None
+        if len(chosen) < len(needs):
+            further.append(ready())
+        else:
+            yield tuple(chosen)
+            chosen.popitem()
