@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -168,9 +169,9 @@ def _read_network(file: Path, where: str) -> Network:
         raise ProblemError("no layers, expected one or more", where=where)
     layers = tuple(_read_row(row, name, where, number) for number, row in enumerate(rows, 1))
     names = [layer.name for layer in layers]
-    twice = [layer for layer in names if names.count(layer) > 1]
-    if twice:
-        raise ProblemError(f"two layers are named {twice[0]!r}", where=where, hint="use repeat for equal layers")
+    name_of, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ProblemError(f"two layers are named {name_of!r}", where=where, hint="use repeat for equal layers")
     graph = _graph(data, layers, name, where) if "graph" in data else None
     return Network(name, _typed(data, "source", str, where, ""), layers, wiring=graph)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from collections import UserDict
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -47,11 +52,23 @@ class LazyCommands(UserDict[str, Any]):
         return built
 
 
+def keep_descriptions(module: ModuleType) -> None:
+    """Give the functions of a module the descriptions that `python -OO` takes from them, as its source has them."""
+    if sys.flags.optimize < 2:
+        return
+    with suppress(OSError):  # no source
+        for node in ast.parse(inspect.getsource(module)).body:
+            if isinstance(node, ast.FunctionDef):
+                getattr(module, node.name).__doc__ = ast.get_docstring(node)
+
+
 @cache
 def _built(name: str) -> Any:
     """The command as typer runs it; it keeps nothing of one run for the next."""
-    module, attribute, short_help = COMMANDS[name]
-    found = getattr(import_module(f".{module}", __package__), attribute)
+    place, attribute, short_help = COMMANDS[name]
+    module = import_module(f".{place}", __package__)
+    keep_descriptions(module)
+    found = getattr(module, attribute)
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
         command.name = name

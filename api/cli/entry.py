@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..ir import TilewrightError
-from .commands import COMMANDS, LazyCommands
+from .commands import COMMANDS, LazyCommands, keep_descriptions
 from .streams import ReaderGoneError, prepare_streams
 from .terminal import begin_command, complain, say, was_interrupted
 
@@ -164,3 +164,6 @@ def _usage_text(error: Exception) -> str:
     say: Callable[[], str] = getattr(error, "format_message", error.__str__)
     text = " ".join(say().split()).rstrip(".")
     return text[:1].lower() + text[1:]
+
+
+keep_descriptions(sys.modules[__name__])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ...ir import MappingError, did_you_mean
+from ...ir.errors import shown
 
 Element = Literal["float", "double", "int32"]
 
 
-def check_element(element: str) -> None:
+def check_element(element: object) -> None:
     """MappingError, with the nearest known one, for another kind."""
     known = get_args(Element)
-    if element not in known:
-        message = f"unknown kind of element {element!r}, expected {' or '.join(known)}"
+    if not isinstance(element, str) or element not in known:
+        message = f"unknown kind of element {shown(element)}, expected {' or '.join(known)}"
         raise MappingError(message, hint=did_you_mean(str(element), known))

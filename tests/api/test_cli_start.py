@@ -62,3 +62,14 @@ def test_the_table_of_commands_has_what_help_and_guesses_need() -> None:
         assert shown.exit_code == 0
         assert shown.output.startswith(f"Usage: tilewright {name} [OPTIONS]")
     assert "Did you mean 'search'?" in CliRunner().invoke(app, ["serach"]).output
+
+
+@pytest.mark.parametrize("command", [["--help"], ["import", "timeloop", "--help"]])
+def test_help_is_the_same_where_python_drops_docstrings(command: list[str]) -> None:
+    code = "from tilewright.cli import main; main()"
+    plain, stripped = (
+        subprocess.run([sys.executable, *options, "-c", code, *command], capture_output=True, text=True, timeout=120)
+        for options in ([], ["-OO"])
+    )
+    assert stripped.stdout == plain.stdout
+    assert stripped.returncode == 0

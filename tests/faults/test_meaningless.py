@@ -154,3 +154,21 @@ def test_a_cascade_of_a_thousand_operations() -> None:
     with pytest.raises(tw.TilewrightError, match="1,000 operations, expected 100 at most"):
         tw.cascade(chain, {"m": 4})
     assert len(tw.cascade(chain[:100], {"m": 4}).operations) == 100
+
+
+@pytest.mark.parametrize("element", [np.zeros(3), ["float"], True, 3])
+def test_elements_that_are_none(element: object) -> None:
+    found = tw.search(tw.gemm(2, 2, 2), parse_arch(MACHINE))
+    for form in ("c", "mlir"):
+        with pytest.raises(tw.TilewrightError, match="unknown kind of element"):
+            found.emit(form, element=element)  # type: ignore[arg-type]
+
+
+def test_many_blocks_by_name(tmp_path: Path) -> None:
+    names = ", ".join(f"b{i}" for i in range(20_000))
+    rows = "layers:\n  - {name: fc, op: gemm, M: 4, N: 4, K: 4, weight: true, repeat: 20000}\n"
+    path = tmp_path / "toy.yaml"
+    path.write_text(f"network: toy\n{rows}blocks: {{b: [fc]}}\ngraph:\n  - {{block: b, names: [{names}]}}\n")
+    wiring = tw.load_network(path).wiring
+    assert wiring is not None
+    assert len(wiring.occurrences) == 20_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,10 +51,10 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
         raise ProblemError(what, where=where, hint="networks/README.md has the form")
     reader = _TableReader(rows, blocks, where)
     reader.read_all(entries)
-    occurs = [occurrence.layer for occurrence in reader.found]
+    occurs = Counter(occurrence.layer for occurrence in reader.found)
     for name, row in rows.items():
-        if occurs.count(name) != row.layer.repeat:
-            message = f"{name} occurs {occurs.count(name)} times in the graph, and its repeat is {row.layer.repeat}"
+        if occurs[name] != row.layer.repeat:
+            message = f"{name} occurs {occurs[name]} times in the graph, and its repeat is {row.layer.repeat}"
             raise ProblemError(message, where=where)
     try:
         graph = NetworkGraph(network, tuple(reader.found))
@@ -82,6 +83,7 @@ class _TableReader:
     def __init__(self, rows: Mapping[str, TableRow], blocks: Mapping[str, Any], where: str) -> None:
         self.rows, self.blocks, self.where = rows, blocks, where
         self.found: list[Occurrence] = []
+        self.known: dict[str, None] = {INPUT: None}
         self.last = INPUT
         self.entry = 0
 
@@ -148,6 +150,7 @@ class _TableReader:
             raise ProblemError(f"op is {op!r}, unknown", where=where, hint=hint)
         scope.names[local] = name
         self.found.append(replace(occurrence, entry=self.entry))
+        self.known[name] = None
         self.last = name
 
     def _sources(self, given: Mapping[str, Any], scope: _Scope, where: str) -> Iterator[Source]:
@@ -165,9 +168,8 @@ class _TableReader:
             return scope.before
         if name in scope.names:
             return scope.names[name]
-        known = [INPUT, *(occurrence.name for occurrence in self.found)]
-        if name not in known:
-            raise ProblemError(f"reads {name!r}, unknown so far", where=where, hint=did_you_mean(name, known))
+        if name not in self.known:
+            raise ProblemError(f"reads {name!r}, unknown so far", where=where, hint=did_you_mean(name, self.known))
         return name
 
     def _layer(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:

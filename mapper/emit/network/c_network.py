@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from ....ir import MappingError
+from ....ir.errors import shown
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names
@@ -46,8 +47,10 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     Raises MappingError for floats where the network has words that are rounded to whole numbers: sums of these need 32
     bits.
     """
-    if element not in get_args(NetworkElement):
-        raise MappingError(f"unknown kind of element {element!r}, expected {' or '.join(get_args(NetworkElement))}")
+    if not isinstance(element, str) or element not in get_args(NetworkElement):
+        raise MappingError(
+            f"unknown kind of element {shown(element)}, expected {' or '.join(get_args(NetworkElement))}"
+        )
     if element != "double" and (program.is_narrow or is_rounded(program)):
         raise not_exact(program.network, element)
     members, memory, between = _members(program), program.arch.memories[0].name, Between(program)
