@@ -127,7 +127,8 @@ class FusedRow:
         if not memories_of_exchange(self.machine):
             return f"no memory but {self.outermost} may keep what one operation writes and the next one reads"
         if self.answer is not None and self.answer.groups == len(self.answer.segments):
-            return "no operations may be a group: what one writes is read by several, or shapes do not connect"
+            several = "what one writes is read by several, shapes do not connect, or operators are several problems"
+            return f"no operations may be a group: {several}"
         if self.status != "proven":
             return "no group that costs less was found in time"
         return "every group of several operations is proven to cost as much as they do alone, or more"

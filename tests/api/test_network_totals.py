@@ -39,6 +39,7 @@ def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
         (layer.repeat, tw.search(layer.problem, "three_level", "energy", "perfect").cost) for layer in network.layers
     ]
     assert plan.certificate.proven
+    assert all(one.answer.certificate.proven for one in plan.segments if one.answer is not None)
     assert plan.macs == network.macs
     assert not plan.uncounted.names
     assert plan.energy_pj == pytest.approx(sum(repeat * cost.energy_pj for repeat, cost in alone))
