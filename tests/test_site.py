@@ -93,6 +93,7 @@ def test_links_of_the_sources_lead_somewhere(name: str) -> None:
     assert [link for link in local if link and not (page.parent / link).exists()] == []
 
 
+@pytest.mark.long
 @built_by_mkdocs
 def test_links_of_the_site_lead_somewhere(site: Path, documents: dict[Path, Document]) -> None:
     assert {"index.html", "README.html", "cost-model.html"} <= {p.relative_to(site).as_posix() for p in documents}
@@ -109,6 +110,7 @@ def test_links_of_the_site_lead_somewhere(site: Path, documents: dict[Path, Docu
     assert broken == []
 
 
+@pytest.mark.long
 @built_by_mkdocs
 def test_nothing_is_loaded_from_elsewhere(site: Path, documents: dict[Path, Document]) -> None:
     loaded = [link for document in documents.values() for link in document.loaded]

@@ -188,6 +188,7 @@ def test_constraints_are_kept_and_said(chain: tw.Cascade, result: tw.CascadeResu
     assert only.unfused is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fuse", ["all", "plain"])
 def test_a_shared_loop_is_asked_for_and_barred(
     chain: tw.Cascade, result: tw.CascadeResult, fuse: Literal["all", "plain"]

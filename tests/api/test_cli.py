@@ -427,6 +427,7 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     assert "cannot be written" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "locked" / "new")
 
 
+@pytest.mark.long
 def test_in_a_shell_output_is_plain_and_errors_go_to_stderr(saved: Path) -> None:
     done = shell("evaluate", saved / "mapping.json")
     assert done.returncode == 0

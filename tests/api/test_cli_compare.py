@@ -177,6 +177,7 @@ def test_an_architecture_that_fails_to_load_costs_nothing(tiny: Path, tmp_path: 
     assert "6 from the store" in run(*words(tiny)).stderr
 
 
+@pytest.mark.long
 def test_places_that_cannot_be_written_are_said_first(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert "not a directory" in refused(*words(tiny, "--out", tmp_path / "file"))

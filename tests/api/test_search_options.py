@@ -157,6 +157,7 @@ def test_wrong_words_are_one_message(arguments: tuple[str, ...], expected: str) 
     assert expected in done.stderr
 
 
+@pytest.mark.long
 def test_the_best_few_are_listed_and_saved(tmp_path: Path) -> None:
     found = tw.search_top(LAYER, "three_level", 3)
     assert len(found) == 3
@@ -290,6 +291,7 @@ def test_a_search_with_zeros() -> None:
     assert answer.certificate.value < dense.certificate.value
 
 
+@pytest.mark.long
 def test_results_with_zeros_are_like_others(tmp_path: Path) -> None:
     """They are stored, written and read, verified, explained; measured densities as well."""
     layer, store = tw.gemm(8, 8, 8), tmp_path / "results.db"

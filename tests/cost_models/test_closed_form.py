@@ -151,6 +151,7 @@ def test_random_triples_cover_everything() -> None:
     assert {name: seen[name] for name in minimum if seen[name] < minimum[name]} == {}
 
 
+@pytest.mark.long
 def test_halo_modes_matter_on_the_random_triples() -> None:
     """Were the three modes always equal, the property test would say nothing about them."""
     strictly_fewer = Counter[str]()

@@ -168,6 +168,7 @@ def test_the_model_is_as_near_to_an_h100_as_is_said(file: str, rank: float, erro
     assert found.median_error < error
 
 
+@pytest.mark.long
 def test_lines_are_the_sectors_that_a_gpu_counts() -> None:
     """Mappings of matrices and images as programs of a warp, and the rows of matrices: closed form, and counter."""
     with (GOLDEN / "gpu_sectors.csv").open(encoding="utf-8") as file:

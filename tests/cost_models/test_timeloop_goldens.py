@@ -222,6 +222,7 @@ def test_cycles_and_utilization(name: str) -> None:
     assert phantom or math.ceil(cost.latency_cycles) <= case.cycles
 
 
+@pytest.mark.long
 def test_how_far_apart() -> None:
     """The table of docs/other-tools.md: cases that each rule touches, and theirs over ours."""
     ratios: dict[str, dict[str, float]] = defaultdict(dict)

@@ -181,6 +181,7 @@ def test_every_table_of_a_yaml_file(kind: str) -> None:
         assert name in refusal(command_of(kind)), wrong[:80]
 
 
+@pytest.mark.long
 def test_every_field_of_a_mapping_json(folder: Path) -> None:
     tree = json.loads((folder / "mapping.json").read_text(encoding="utf-8"))
     file = Path("changed.json")

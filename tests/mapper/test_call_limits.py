@@ -88,6 +88,7 @@ def test_choices_of_ragged_loops_end_with_the_clock(arch: str, monkeypatch: pyte
     assert proof.lower_bound < proof.value == found.cost.energy_pj
 
 
+@pytest.mark.long
 def test_choices_of_ragged_loops_end_with_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     size, limit = 0, 2**20
 
@@ -103,6 +104,7 @@ def test_choices_of_ragged_loops_end_with_the_memory(monkeypatch: pytest.MonkeyP
     assert found.certificate.lower_bound < found.certificate.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tiling", ["perfect", "ragged"])
 def test_forms_share_the_limit(tiling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     statements = ["S[m,n] += Q[m,e] * K[n,e]", "L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])"]
@@ -146,6 +148,7 @@ def test_without_time_a_network_has_a_plan(text: str, objective: str, tmp_path: 
     assert found.certificate.value >= found.certificate.lower_bound
 
 
+@pytest.mark.long
 def test_groups_whose_processes_die_are_told(tmp_path: Path) -> None:
     """What they cost without a search is in the plan."""
     path = tmp_path / "network.yaml"

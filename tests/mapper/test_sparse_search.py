@@ -242,6 +242,7 @@ def test_accesses_that_meet_single_words_leave_all_rules_in_force() -> None:
     assert ZeroRules(problem, load_arch("eyeriss", {"GLB.skip": {"input": ["weight"]}}), "ragged").trips_count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(8, 4), ids=str)
 def test_no_uneven_mapping_is_better(seeds: range) -> None:
     for seed in seeds:

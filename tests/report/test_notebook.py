@@ -101,6 +101,7 @@ def test_a_comparison_starts_with_what_it_found(comparison: Comparison) -> None:
     assert page.index("<img") < page.index("<table")
 
 
+@pytest.mark.long
 def test_an_exploration_has_its_front(tmp_path: Path) -> None:
     found = tw.explore(tiny(tmp_path), "three_level", ["GLB.size=64KiB,128KiB"], workers=1, cache=False)
     page = found._repr_html_()
@@ -151,6 +152,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
+@pytest.mark.long
 def test_a_notebook_has_a_bar_that_moves(pages: list[str]) -> None:
     tw.search_many([tw.gemm(2, 2, 2), tw.gemm(4, 2, 2)], "three_level", workers=1, cache=False, progress=True)
     assert "0 of 2 searches done" in read(pages[0])
@@ -169,6 +171,7 @@ def test_compiling_has_a_bar(pages: list[str], tmp_path: Path) -> None:
     assert "searches done" in read(pages[-1])
 
 
+@pytest.mark.long
 def test_a_terminal_has_a_bar(capfd: pytest.CaptureFixture[str]) -> None:
     tw.search_many([tw.gemm(2, 2, 2)], "three_level", workers=1, cache=False, progress=True)
     shown = capfd.readouterr()

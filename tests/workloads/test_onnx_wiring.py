@@ -147,6 +147,7 @@ def two_files(folder: Path) -> tuple[str, str]:
     return str(folder / "a.onnx"), str(folder / "b.onnx")
 
 
+@pytest.mark.long
 def test_several_files_take_the_symbols_that_they_know(tmp_path: Path) -> None:
     sizes = {"batch": 2, "left": 3, "right": 5}
     found = tw.compare(two_files(tmp_path), ["three_level"], ["free"], dims=sizes, workers=1, cache=False)

@@ -57,6 +57,7 @@ def test_means_of_library_machines(arch: str, layer: tw.Problem, density: dict[s
     assert "standard errors" in verified.message
 
 
+@pytest.mark.long
 def test_wrong_means_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tw.search(tw.gemm(8, 8, 16), "scnn_like", density={"W": 0.35, "A": 0.4})
     share = SparseMapping.share

@@ -62,6 +62,7 @@ def check(case: Case, objective: str, seconds: float, best: float) -> None:
     assert all(part.lower_bound > proof.lower_bound for part in proof.parts)
 
 
+@pytest.mark.long
 def test_what_is_proven_without_loops_along_windows_is_said_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch)
     told = set[str]()
@@ -86,6 +87,7 @@ def check_front(case: Case, seconds: float, front: list[tuple[float, float]]) ->
     assert found.complete == (found.gap == 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(4, 2))
 def test_no_tree_is_further_below_a_cut_front_than_its_gap(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch)
@@ -102,6 +104,7 @@ def front_of_two_products(seconds: float | None) -> tuple[bool, float, set[tuple
     return front.complete, front.gap, {(point.cost.energy_pj, point.cost.latency_cycles) for point in front}
 
 
+@pytest.mark.long
 def test_a_front_that_lacks_points_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch)
     complete, gap, found = front_of_two_products(60)

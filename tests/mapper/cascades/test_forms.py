@@ -101,6 +101,7 @@ def test_the_best_few_are_those_of_all_forms() -> None:
     assert len({(answer.mapping.cascade.form, str(answer.mapping)) for answer in found}) == 5
 
 
+@pytest.mark.long
 def test_lines_hold_of_the_forms_that_have_what_they_name() -> None:
     question = running(9, "energy")
     lines = read_tree_constraints(["R tile M = 1"], question.cascade, question.arch)

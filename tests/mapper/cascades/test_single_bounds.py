@@ -59,6 +59,7 @@ def test_no_tree_of_a_brute_force_lies_below(seeds: range) -> None:
     assert compared or seeds.start
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", blocks(1, 1))
 def test_no_tree_with_loops_along_windows_lies_below(seeds: range) -> None:
     for seed in seeds:

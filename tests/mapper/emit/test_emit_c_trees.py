@@ -96,6 +96,7 @@ def test_readers_may_see_other_zeros_around_an_input(tmp_path: Path) -> None:
     assert checked(tmp_path, text, 0).startswith("OK: all 6 outputs agree")
 
 
+@pytest.mark.long
 @needs_gcc
 def test_iterations_step_by_step(tmp_path: Path) -> None:
     """Generations of one tensor and of several, on whole numbers exactly where these stay such."""

@@ -163,6 +163,7 @@ def test_gemm_on_three_levels_with_sums_that_come_back(reduces: bool, drain_read
     assert found.moved["GLB", problem.output.name][0] > 0
 
 
+@pytest.mark.long
 def test_large_layer_takes_seconds() -> None:
     problem = conv2d(K=64, C=64, P=56, Q=56, R=3, S=3, name="ResNet-50 conv2_x 3x3")
     mapping = mapping_of(

@@ -287,6 +287,7 @@ def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], t
     agrees_with_onnx(model(), tmp_path, SEEDS[model])
 
 
+@pytest.mark.long
 @needs_gcc
 @pytest.mark.parametrize("seed", seeds(10))
 def test_poolings_of_any_attributes(seed: int, tmp_path: Path) -> None:

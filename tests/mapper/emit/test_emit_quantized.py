@@ -54,6 +54,7 @@ def test_qlinear_operators(seed: int, tmp_path: Path) -> None:
     np.testing.assert_array_equal(computed(model, tmp_path, x, seed), reference(model, x))
 
 
+@pytest.mark.long
 @needs_gcc
 @pytest.mark.parametrize("seed", longer.seeds(2))
 def test_floats_between_quantizing_become_integers(seed: int, tmp_path: Path) -> None:

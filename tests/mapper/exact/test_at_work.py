@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pytest
 
 from tilewright.ir import ceil_div
 from tilewright.mapper.exact.at_work import MOST_BLOCKS, first_has, instances_at_work
@@ -50,6 +51,7 @@ def _one_row(*columns: int) -> list[np.ndarray]:
     return [np.array([column]) for column in columns]
 
 
+@pytest.mark.long
 def test_never_more_than_any_tiles_leave_and_mostly_as_much() -> None:
     exact_working = exact_first = compared = beyond_tiles = beyond_elements = 0
     for size, counts in itertools.product(range(1, 25), itertools.product((1, 2, 3, 4), repeat=3)):

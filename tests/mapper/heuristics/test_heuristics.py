@@ -145,6 +145,7 @@ def listed_chains(size: int, limits: tuple[int, ...], tiling: Tiling) -> list[tu
     ]
 
 
+@pytest.mark.long
 def test_chains_of_a_large_dimension() -> None:
     chain = draw_chain(random.Random(1), 1_000_003, (10**7, 16, 16, 10**7), "ragged")
     left = 1_000_003

@@ -187,6 +187,7 @@ def test_what_is_live_is_named_where_nothing_fits() -> None:
         plan_memory(buffer_set([("small", 0, 1, 1), ("big", 0, 1, 9)]), 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["fixed", "gaps"])
 def test_fixed_offsets_and_gaps_of_files(name: str) -> None:
     buffers = read_buffers(CASES / "plan" / f"{name}.csv")

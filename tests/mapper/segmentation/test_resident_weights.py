@@ -189,6 +189,7 @@ def test_covers_choose_the_same_weights(tmp_path: Path, stays: bool, monkeypatch
     assert answer.all_pass == stays
 
 
+@pytest.mark.long
 def test_products_choose_weights_too(tmp_path: Path) -> None:
     every = best_of_all(tmp_path, CHAIN, "30 B", 1, EDP)
     answer = answer_of(tmp_path, CHAIN, "30 B", ALL, 1, EDP)

@@ -121,6 +121,7 @@ def test_a_scheduler_that_cannot_be_reached_is_one_message(monkeypatch: pytest.M
     assert "dask scheduler" in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_away_loses_nothing(tmp_path: Path) -> None:
     port = free_port()
     scheduler = start(tmp_path, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")

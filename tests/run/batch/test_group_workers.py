@@ -42,6 +42,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # where processes find the functions above
 
 
+@pytest.mark.long
 def test_processes_find_what_this_process_finds() -> None:
     workers = GroupWorkers(answer_below, 2)
     try:
@@ -55,6 +56,7 @@ def test_processes_find_what_this_process_finds() -> None:
         workers.drop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("solve", "kind", "text"),
     [
@@ -72,6 +74,7 @@ def test_what_comes_to_nothing_says_why(solve: object, kind: type[TilewrightErro
     assert text in str(outcome)
 
 
+@pytest.mark.long
 def test_other_errors_are_raised() -> None:
     workers = GroupWorkers(refused, 2)
     try:

@@ -79,6 +79,7 @@ def test_no_mapping_is_an_answer_and_is_kept(tmp_path: Path, path: Path) -> None
         assert run_batch(asked, store, no_workers).outcomes == found.outcomes
 
 
+@pytest.mark.long
 def test_a_search_whose_worker_dies_once_runs_again(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_search_whose_worker_dies_once_runs_again(
     assert all(isinstance(outcome, Answer) for outcome in found.outcomes.values())
 
 
+@pytest.mark.long
 def test_a_search_whose_worker_always_dies_is_marked(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_full_disk_stops_the_batch_and_loses_nothing(
     assert again.progress.done == len(asked) - kept
 
 
+@pytest.mark.long
 def test_progress_is_shown_as_it_is(tmp_path: Path) -> None:
     seen: list[tuple[int, int, float | None]] = []
 
@@ -192,6 +195,7 @@ with Store(sys.argv[3]) as store:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_batch_that_is_stopped_goes_on(tmp_path: Path, path: Path, how: signal.Signals) -> None:
     words = [sys.executable, "-c", BATCH, str(Path(__file__).parent), str(tmp_path), str(path)]
@@ -211,6 +215,7 @@ def test_a_batch_that_is_stopped_goes_on(tmp_path: Path, path: Path, how: signal
         assert len(list(store.records())) == len(asked) == len(found.outcomes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [Here, partial(Processes, 1)])
 def test_a_search_that_ends_undecided_is_a_failure_that_says_so(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any

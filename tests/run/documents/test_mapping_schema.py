@@ -115,6 +115,7 @@ def without_whole_floats(data: Any) -> Any:
 SAID_ALIKE = tuple(value for value in HOSTILE if value != 1e308)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.integers(0, 5).flatmap(lambda seed: mutated(document(seed), SAID_ALIKE)))
 def test_schema_and_reader_refuse_the_same(data: Any) -> None:

@@ -251,6 +251,7 @@ def constraints_of(rng: random.Random, mapping: Mapping, arch: Architecture) -> 
     return Constraints(temporal=temporal, orders=orders)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 def test_constrained_mappings(seeds: range) -> None:
     """Bounds know where constraints allow no loops, and which may not come yet."""
