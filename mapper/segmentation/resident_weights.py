@@ -129,6 +129,8 @@ class ResidentWeights:
         if group.cascade is None or not self._wanted:
             return {}
         members: list[Occurrence] = [self._reading.occurrences[place] for place in group.places]
+        if any(member.is_apart for member in members):  # which of its operands are weights, each time, is not told
+            return {}
         found = {}
         for tensor, parameter in cascade_parameters(self._reading.graph, members, group.cascade).items():
             number = self._wanted.get(parameter.occurrence)

@@ -61,6 +61,12 @@ def test_every_layer_of_a_model_is_in_its_graph_or_named(name: str) -> None:
     assert sum(occurrence.macs for occurrence in network.wiring) + network.uncounted.macs == network.macs
 
 
+def test_what_is_mapped_on_its_own_keeps_nothing_on_chip() -> None:
+    """Inputs of a recurrent layer are no weights that lie there before the run."""
+    plan = tw.compile(ONNX / "lstm.onnx", "three_level", tiling="perfect", fuse="none", weights_in="GLB", workers=1)
+    assert [one.name for one in plan.answer.staying] == ["head.W"]
+
+
 def test_graphs_of_models_pass_to_other_processes() -> None:
     """Which search them: what is done between groups, and the file's parameters, they do without."""
     for name in ("k3s2p1op1", "lstm", "twosm", "same2"):
