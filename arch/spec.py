@@ -55,6 +55,7 @@ _NoSign = AfterValidator(lambda value: value + 0.0)  # of -0.0
 # Figures beyond these are slips of the pen, and sums of their products would not be numbers any more.
 BitCount = Annotated[int, _Number, Field(gt=0, le=LARGEST_BITS)]
 Count = Annotated[int, _Number, Field(gt=0, le=10**9)]
+Instances = Annotated[int, _Number, Field(gt=0, le=2**16)]
 Picojoules = Annotated[float, _Number, Field(ge=0, le=1e15), _NoSign]
 PerCycle = Annotated[float, _Number, Field(ge=1e-15, le=float(LARGEST_BITS))]
 Hertz = Annotated[float, _Number, Field(ge=1e-3, le=1e15)]
@@ -259,7 +260,7 @@ class ArrayAxis(Spec):
     reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
     """
 
-    size: Count
+    size: Instances
     dims: tuple[str, ...] | None = None
     reuse: Role | None = None
     reduce: bool = True

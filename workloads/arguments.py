@@ -13,6 +13,9 @@ Bits = Mapping[str, int]
 Pair = int | tuple[int, int]
 """One number for both axes, or (height, width)."""
 
+WIDEST = 4096
+"""Bits of a word."""
+
 BITS_KEYS = ("input", "weight", "partial", "output")
 
 
@@ -75,6 +78,9 @@ def build(
     given = checks.mapping({} if bits is None else bits, f"{name}: bits", 'a dict such as {"weight": 4}', ProblemError)
     check_keys(given, f"{name}: bits", (), BITS_KEYS)
     widths = {role: whole(role, width, f"{name}: bits") for role, width in given.items()}
+    for role, width in widths.items():
+        if width > WIDEST:
+            raise ProblemError(f"{role} is {checks.shown(width)} bit, expected {WIDEST} at most", where=f"{name}: bits")
     made = tuple(
         Tensor(tensor, ranks, role, widths.get(role), widths.get("partial") if role == "output" else None)
         for tensor, role, ranks in tensors

@@ -44,6 +44,7 @@ graph:
         ("size: 4 KiB", "size: 1 bit", "levels[1].size: found 1 bit, less than a word takes; expected 8 or more"),
         ("100 MHz", "1e99 Hz", "clock: found 1e+99 Hz"),
         ("x: 4", "x: 1000000000", "expected a whole number of instances"),
+        ("x: 4", "x: 999999999", "levels[2].x: found 999999999, expected 65536 at most"),
         ("size: 4 KiB", "size: 4 KiB, layout: {input: HWW}", "a layout is given without a line"),
         ("size: 4 KiB", "size: 4 KiB, bandwidth: 1e-30 bit/cycle", "expected 1e-15 bit/cycle or more"),
     ],
