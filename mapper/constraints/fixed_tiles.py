@@ -77,7 +77,9 @@ class _Tiles:
         dims = dict.fromkeys(dim for tensor in tensors for rank in tensor.ranks for dim, _ in rank)
         inside_levels = set(self._levels(memory, inside=True))
         for dim in dims:
-            by_inside = self._trips(memory, dim, inside=True)[0] >= self._span(memory, dim)[0] > 1
+            if self._span(memory, dim)[0] == 1:
+                continue
+            by_inside = self._trips(memory, dim, inside=True)[0] >= self._span(memory, dim)[0]
             for single in self.constraints.singles():
                 spans = [(at[0], at[-1], span) for at, span in (*single.temporal.items(), *single.spatial.items())]
                 for level, of, (least, most) in spans:
