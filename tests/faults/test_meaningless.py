@@ -73,6 +73,8 @@ def test_figures_of_machines_in_python(value: object) -> None:
         ("rows: {fc: a.fc}", "rows: [1]", r"found \[1\], expected a name"),
         ("rows: {fc: a.fc}", "rows: {fc: a.fc}, reads: [b]", r"found \['b'\], expected a name"),
         ("rows: {fc: a.fc}", "rows: {fc: a.fc}, reads: b", "reads 'b', unknown so far"),
+        ("name: wide, reads", "name: wide, op: [1], reads", r"op: found \[1\], expected a name"),
+        ("name: wide, reads", "name: wide, layer: 1, reads", "layer: found 1, expected a name"),
         ("reads: input}", "reads: input}\n  - {name: sum, op: add, reads: [a.fc, wide]}", "16 x 16 and 16 x 17"),
         ("network: toy", "network: toy\npublished: [{what: x, value: 1.0e+999, source: y}]", "expected a number"),
         ("network: toy", "network: toy\nbatch: true", "batch is True"),

@@ -124,7 +124,7 @@ class _TableReader:
             if name not in names:
                 message = f"the block has no entry {name!r}"
                 raise ProblemError(message, where=where, hint=did_you_mean(str(name), names))
-            if row not in self.rows:
+            if _text(row, f"{where}: {name}") not in self.rows:
                 raise ProblemError(f"no row {row!r}", where=f"{where}: {name}", hint=did_you_mean(str(row), self.rows))
 
     def _add(self, entry: object, scope: _Scope, where: str) -> None:
@@ -136,7 +136,7 @@ class _TableReader:
         if not isinstance(local, str) or not local or ":" in local:
             raise ProblemError(f"name is {local!r}, expected a text without colons", where=where)
         where = f"{where}: {local}"
-        op = given.get("op", LAYER)
+        op = _text(given.get("op", LAYER), f"{where}: op")
         sources = tuple(self._sources(given, scope, where))
         name = scope.full(local)
         if op == LAYER:
@@ -174,6 +174,8 @@ class _TableReader:
 
     def _layer(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
         local = given["name"]
+        if "layer" in given:
+            _text(given["layer"], f"{where}: layer")
         row = self.rows.get(scope.row(local, given.get("layer"), self.rows))
         if row is None:
             known = did_you_mean(given.get("layer") or scope.full(local), self.rows)
