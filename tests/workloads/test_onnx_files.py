@@ -390,6 +390,9 @@ def test_sizes_that_contradict_are_refused(tmp_path):
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["r"]), helper.make_node("MatMul", ["r", "w"], ["y"])]
     with pytest.raises(ProblemError, match=r"16 elements of x cannot be \[4, 6\]"):
         load_network(saved(tmp_path, model_of(nodes, {"x": [4, 4]}, stored=stored)))
+    nodes = [helper.make_node("MatMul", ["x", "x"], ["t"]), helper.make_node("Add", ["t", "w"], ["y"])]
+    with pytest.raises(ProblemError, match=r"\[4, 4\] and \[6, 5\] do not fit"):
+        load_network(saved(tmp_path, model_of(nodes, {"x": [4, 4]}, stored=stored)))
     conv = model_of(
         [helper.make_node("Conv", ["x", "w"], ["y"])], {"x": [1, 3, 8, 8]}, stored={"w": np.ones((0, 3, 3, 3))}
     )

@@ -11,6 +11,7 @@ from ...ir import ProblemError
 from ..layers import convolution
 from .nodes import Dense, OnnxNode, Repeated, widths
 
+_TERMWISE = ("Add", "Sub", "Mul", "Div")
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
 
 
@@ -149,13 +150,20 @@ def positions(node: OnnxNode, axis: int, size: int, padding: int, window: Window
 
 
 def check_sizes(nodes: Iterable[OnnxNode]) -> None:
-    """ProblemError for a pooling that leaves nothing of what it reads, and a reshape to more or fewer elements."""
+    """ProblemError for a pooling that leaves nothing of what it reads, a reshape to more or fewer elements, and
+    arithmetic on tensors whose sizes do not fit."""
     for node in nodes:
         if node.op == "Reshape" and not node.domain and node.has(0):
             before, after = node.input(0), node.output
             if before.elements != after.elements and None not in (before.elements, after.elements):
                 message = f"{before.elements} elements of {before.name} cannot be {list(after.shape or ())}"
                 raise ProblemError(message, where=node.where)
+        if node.op in _TERMWISE and not node.domain and node.has(0) and node.has(1):
+            one, two = node.input(0).shape or (), node.input(1).shape or ()
+            if any(a != b and 1 not in (a, b) for a, b in zip(one[::-1], two[::-1], strict=False)):
+                raise ProblemError(
+                    f"{list(one)} and {list(two)} do not fit, expected equal sizes or 1", where=node.where
+                )
         if node.op not in _POOLS or node.domain or not node.outputs or not node.has(0):
             continue
         seen, left = node.input(0).shape, node.output.shape
