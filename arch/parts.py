@@ -86,7 +86,7 @@ def flag(members: Mapping[str, Field], key: str, default: bool) -> bool:
     return members[key].boolean() if key in members else default
 
 
-def build(model: type[Model], field: Field, otherwise: Field | None = None, **values: Any) -> Model:
+def build(model: type[Model], field: Field, otherwise: Field | None = None, /, **values: Any) -> Model:
     """A part of the specification; what pydantic refuses becomes an error at the place in the file.
 
     otherwise  where errors stand that are of no field alone; None: at `field`

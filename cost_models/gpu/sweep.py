@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from .best import Choice, best_plan
 from .gemm import Gemm
@@ -28,7 +29,7 @@ class SweepPoint:
     compute_roof: float
     memory_roof: float
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """Names and values, as the files of a sweep have them."""
         return asdict(self)
 
