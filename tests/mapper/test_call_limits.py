@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from small_networks import IMAGES, WORDS
 
-from cascade_cases import random_case
+from cascade_cases import ITERATED, random_case
 from generators import random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import load_arch
@@ -134,6 +134,16 @@ def test_without_time_cascades_have_an_answer_and_a_true_bound(seeds: range) -> 
         assert found.certificate.value * SLACK >= best
         answered += 1
     assert answered > len(seeds) / 2
+
+
+@pytest.mark.parametrize("kind", list(ITERATED))
+def test_what_iterates_has_an_answer_without_time(kind: str) -> None:
+    sizes = dict.fromkeys("kn" if kind == "fed back" else "m", 4) | {"i": 3}
+    whole = cascade(ITERATED[kind], sizes, name=kind)
+    asked = CascadeQuestion(whole, load_arch("three_level"), ENERGY, "perfect", limits=Limits(0.0))
+    proof, best = search_cascade(asked).certificate, search_cascade(replace(asked, limits=Limits())).certificate
+    assert 0 < proof.lower_bound <= best.value * SLACK <= proof.value * SLACK**2
+    assert best.proven
 
 
 @pytest.mark.parametrize(("text", "objective"), [(IMAGES, "energy"), (WORDS, "edp")], ids=["images", "words"])

@@ -253,7 +253,7 @@ class WeightedSums(FirstTrees):
     def know_unsearched(self) -> None:
         """Know a tree that needs no search, where one fits and constraints say nothing of trees."""
         question = self.question
-        if not self._can_be_apart or question.constraints != ANY_TREE:
+        if question.constraints != ANY_TREE:
             return
         for found in unsearched_trees(question.cascade, self.counted_on, question.objective, question.stays):
             with contextlib.suppress(MappingError):
@@ -263,12 +263,9 @@ class WeightedSums(FirstTrees):
     @property
     def _may_be_apart(self) -> bool:
         """Whether there are trees with nothing fused beside those that are asked for."""
-        return self.question.fuse != "none" and len(self.question.cascade.operations) > 1 and self._can_be_apart
-
-    @property
-    def _can_be_apart(self) -> bool:
-        """Whether anything can be done with nothing fused: what iterates has to be fused."""
-        return not any(operation.iterates for operation in self.question.cascade)
+        cascade = self.question.cascade
+        has_to_fuse = any(operation.iterates for operation in cascade)
+        return self.question.fuse != "none" and len(cascade.operations) > 1 and not has_to_fuse
 
     def _apart(self, weights: Weights) -> FoundPart | None:
         """A tree with nothing fused, to fall back on: the best one where that takes no time."""
