@@ -4,6 +4,7 @@ question.py   what is asked, and what is answered
 search.py     the way in, by objective
 group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
+left_aside.py what is proven where plans were left aside
 corners.py    the least of several weighted sums: corners of all energies and latencies
 products.py   the least of a product, at a corner: EDP, ED2P
 limits.py     the best within limits, or by a formula: at corners, or between them

@@ -221,12 +221,10 @@ class GroupSearch:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
-        left_aside = {"in the network's order": self.steps.in_order, "nothing stays on chip": self.steps.all_pass}
-        aside = (words for words, is_so in left_aside.items() if is_so)
         without = question.uncounted.names
         rest = (f"without {', '.join(without)}, which no group has",) if without else ()
         lost = lost_words(self.costs.lost)
-        told = (groups, *map(str, question.weights_in), *aside, *rest, *self._told_of_groups(), *lost)
+        told = (groups, *map(str, question.weights_in), *rest, *self._told_of_groups(), *lost)
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,

@@ -41,4 +41,6 @@ def answer_at(corners: Corners, best: NetworkAnswer, bound: float) -> NetworkAns
         apart=corners.best_of(corners.apart),
         passing=None if best.passing is None else corners.best_of(corners.passing),
         searched=searched,
+        in_order=any(one.in_order for one in corners.found),
+        all_pass=any(one.all_pass for one in corners.found),
     )

@@ -12,6 +12,7 @@ from ..fusing import answer_below
 from ..means import one_call
 from .corners import PRODUCTS
 from .group_costs import Progress
+from .left_aside import of_all_plans
 from .limits import LimitedSearch
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
@@ -38,14 +39,14 @@ def segment(
     solvers = solvers or OneAfterTheOther(answer_below)
     with one_call(question.total_s, question.limits.memory_bytes) as means, sharing(SharedBranches()):
         try:
-            return _segment(question, solvers, progress)
+            return of_all_plans(_segment(question, solvers, progress))
         except (InfeasibleError, UndecidedError):
             if [one.operations for one in question.weights_in] != [()]:
                 raise
         (all_in,) = question.weights_in
         left = means.seconds_left if means.limits_time else None
         chosen = replace(question, weights_in=(replace(all_in, are_chosen=True),), total_s=left)
-        return _segment(chosen, solvers, progress)
+        return of_all_plans(_segment(chosen, solvers, progress))
 
 
 def _segment(question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None) -> NetworkAnswer:

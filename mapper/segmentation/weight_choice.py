@@ -152,9 +152,7 @@ class WeightChoice:
         in_order, all_pass = best.in_order or self._told[0], best.all_pass or self._told[1]
         proof = best.certificate
         groups, *others = proof.constraints
-        aside = {"in the network's order": in_order, "nothing stays on chip": all_pass}
-        told = [str(self.asked), *(words for words, is_so in aside.items() if is_so)]
-        told += [line for line in others if line not in map(str, best.question.weights_in)]
+        told = [str(self.asked), *(line for line in others if line not in map(str, best.question.weights_in))]
         met = bound >= proof.value * (1 - RELATIVE_TOLERANCE)
         return replace(
             best,

@@ -1,0 +1,43 @@
+"""Plans that a search has left aside, since there are too many: what is proven without them is proven of a part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
+from ...workloads.graph import GraphReading, cascade_parameters, operation_groups
+from ..certificate import PartProof
+from .question import NetworkAnswer, NetworkQuestion
+
+
+def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
+    """The answer with a proof of all plans that were asked for."""
+    left_aside = {"in the network's order": answer.in_order, "in which nothing stays on chip": answer.all_pass}
+    words = [words for words, is_so in left_aside.items() if is_so]
+    if not words:
+        return answer
+    proof = answer.certificate
+    part = PartProof(f"plans {' and '.join(words)}", proof.lower_bound)
+    known = _known_from_the_start(answer.question).value(answer.question.objective)
+    return replace(answer, certificate=replace(proof, parts=(part,)).with_bound(known))
+
+
+def _known_from_the_start(question: NetworkQuestion) -> LeastCost:
+    """What no plan has less of, before any search: each point of an operation is computed, and weights come from the
+    outermost memory once, unless some lie on chip. A softmax or a norm may be done in other forms with its neighbours,
+    and is not counted."""
+    reading, arch, energy, cycles = GraphReading(question.graph), question.arch, 0.0, 0.0
+    leakage = arch.total_leakage_pj_per_cycle
+    for group in operation_groups(question.graph, 1):
+        if group.cascade is None or len(group.cascade.operations) > 1:
+            continue
+        members = [reading.occurrences[place] for place in group.places]
+        weights = {} if question.weights_in else cascade_parameters(question.graph, members, group.cascade)
+        if any(member.is_apart for member in members):  # which of its operands are weights is not told
+            weights = {}
+        computed = least_cost_of_cascade(group.cascade, arch, group.cascade.tensors)
+        read = least_cost_of_cascade(group.cascade, arch, set(group.cascade.tensors) - set(weights))
+        moved_pj = read.energy_pj - computed.energy_pj - leakage * (read.latency_cycles - computed.latency_cycles)
+        energy += group.times * computed.energy_pj + moved_pj
+        cycles += group.times * computed.latency_cycles
+    return LeastCost(energy, cycles)
