@@ -196,10 +196,9 @@ def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
 def _space(answer: NetworkAnswer) -> str:
     """What was chosen from, in words."""
     question, proof = answer.question, answer.certificate
-    order = "" if answer.in_order else ", in any order"  # else the certificate says so
     outermost = question.arch.memories[0].name
     between = f"between groups every tensor passes through {outermost}"
-    if question.stays and not answer.all_pass:
+    if question.stays:
         between += " or stays on chip"
     groups, trees = "; ".join(proof.constraints), f"each group the best tree, {proof.space}, {proof.tiling} tilings"
-    return f"{groups}{order}; {between}; {trees}"
+    return f"{groups}, in any order; {between}; {trees}"

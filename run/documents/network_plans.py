@@ -152,6 +152,17 @@ class ApartPart(Strict):
     lower_bound: float
 
 
+class ProvenPart(Strict):
+    """What is proven of a part of all plans, where it is more than is proven of all.
+
+    among        the plans of that part, in words
+    lower_bound  none of them has a lower value
+    """
+
+    among: str
+    lower_bound: float
+
+
 class NetworkPlanDocument(Strict):
     """A network on an accelerator: which operations are mapped together, and where each tile lies.
 
@@ -164,6 +175,7 @@ class NetworkPlanDocument(Strict):
     not_counted    layers that no group has, and operators of which nothing is known: figures and proofs are of the rest
     macs_not_counted  multiply-accumulates of these layers
     summary        of the whole run
+    parts          what is proven of parts of all plans, where that is more
     nothing_fused  what it costs with nothing fused; null: that is not known
     nothing_stays  what it costs with nothing on chip between groups; null: that is not known, or nothing stays
     staying        what stays on chip between groups, and weights that lie there all the time
@@ -183,6 +195,7 @@ class NetworkPlanDocument(Strict):
     not_counted: tuple[str, ...] = ()
     macs_not_counted: int = 0
     summary: PlanSummary
+    parts: tuple[ProvenPart, ...] = ()
     nothing_fused: ApartPart | None
     nothing_stays: ApartPart | None = None
     staying: tuple[StayingPart, ...] = ()
@@ -281,6 +294,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
             seconds=proof.seconds,
             interrupted=proof.interrupted,
         ),
+        parts=tuple(ProvenPart(among=part.among, lower_bound=part.lower_bound) for part in proof.parts),
         nothing_fused=_apart(answer.apart),
         nothing_stays=_apart(answer.passing),
         staying=tuple(
