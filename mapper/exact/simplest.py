@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node, Problem
-from ..heuristics.greedy import greedy_mappings
 
 
 def unsearched_mappings(problem: Problem, arch: Architecture) -> Iterator[Mapping]:
     """A few good ones, and the simplest one last."""
+    from ..heuristics.greedy import greedy_mappings  # here, since few searches need it
+
     yield from greedy_mappings(problem, arch)
     yield simplest_mapping(problem, arch)
 
