@@ -1,0 +1,283 @@
+"""What each mechanism of the searches is worth: CPU seconds and gaps with it and without, over a set of questions.
+
+    python benchmarks/ablation.py                                     # every mechanism, every question
+    python benchmarks/ablation.py --mechanisms "loop orders,twins" --kinds trees
+    python benchmarks/ablation.py --list
+    python benchmarks/ablation.py --csv results/ablation/trees.csv --kinds trees
+
+A mechanism is switched off from outside: `SWITCHES` says what to put in place of which function, so that the searches
+themselves know of no switch. Each search runs in a process of its own, forked from this one; a question is asked with
+all mechanisms, then without each, then with all again, so that a machine that changes its speed says so (the last
+column of the table). Seconds are CPU seconds of the search after import; a search ends after `--seconds` of them.
+
+A mechanism earns its place when without it the set takes over 10 % longer (the geometric mean), or any question twice
+as long, or one stays open that is proven with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import multiprocessing
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import tilewright as tw
+from tilewright.ir import TilewrightError
+
+MACHINES = Path(__file__).parent.parent / "tests" / "golden" / "cases" / "machines"
+MOBILE = "mobilenet_v2:{0}.expand+{0}.dw+{0}.project"
+BOTTLENECK = "resnet50:{0}.conv1+{0}.conv2+{0}.conv3"
+ATTENTION = ("S[b,m,n] += Q[b,m,e] * K[b,n,e]", "P[b,m,n] = exp(S[b,m,n])", "O[b,m,f] += P[b,m,n] * V[b,n,f]")
+LEAST_SECONDS = 0.02
+"""Searches that take less are told apart from nothing but the machine's noise: they count as so long."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of the set.
+
+    kind    operations, trees or networks
+    what    a layer or layers joined by +, an einsum or several, a network
+    """
+
+    kind: str
+    what: str | tuple[str, ...]
+    arch: str
+    objective: str = "edp"
+    tiling: str = "perfect"
+    space: str = "even"
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        what = self.what if isinstance(self.what, str) else "; ".join(self.what)
+        return f"{what} {self.arch} {self.objective} {self.tiling} {self.space}"
+
+
+def operations() -> Iterator[Asked]:
+    """Single operations: layers of three networks on the library's machines and three of users."""
+    conv, wide, depth = "resnet50:layer1.0.conv2", "resnet50:layer4.0.conv3", "mobilenet_v2:b3.dw"
+    dense, attention = "bert_base:ff1", "bert_base:qk"
+    for arch in ("eyeriss", "simba", "tpu_v1", "quad.yaml"):
+        yield Asked("operations", conv, arch)
+        yield Asked("operations", dense, arch)
+    yield Asked("operations", wide, "cpu")
+    yield Asked("operations", dense, "h100")
+    yield Asked("operations", attention, "minigpu.yaml")
+    yield Asked("operations", dense, "sa32.yaml", tiling="ragged")
+    yield Asked("operations", depth, "eyeriss", "energy", "ragged")
+    yield Asked("operations", conv, "tpu_v1", "energy", "ragged")
+    yield Asked("operations", wide, "simba", "energy", "perfect", "uneven")
+    yield Asked("operations", dense, "three_level", "edp", "perfect", "uneven")
+
+
+def trees() -> Iterator[Asked]:
+    """Cascades: chains of products, blocks of networks, attention."""
+    chain = ("T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]")
+    sizes = (("m", 128), ("k", 64), ("n", 128), ("p", 64))
+    for objective in ("energy", "edp"):
+        yield Asked("trees", chain, "three_level", objective, sizes=sizes)
+        yield Asked("trees", chain, "eyeriss", objective, sizes=sizes)
+        yield Asked("trees", MOBILE.format("b3"), "eyeriss", objective)
+        yield Asked("trees", MOBILE.format("b14"), "three_level", objective)
+    yield Asked("trees", chain, "gemmini", "energy", "ragged", sizes=sizes)
+    yield Asked("trees", MOBILE.format("b14"), "three_level", "edp", "ragged")
+    yield Asked("trees", BOTTLENECK.format("layer2.1"), "simba", "energy")
+    yield Asked("trees", BOTTLENECK.format("layer1.0"), "tpu_v1", "energy")
+    heads = (("b", 12), ("m", 128), ("n", 128), ("e", 64), ("f", 64))
+    yield Asked("trees", ATTENTION, "tpu_v4i", "energy", sizes=heads)
+    yield Asked("trees", ATTENTION, "cpu", "latency", sizes=heads)
+
+
+def networks() -> Iterator[Asked]:
+    """Whole networks."""
+    for name, arch in (("alexnet", "eyeriss"), ("gpt2_small_block", "three_level"), ("mobilenet_v2", "tpu_v1")):
+        yield Asked("networks", name, arch, "energy")
+
+
+KINDS: dict[str, Callable[[], Iterator[Asked]]] = {"operations": operations, "trees": trees, "networks": networks}
+
+
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
+def _yes(*_: Any, **__: Any) -> bool:
+    return True
+
+
+def _none(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _nothing(*_: Any, **__: Any) -> float:
+    return 0.0
+
+
+def _second(_: Any, second: Any, *__: Any) -> Any:
+    return second
+
+
+Switch = tuple[str, str, Callable[..., Any]]
+"""A module below tilewright.mapper, a dotted name in it, and what stands there without the mechanism."""
+
+TREES, EXACT = "cascades", "exact"
+SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
+    "rows queued before": ("operations", ((f"{EXACT}.known_rows", "KnownRows.new_ones", _second),)),
+    "dominance in a batch": ("operations", ((f"{EXACT}.loop_bands.loops", "undominated", _second),)),
+    "rows told apart by room": (
+        "operations",
+        tuple((f"{EXACT}.{m}", "told_apart", lambda _, rows: iter((rows,))) for m in ("loop_bands.loops", "exploring")),
+    ),
+    "orders of loops": (
+        "trees",
+        tuple((f"{TREES}.relaxations.loop_orders", f"LoopOrders.{f}", _yes) for f in ("are_needed", "may_be_needed")),
+    ),
+    "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
+    "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),
+    "branches: fewer steps": (
+        "trees",
+        ((f"{TREES}.relaxations.known_branches", "KnownBranches._with_fewer_steps", _none),),
+    ),
+    "branches: between weights": (
+        "trees",
+        (
+            (f"{TREES}.relaxations.known_branches", "KnownBranches._between_weights", _none),
+            (f"{TREES}.relaxations.known_branches", "KnownBranches.between", _nothing),
+        ),
+    ),
+    "branches: parts of larger tiles": (
+        "trees",
+        ((f"{TREES}.relaxations.known_branches", "KnownBranches.part_of_larger", _nothing),),
+    ),
+    "branches: nearly as good": ("trees", ((f"{TREES}.relaxations.known_branches", "KnownBranches.nearly", _none),)),
+    "branches: in vain": ("trees", ((f"{TREES}.relaxations.known_branches", "KnownBranches.times_in_vain", _nothing),)),
+    "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
+    "bounds by single operations": ("trees", ((f"{TREES}.objectives.weighted_sums", "is_bounded_by_singles", _no),)),
+    "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
+    "mirrored trees": ("trees", ((f"{TREES}.space.mirrored", "MirroredTrees.one_of_two", lambda _, __, every: every),)),
+    "runs that exchange": ("trees", ((f"{TREES}.relaxations.run_exchanges", "RunExchanges.parts", lambda *_: 1),)),
+    "merged dimensions": (
+        "trees",
+        ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A search as it went: CPU seconds, the gap that it left, the value."""
+
+    seconds: float
+    gap: float
+    value: float
+
+
+def run(asked: Asked, without: str | None, seconds: float) -> Run:
+    """A search in a process of its own."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(_run_here, (asked, without, seconds))
+
+
+def _run_here(asked: Asked, without: str | None, seconds: float) -> Run:
+    time.perf_counter = time.process_time  # limits are of CPU seconds
+    switches = SWITCHES[without][1] if without else ()
+    for module, name, other in switches:
+        mock.patch(f"tilewright.mapper.{module}.{name}", other).start()
+    started = time.process_time()
+    try:
+        certificate = _certificate(asked, seconds)
+    except TilewrightError:
+        return Run(time.process_time() - started, math.inf, math.inf)
+    return Run(time.process_time() - started, certificate.gap, certificate.value)
+
+
+def _certificate(asked: Asked, seconds: float) -> Any:
+    arch = tw.load_arch(str(MACHINES / asked.arch) if asked.arch.endswith(".yaml") else asked.arch)
+    settings = {"objective": asked.objective, "tiling": asked.tiling, "space": asked.space}
+    if asked.kind == "networks":
+        with tempfile.TemporaryDirectory() as folder:
+            store = Path(folder, "store.sqlite3")
+            return tw.compile(asked.what, arch, total_limit=seconds, workers=1, store=store, **settings).certificate
+    if isinstance(asked.what, tuple):
+        what = tw.cascade(asked.what, dict(asked.sizes))
+    else:
+        what = tw.load_layer(asked.what) if "+" not in asked.what else tw.cascade_of(*asked.what.split(":"))
+    return tw.search(what, arch, time_limit=seconds, **settings).certificate
+
+
+def table(questions: list[Asked], mechanisms: list[str], seconds: float) -> Iterator[dict[str, Any]]:
+    """A row for each question and mechanism: seconds with (the mean of before and after) and without, and gaps."""
+    for asked in questions:
+        known = [name for name in mechanisms if asked.kind in (SWITCHES[name][0], "networks")]
+        before = run(asked, None, seconds)
+        without = {name: run(asked, name, seconds) for name in known}
+        after = run(asked, None, seconds)
+        mean = (before.seconds + after.seconds) / 2
+        for name, other in without.items():
+            yield {
+                "question": asked.name,
+                "mechanism": name,
+                "seconds with": round(mean, 3),
+                "seconds without": round(other.seconds, 3),
+                "times": round(max(other.seconds, LEAST_SECONDS) / max(mean, LEAST_SECONDS), 3),
+                "gap with": min(before.gap, after.gap),
+                "gap without": other.gap,
+                "same value": math.isclose(before.value, other.value, rel_tol=1e-9),
+                "noise": round(max(before.seconds, after.seconds) / max(min(before.seconds, after.seconds), 1e-9), 2),
+            }
+
+
+def verdicts(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Of each mechanism, how many times as long the set takes without it, its worst question, and what stays open."""
+    for name in dict.fromkeys(row["mechanism"] for row in rows):
+        own = [row for row in rows if row["mechanism"] == name]
+        mean = statistics.geometric_mean(row["times"] for row in own)
+        worst = max(own, key=lambda row: row["times"])
+        opened = sum(row["gap with"] <= 0 < row["gap without"] for row in own)
+        earns = mean > 1.1 or worst["times"] >= 2 or opened
+        verdict = "stays" if earns else "goes"
+        yield f"{name:34} {mean:6.3f} {worst['times']:8.2f} {opened:4}  {verdict}  ({worst['question']})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kinds", default="operations,trees,networks")
+    parser.add_argument("--mechanisms", default=",".join(SWITCHES))
+    parser.add_argument("--seconds", type=float, default=60.0, help="of one search")
+    parser.add_argument("--csv", type=Path, default=None, help="where the table is written")
+    parser.add_argument("--list", action="store_true", help="what there is to leave out")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(f"{name:34} {kind}" for name, (kind, _) in SWITCHES.items()))
+        return
+    for _, switches in SWITCHES.values():
+        for module, _, _ in switches:
+            import_module(f"tilewright.mapper.{module}")
+    questions = [asked for kind in options.kinds.split(",") for asked in KINDS[kind]()]
+    rows = []
+    for row in table(questions, options.mechanisms.split(","), options.seconds):
+        rows.append(row)
+        print(*row.values(), sep="  ", file=sys.stderr, flush=True)
+    if options.csv and rows:
+        options.csv.parent.mkdir(parents=True, exist_ok=True)
+        with options.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    print(f"{'without':34} {'times':>6} {'worst':>8} open")
+    print("\n".join(verdicts(rows)))
+
+
+if __name__ == "__main__":
+    main()
