@@ -1,4 +1,4 @@
-"""What a mapping costs: counts, energy, latency; and the simulator that checks the counts."""
+"""The cost of a mapping: counts, energy and latency, and the simulator that checks the counts."""
 
 from .clock import clocked_cycles
 from .closed_form import count_words

@@ -1,4 +1,4 @@
-"""The boundaries of a mapping: each place where a tensor passes from one holder to the next one inwards.
+"""The boundaries of a mapping: each pair of neighbouring holders of a tensor, from the outermost memory to the MAC.
 
 A tensor's nodes, outermost first, and then the MAC, form a chain of holders. Every neighbouring pair is a
 boundary: the outer holder is read for the inner one (operands, returning partial sums) and written by it
@@ -16,7 +16,7 @@ from ..ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Tensor
 
 @dataclass(frozen=True)
 class Boundary:
-    """One boundary of one tensor.
+    """A boundary of one tensor: the memory that supplies it, and the memory or MAC that receives it.
 
     outer           memory that is read and written
     outer_position  position of its node in the nest
@@ -86,15 +86,16 @@ def _fanout(arch: Architecture, axis: Axis) -> Fanout:
 
 
 def check_placement(mapping: Mapping, arch: Architecture) -> None:
-    """Nodes and spatial loops stand where the hierarchy has them; MappingError says which one does not."""
+    """Check that nodes and spatial loops stand where the hierarchy has them; MappingError names the first that does
+    not."""
     check_hierarchy(mapping.nest, arch)
     for tensor in mapping.problem.tensors:
         check_chain(mapping.nest, tensor, arch, arch.memories)
 
 
 def check_chain(nest: LoopNest, tensor: Tensor, arch: Architecture, memories: Iterable[Memory]) -> None:
-    """A tensor's nodes go from outer to inner memories, each of which may keep it; of `memories`, those that must keep
-    it do."""
+    """Check that a tensor's nodes go from outer to inner memories that may keep it, and that each of `memories` that
+    must keep it does."""
     depths = []
     for position in nest.node_positions(tensor.name):
         memory = _memory(arch, nest.items[position])
@@ -111,7 +112,8 @@ def check_chain(nest: LoopNest, tensor: Tensor, arch: Architecture, memories: It
 
 
 def check_hierarchy(nest: LoopNest, arch: Architecture) -> None:
-    """Every fanout's loops come after all nodes of memories above it and before all nodes of memories below it."""
+    """Check that every fanout's loops come after all nodes of memories above it and before all nodes of memories below
+    it."""
     deepest = -1
     deepest_name = ""
     for item in nest:

@@ -1,4 +1,5 @@
-"""A clock that knows no formulas: the transfers of a small mapping, one after the other on the ports that they need.
+"""An event-driven clock for small mappings: it runs transfers one after the other on the ports that they need, and uses
+no formula.
 
 The simulator's walk gives the order of what happens; this module gives it time. Every transfer of a tile, every operand
 that the MACs fetch, every step of the MACs and every update is a *job*. A job waits for what it needs:

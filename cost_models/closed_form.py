@@ -101,7 +101,8 @@ class Nest:
         return frozenset(i for i in self.spatial if i < position)
 
     def start(self, position: int) -> int:
-        """Where the branch begins in which a node stands: what it holds lasts for one visit of the branch."""
+        """Return the position at which the branch of a node begins: the node holds its tile for one visit of that
+        branch."""
         return max(start for start in self.starts if start <= position)
 
     def innermost_serving(self, tensor: Tensor, position: int) -> int:
@@ -115,7 +116,7 @@ class Nest:
 
 
 class Group(NamedTuple):
-    """How the instances at `position` are counted.
+    """A choice of the instances at `position` that are counted, and of those that are counted as one.
 
     joined    spatial loops whose instances are counted once together (multicast, or reduced)
     only      the one instance, or group of joined ones, that is counted
@@ -155,7 +156,7 @@ def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boun
 
 
 def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
-    """The first tiles, at the first instances: no tile is larger."""
+    """Return the first tile of a boundary at its first instances; no later tile is larger."""
     tensor, position = boundary.tensor, boundary.inner_position
     joined = boundary.reduced if tensor.is_output else boundary.multicast
     first_outer, first_inner = (
@@ -184,13 +185,14 @@ def _passing(nest: Nest, boundary: Boundary, joined: frozenset[int]) -> int:
 
 
 def _in_use(nest: Nest, position: int) -> int:
-    """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
+    """Count the instances above a position that ever have work: those that have some when all temporal loops stand at
+    0."""
     dims = {nest.loops[i].dim for i in nest.spatial_above(position)}
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, Group(position))) for dim in dims)
 
 
 def candidates(nest: Nest, tensor: Tensor, position: int, periods: Periods = ()) -> list[Place]:
-    """Instances above `position` among which is the busiest one.
+    """Return instances above `position` that include the busiest instance.
 
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
     at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at. Of lines,
@@ -225,7 +227,7 @@ def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
 
 
 def _count_operand(nest: Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]) -> None:
-    """The outer memory is read once per multicast, every inner instance is written."""
+    """Count an operand's words: one read of the outer memory for each multicast, one write for each inner instance."""
     position, tensor = boundary.inner_position, boundary.tensor
     groups = [Group(position, boundary.multicast, place) for place in outer]
     account = _account(table, boundary.outer.name, tensor.name)
@@ -243,7 +245,8 @@ def _count_operand(nest: Nest, boundary: Boundary, table: AccessTable, outer: li
 def _count_partial_sums(
     nest: Nest, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
 ) -> None:
-    """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
+    """Count an output's words: every arrival is a write of the outer memory, and every arrival of a word after its
+    first is also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
     arrivals, first_arrivals = arriving_sums(nest, boundary, outers[0])
     outer = _account(table, boundary.outer.name, tensor.name)
@@ -266,7 +269,8 @@ def _count_partial_sums(
 
 
 def arriving_sums(nest: Nest, boundary: Boundary, outer: Place = ALL) -> tuple[int, int]:
-    """Partial sums that arrive at the outer memory of a boundary, and how many of them are the first of their word."""
+    """Return the partial sums that arrive at the outer memory of a boundary, and how many of them are the first of
+    their word."""
     tensor, arriving = boundary.tensor, Group(boundary.inner_position, boundary.reduced, outer)
     first = _distinct(nest, tensor, Group(boundary.outer_position, only=outer))
     if boundary.inner is None:
@@ -284,13 +288,14 @@ def may_finish(nest: Nest, position: int) -> bool:
 
 
 def _steps(nest: Nest) -> int:
-    """Settings of the temporal loops in which instance 0 of everything has work: no other has work when it has none."""
+    """Count the settings of the temporal loops in which the first instance has work: no other instance has work when
+    the first has none."""
     everything = Group(max(nest.loops, default=0) + 1, only=frozenset((i, 0) for i in nest.spatial))
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, EVERY, everything)) for dim in nest.problem.dim_names)
 
 
 def _distinct(nest: Nest, tensor: Tensor, group: Group) -> int:
-    """Distinct words of an output that the counted instances ever hold, each instance on its own."""
+    """Count the distinct words of an output that the counted instances ever hold, each instance separately."""
     words = 1
     for dim in nest.problem.dim_names:
         if dim in tensor.dims:
@@ -301,7 +306,8 @@ def _distinct(nest: Nest, tensor: Tensor, group: Group) -> int:
 
 
 def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
-    """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
+    """Count the words that the instances at a node receive over the whole run: all words that they want, less those
+    that they hold already."""
     innermost = nest.innermost_serving(tensor, group.position)
     words, _ = words_in(nest, tensor, Steps(innermost), group)
     return words - sum(
@@ -311,8 +317,8 @@ def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
 
 
 def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int, start: int = 0) -> list[int]:
-    """Temporal loops at whose steps a node keeps the part of its tile that it still wants; none above its branch, which
-    begins at `start`."""
+    """Return the temporal loops at whose steps a node keeps the part of its tile that it still wants; loops above its
+    branch, which begins at `start`, are not among them."""
     if halo == "exact":
         return [loop for loop in nest.temporal if start <= loop <= innermost]
     slides = innermost >= start and nest.loops[innermost].dim in tensor.dims
@@ -320,7 +326,7 @@ def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int, start: 
 
 
 def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
-    """Words wanted in some steps, and of those the words that are held already."""
+    """Return the words wanted in some steps, and how many of them are held already."""
     known = nest.counted.get((tensor.name, steps, group))
     if known is None:
         known = nest.counted[tensor.name, steps, group] = _count_words_in(nest, tensor, steps, group)
@@ -339,12 +345,14 @@ def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> t
 
 
 def kinds_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group, period: int = 1) -> list[tuple[Kind, ...]]:
-    """The moves of every dimension of a rank; where they begin is told apart modulo a period of words."""
+    """Return the moves of every dimension of a rank; the places where they begin are distinguished modulo a period of
+    words."""
     return [_kinds(nest, dim, steps, group, period // math.gcd(period, c)) for dim, c in rank]
 
 
 def ranges_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group) -> list[Ranges] | None:
-    """Where the tiles of every dimension of a rank lie, step by step; None: some of the steps move them."""
+    """Return the ranges of the tiles along every dimension of a rank, step by step; None where some of the steps move
+    them."""
     found = []
     for dim, _ in rank:
         digits, tile, positions = nest.above(dim, group.position)
@@ -357,7 +365,7 @@ def ranges_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group) -> lis
 
 
 def times_moved(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> int:
-    """Moves of the dimensions that a tensor does not have."""
+    """Count the moves of the dimensions that do not index a tensor."""
     others = (dim for dim in nest.problem.dim_names if dim not in tensor.dims)
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, steps, group)) for dim in others)
 

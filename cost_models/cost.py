@@ -29,7 +29,7 @@ NO_LINES = LineCounts()
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """One tensor at one memory, over all instances.
+    """The traffic of one tensor at one memory, over all instances.
 
     memory, tensor  their names
     tile_words    words of its tile in one instance (0: not kept)
@@ -53,7 +53,7 @@ class TensorTraffic:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """One memory level.
+    """The use of one memory level: occupied bits, cycles and energy.
 
     name            of the memory
     instances       how many there are, at work or not
@@ -81,7 +81,7 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class NetworkUse:
-    """One tensor on its way through a fanout whose hops cost energy.
+    """The hops of one tensor through a fanout whose hops cost energy.
 
     fanout, tensor  their names
     hops       words x links
@@ -96,7 +96,7 @@ class NetworkUse:
 
 @dataclass(frozen=True)
 class Cost(ShownCost):
-    """What a mapping costs on an architecture.
+    """The cost of a mapping on an architecture: energy, latency, and where they arise.
 
     macs               multiply-accumulates of the layer
     mac_energy_pj      of all of them
@@ -235,7 +235,7 @@ def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) ->
 
 
 def tile_words(mapping: Mapping, footprint: Footprint) -> dict[tuple[str, str], int]:
-    """Words of the tile that one instance holds, by memory and tensor."""
+    """Return the words of the tile that one instance holds, by memory and tensor."""
     words = {}
     tile = dict.fromkeys(mapping.problem.dim_names, 1)
     for item in reversed(mapping.nest.items):
@@ -308,7 +308,7 @@ def bank_cycles(memory: Memory, tensors: Sequence[Lines]) -> tuple[float, float]
 def _bits_through(
     arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable, lines: LineTable
 ) -> AccessBits:
-    """Bits of all tensors through one memory's ports."""
+    """Return the bits of all tensors that pass the ports of one memory."""
     found = [
         _bits(arch, memory, tensors[t], accesses, lines) for (name, t), accesses in table.items() if name == memory.name
     ]
@@ -354,7 +354,8 @@ class Part:
 
 
 def capacity_parts(memory: Memory) -> tuple[Part, ...]:
-    """The bounded parts of a memory: one per private partition, and the rest as one; none if unbounded."""
+    """Return the bounded parts of a memory: each private partition, and the shared rest; none where the memory is
+    unbounded."""
     parts = [Part(memory, frozenset([role]), bits) for role, bits in memory.partition_bits.items()]
     if memory.size_bits is not None:
         shared = frozenset(("input", "weight", "output")) - frozenset(memory.partition_bits)

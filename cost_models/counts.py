@@ -1,4 +1,4 @@
-"""What is counted: words read and written, per memory and tensor."""
+"""Counts of a mapping: words read and written, by memory and tensor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Accesses:
-    """Words of one tensor at one memory.
+    """The words of one tensor that pass the ports of one memory.
 
     reads, writes                  partial-sum words of outputs included
     finished_reads, finished_writes  of those, words that carry a finished output (narrower than a partial sum)
@@ -25,7 +25,8 @@ class Accesses:
 
 @dataclass(frozen=True)
 class FirstTile:
-    """The tiles with which a memory starts, of one tensor, on their way in (operands) or out (partial sums).
+    """The first tile of one tensor at a memory on its way in (operands), or its last tile on the way out (partial
+    sums).
 
     tensor  its name
     outer, inner  the memories between which they pass
@@ -51,7 +52,7 @@ AccessTable = dict[tuple[str, str], Accesses]
 
 @dataclass
 class Counts:
-    """Everything that a mapping moves.
+    """All words that a mapping moves, and its compute steps.
 
     total    over all instances of each memory
     busiest  of the busiest instance of each memory

@@ -1,4 +1,5 @@
-"""What crosses every boundary of a mapping, and why: the words that each loop moves, the reads that each array saves.
+"""The words that cross every boundary of a mapping, by cause: which loop moves them, and how many reads each array
+saves.
 
 The words of a boundary are those of the first step and those that move when a temporal loop above the inner node steps
 (`closed_form.py`): as every step has one outermost loop that changes, they are shared out among the loops with nothing
@@ -20,7 +21,7 @@ from .moves import EVERY, FIRST, Steps
 
 @dataclass(frozen=True)
 class Words:
-    """Words of one tensor over one boundary, in some steps.
+    """The words of one tensor that cross one boundary in some of the time steps.
 
     wanted     by all inner instances: their whole tiles
     delivered  those of them that they did not hold; of an output, the tiles that come into place (and leave later)
@@ -107,7 +108,8 @@ def _words(nest: Nest, boundary: Boundary, steps: Steps, joined: frozenset[int],
 
 
 def _share(nest: Nest, boundary: Boundary, joined: frozenset[int], loop: int) -> float:
-    """How many times as many words the outer holder would pass if the instances along a loop were served apart."""
+    """Return the factor by which the outer memory's words would grow if the instances along a loop were served
+    separately."""
     if loop not in joined:
         return 1.0
     apart, together = (_total_taken(nest, boundary, which) for which in (joined - {loop}, joined))

@@ -1,4 +1,5 @@
-"""How long every resource waits for the first tiles, and how long the last ones take after it: `latency: with_fill`.
+"""The cycles for which every resource waits for the first tiles, and for which the last tiles outlast it: `latency:
+with_fill`.
 
 The first tiles of the operands come down the hierarchy, memory by memory, and nothing further in can start before; the
 last tiles of the output go up in the same way, once everything further in is done. With
@@ -55,8 +56,8 @@ def tile_cycles(
     first: FirstTile,
     lines: Mapping[tuple[str, str, str], int] = MappingProxyType({}),
 ) -> float:
-    """Cycles of one tile, and of those that go together with it, on their way in or out; `lines` as `idle_cycles` has
-    them."""
+    """Return the cycles of a tile, and of the tiles that move together with it, on their way in or out; `lines` as in
+    `idle_cycles`."""
     memories = {memory.name: memory for memory in arch.memories}
     outer_words, inner_words = first.outer_words, first.inner_words
     if not tensor.is_output:

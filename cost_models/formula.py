@@ -1,4 +1,4 @@
-"""Formulas in energy and latency that never fall when one of them grows: `energy * latency ** 0.5`.
+"""Formulas in energy and latency that never fall when energy or latency grows: `energy * latency ** 0.5`.
 
 That they never fall is read off the syntax. Energy, latency and numbers are never negative. Sums, products, max and
 min of parts that never fall, and are never negative, are such parts again; so are quotients by positive numbers, and
@@ -76,7 +76,7 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def canonical(tree: ast.expr) -> str:
-    """The text of a checked formula: one way to set spaces, parentheses and numbers."""
+    """Return the text of a checked formula with uniform spaces, parentheses and numbers."""
     return ast.unparse(_PlainNumbers().visit(ast.parse(ast.unparse(tree), mode="eval")))
 
 
@@ -87,7 +87,7 @@ def number_text(value: float) -> str:
 
 @cache
 def function_of(text: str) -> Function:
-    """What a formula computes.
+    """Return the function of energy and latency that a formula stands for.
 
     Raises TilewrightError, with the part that is wrong, for a formula that is not known never to fall, or that
     leaves the range of floats.
@@ -102,7 +102,8 @@ def function_of(text: str) -> Function:
 
 
 def weights_in(text: str) -> tuple[float, float] | None:
-    """What energy and latency are multiplied by in a formula that is a sum of the two; None for all others."""
+    """Return the weights of energy and latency in a formula that is a weighted sum of the two; None for every other
+    formula."""
     return _weights(parse_expression(text)) if text else None
 
 

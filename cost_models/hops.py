@@ -76,7 +76,7 @@ def hops_along(legs: tuple[Leg, ...], words: Callable[[frozenset[int]], int]) ->
 
 
 def hops(instances: Figures, entering: Figures, leaving: Figures) -> Figures:
-    """Hops along an axis with some instances in use, more than one."""
+    """Return the hops along an axis of which two or more instances are in use."""
     return ((instances - 2) * entering + leaving) / 2
 
 

@@ -143,7 +143,7 @@ def before(tiles: isl.Map, time: int) -> isl.Map:
 
 
 def lifted(tiles: isl.Map, kept: Sequence[int], loops: int) -> isl.Map:
-    """The same tiles over more loops: `kept` says which of `loops` loops the tiles are told apart by, in order."""
+    """Return the same tiles over more loops; `kept` marks the loops that distinguish the tiles, in order."""
     import islpy as isl
 
     names = [f"l{i}" for i in range(loops)]
@@ -157,7 +157,7 @@ def fresh(tiles: isl.Map, time: int) -> isl.Map:
 
 
 def count(elements: isl.Set) -> int:
-    """Number of elements: axis by axis where the set is the product of its axes, one by one otherwise."""
+    """Count the elements: axis by axis where the set is a product of its axes, else element by element."""
     import islpy as isl
 
     axes = [_axis(elements, i) for i in range(elements.dim(isl.dim_type.set))]

@@ -1,4 +1,4 @@
-"""What an operation asks of any machine: compulsory words, arithmetic intensity, and the roof that it meets.
+"""The demands of an operation on any machine: compulsory words, arithmetic intensity, and the roof that limits it.
 
 A multiply-accumulate counts as 2 floating-point operations. The roofline is that of Williams, Waterman, Patterson,
 Communications of the ACM 52(4), 2009: attainable = min(peak, bandwidth x intensity).

@@ -1,5 +1,5 @@
-"""What every mapping costs at least, known before any search: each point is computed, and each word that comes from
-outside, or leaves, passes the outermost memory once."""
+"""A lower bound on the cost of every mapping, known before any search: each point is computed once, and each compulsory
+word passes the outermost memory once."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .traffic_bounds import done_macs
 
 @dataclass(frozen=True)
 class LeastCost:
-    """Energy in pJ and cycles that no mapping has less of."""
+    """Lower bounds on energy (pJ) and latency (cycles)."""
 
     energy_pj: float
     latency_cycles: float
 
     def value(self, objective: Objective) -> float:
-        """What no mapping has less of by an objective; of one with several parts, by the first."""
+        """Return the lower bound by an objective; of a lexicographic objective, by its first part."""
         first = objective.parts[0] if objective.is_lexicographic else objective
         return (first.base if isinstance(first, Capped) else first).value(self.energy_pj, self.latency_cycles)
 
 
 def least_cost(problem: Problem, arch: Architecture) -> LeastCost:
-    """What every mapping of a problem costs at least."""
+    """Return the lower bound on the cost of every mapping of a problem."""
     words = compulsory_words(problem)
     if problem.has_zeros:
         from .sparse.least import nonzero_shares
@@ -42,7 +42,7 @@ def least_cost(problem: Problem, arch: Architecture) -> LeastCost:
 
 
 def least_cost_of_cascade(cascade: Cascade, arch: Architecture, stays: Iterable[str] = ()) -> LeastCost:
-    """What every tree of a cascade costs at least, in any of its forms.
+    """Return the lower bound on the cost of every tree of a cascade, in any of its forms.
 
     stays  tensors no word of which passes the outermost memory
     """
@@ -65,7 +65,7 @@ def _least_of_form(cascade: Cascade, arch: Architecture, stays: frozenset[str]) 
 
 
 def _words(operation: Operation, tensor: Tensor) -> int:
-    """Words of a tensor that an operation touches, at least: some of its positions may be zeros around it."""
+    """Return the fewest words of a tensor that an operation touches: some of its positions may be padding."""
     words, sizes = 1, operation.problem.sizes
     for number, rank in enumerate(tensor.ranks):
         positions = distinct_sums(tuple(c for _, c in rank), tuple(sizes[dim] for dim, _ in rank), "exact")

@@ -1,4 +1,4 @@
-"""Moves of single dimensions: how its loops' steps move a range of a dimension, alike ones together.
+"""The moves of single dimensions: how the steps of its loops shift the range of a dimension, with equal moves grouped.
 
 A ragged edge makes a few kinds of moves instead of one; they are found by the length that remains. Ranks, which are
 sums of dimensions, take all combinations of their dimensions' kinds.
@@ -45,8 +45,8 @@ ALL: Place = frozenset()
 def words_along_rank(
     coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int = 1
 ) -> tuple[int, int]:
-    """Words wanted and held along one rank, over all combinations of its dimensions' moves; or the lines that these
-    words lie in, of which each has so many neighbouring ones."""
+    """Return the words wanted and held along one rank, over all combinations of its dimensions' moves; with `per_line`
+    above 1, the lines that contain these words."""
     wanted = held = 0
     for count, moves, phase in _combinations(kinds, coefficients):
         if per_line == 1:
@@ -61,7 +61,7 @@ def words_along_rank(
 def most_lines_along_rank(
     coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int
 ) -> int:
-    """Lines that the tiles along one rank lie in, at most."""
+    """Return the largest number of lines that any tile along one rank touches."""
     return max(
         lines_along_rank(coefficients, moves, footprint, per_line, phase % per_line)[0]
         for _, moves, phase in _combinations(kinds, coefficients)
@@ -71,8 +71,8 @@ def most_lines_along_rank(
 def banks_along_rank(
     coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int, banks: int
 ) -> Counter[tuple[tuple[int, int], ...]]:
-    """How often lines along one rank lie in banks alike (`lines_by_bank`), over all combinations of its dimensions'
-    moves."""
+    """Count, over all combinations of the dimensions' moves, how often the lines along one rank are distributed alike
+    over banks (`lines_by_bank`)."""
     found: Counter[tuple[tuple[int, int], ...]] = Counter()
     for count, moves, phase in _combinations(kinds, coefficients):
         found[lines_by_bank(coefficients, moves, footprint, per_line, banks, phase % (per_line * banks))] += count
@@ -80,7 +80,7 @@ def banks_along_rank(
 
 
 class RankLoops(NamedTuple):
-    """The loops above a node along one rank, which has a coefficient and a size for each of its dimensions.
+    """The loops above a node along one rank, with a coefficient and a size for each dimension of the rank.
 
     digits  per dimension, its loops, outermost first; tiles: the node's tile per dimension
     joined  positions of spatial loops whose instances are served together
@@ -95,8 +95,8 @@ class RankLoops(NamedTuple):
 
 
 def rank_words(above: RankLoops, moving: int | None, per_line: int = 1) -> tuple[int, int]:
-    """Words along one rank that a node's instances want, and those they hold already; or the lines that these lie in,
-    of which each has so many neighbouring words.
+    """Return the words along one rank that a node's instances want, and those that they hold already; with `per_line`
+    above 1, the lines that contain them.
 
     moving  position of the loop that steps, all others standing still; None: every place once, nothing held
     """
@@ -109,7 +109,8 @@ def rank_words(above: RankLoops, moving: int | None, per_line: int = 1) -> tuple
 
 
 def rank_lines(above: RankLoops, per_line: Sequence[int]) -> list[int]:
-    """Lines along one rank that a node's instances want, every place once, for lines of several numbers of words."""
+    """Return the lines along one rank that a node's instances want, counting every place once, for several numbers of
+    words per line."""
     ranges = []
     for size, loops, tile in zip(above.sizes, above.digits, above.tiles, strict=True):
         joined = above.joined & {x.position for x in loops}
@@ -122,7 +123,7 @@ def rank_lines(above: RankLoops, per_line: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Kind:
-    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance.
+    """A group of equal moves of one dimension: how often they happen, and the move of each joined instance.
 
     phase  where they begin, modulo some period: they begin there alike
     """
@@ -135,7 +136,8 @@ class Kind:
 def _combinations(
     kinds: list[tuple[Kind, ...]], coefficients: tuple[int, ...]
 ) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...], int]]:
-    """One kind per dimension of a rank, in all ways; and where along the rank they begin, up to their periods."""
+    """Yield every choice of a kind for each dimension of a rank, with the place along the rank where it begins, up to
+    the periods."""
     if not kinds:
         yield 1, (), 0
         return
@@ -145,8 +147,8 @@ def _combinations(
 
 
 def relative_steps(digits: tuple[Digit, ...], steps: Steps) -> Steps:
-    """The steps as this dimension sees them, in one of the ways to say the same: of a loop of another dimension it
-    notices only which of its own loops wrap."""
+    """Return an equal description of the steps for one dimension: of a loop over another dimension it notices only
+    which of its own loops wrap."""
     inside = [d.position for d in digits if not d.spatial and d.position > steps.last]
     if not inside and not (steps.moving and any(d.position == steps.last for d in digits)):
         return EVERY
@@ -165,8 +167,8 @@ def kinds_of_move(
     only: Place,
     period: int = 1,
 ) -> tuple[Kind, ...]:
-    """All moves of one dimension in some steps, alike ones together; those that do not begin at the same index modulo
-    the period are not alike.
+    """Return all moves of one dimension in some steps, with equal moves grouped; moves that begin at different indices
+    modulo the period are not equal.
 
     Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
     from their last value to 0; spatial digits take all their values, `joined` ones within one move.
@@ -200,7 +202,7 @@ def kinds_of_move(
 
 
 class Ranges(NamedTuple):
-    """Where the tiles of one dimension lie, in steps that move none of them.
+    """The ranges of one dimension that the tiles cover, in steps that move none of them.
 
     first, last  (steps, joined instances) first and last index; of an instance without work, a last before the first
     """
@@ -212,7 +214,7 @@ class Ranges(NamedTuple):
 def ranges_of_tiles(
     size: int, digits: tuple[Digit, ...], tile: int, steps: Steps, joined: frozenset[int], only: Place
 ) -> Ranges | None:
-    """The tiles of one dimension in some steps, each on its own; None: the steps move it."""
+    """Return the range of every tile of one dimension in some steps; None where the steps move it."""
     inside = [d for d in digits if not d.spatial and d.position > steps.last]
     if steps.moving and (inside or any(d.position == steps.last and not d.spatial for d in digits)):
         return None
@@ -271,7 +273,7 @@ def _kind(
     wrapping: tuple[Digit, ...],
     phase: int = 0,
 ) -> Kind:
-    """The moves of the joined instances, given the elements that are left from each one's first index on."""
+    """Return the moves of the joined instances, given the elements that remain from each instance's first index on."""
     moves = []
     for offset, rest in zip(instances.tolist(), left, strict=True):
         if rest <= 0:
@@ -287,7 +289,8 @@ def _kind(
 
 
 def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:
-    """Where wrapping loops stood last, of `left` elements: the offset, and the elements left from there on."""
+    """Return the place where wrapping loops stood last, with `left` elements remaining: the offset, and the elements
+    from there on."""
     back = 0
     for digit in wrapping:
         steps = min(digit.trips - 1, (left - back - 1) // digit.tile)

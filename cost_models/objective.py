@@ -1,4 +1,5 @@
-"""What a search minimizes: a name, a formula in energy and latency, one after the other, any of them with limits.
+"""The objective that a search minimizes: a name, a formula in energy and latency, a lexicographic pair, each with
+limits if asked.
 
     edp                               energy, latency, edp and ed2p have names
     energy * latency ** 0.5           a formula (`formula.py`) never falls when energy or latency grows: the proof of a
@@ -35,7 +36,7 @@ mapping that lies exactly on the limit."""
 
 @dataclass(frozen=True)
 class Objective:
-    """What a search minimizes; less is better.
+    """An objective that a search minimizes; less is better.
 
     name     its canonical text, from which `parse_objective` makes it again
     unit     of its values: "pJ", "cycles", "pJ x cycles", "pJ x cycles^2", or "formula"; that of its first part if it
@@ -51,7 +52,7 @@ class Objective:
 
     @property
     def is_lexicographic(self) -> bool:
-        """Whether it minimizes one thing after another."""
+        """Whether it has two parts, the second of which is minimized among the optima of the first."""
         return bool(self.parts)
 
     def value(self, energy_pj: Figures, latency_cycles: Figures) -> Figures:
@@ -71,7 +72,7 @@ class Objective:
         return cast(Figures, value if np.ndim(value) else float(value))
 
     def capped(self, *, energy: float | None = None, latency: float | None = None) -> Objective:
-        """The same objective with upper limits, in pJ and cycles, that mappings must not exceed; None sets no limit.
+        """Return the same objective with upper limits in pJ and cycles; None sets no limit.
 
         Raises TilewrightError for a limit that is negative or no number.
         """

@@ -1,4 +1,5 @@
-"""How many of the MACs tilings can put to work, as far as arrays decide it: capacities and ports are left aside."""
+"""The largest number of MACs that a tiling can keep at work, as far as the arrays decide it; capacities and ports are
+not considered."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def most_at_work(problem: Problem, arch: Architecture) -> float:
 
 
 def ragged_at_work(problem: Problem, arch: Architecture) -> float:
-    """A part of the MACs that ragged tilings can have at work: the most with one dimension on every axis."""
+    """Return the largest part of the MACs that ragged tilings with one dimension on every axis keep at work."""
     axes = [axis for fanout in arch.fanouts for axis in fanout.axes]
 
     @cache

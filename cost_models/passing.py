@@ -1,4 +1,4 @@
-"""What partial sums cost that pass a boundary: the words and bits that its two memories read and write.
+"""The cost of partial sums that pass a boundary: the words and bits that its two memories read and write.
 
 A word of an output tile that comes into place inside *visits* it, and leaves again; what instances sum up on the way
 *arrives* outside:

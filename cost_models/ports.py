@@ -52,12 +52,13 @@ def ports_of(memory: Memory) -> Iterator[Port]:
 
 
 def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
-    """Cycles that one instance's ports need for its words; 0 when unbounded."""
+    """Return the cycles that the ports of one instance need for its words; 0 where they are unbounded."""
     return max(direction_cycles(memory, read_bits, write_bits))
 
 
 def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tuple[float, float]:
-    """Cycles that one instance's reads and writes need: as much each where they share a port; 0 when unbounded."""
+    """Return the cycles that the reads and the writes of one instance need; equal where they share a port, 0 where
+    ports are unbounded."""
     reading = writing = 0.0
     for port in ports_of(memory):
         cycles = port.cycles(read_bits, write_bits)

@@ -30,7 +30,7 @@ _BYTE = 8
 
 @dataclass(frozen=True)
 class Roof:
-    """One port of one memory level.
+    """A roof of the roofline: the bandwidth of one port of one memory level.
 
     port             "both": one port for both directions (or none is bounded), else the direction
     bytes_moved      through the port, over all instances and the whole run

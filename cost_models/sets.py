@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Move(NamedTuple):
-    """One instance's range of one dimension, before and after a move.
+    """The range of one dimension at one instance, before and after a move.
 
     offset, extent   the new range, relative to a base shared by all instances
     shift            how far the range moved; 0 if it did not
@@ -50,20 +50,21 @@ def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footp
 
 
 def _distinct_pair_sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
-    """Of a*x + b*y: with a and b in lowest terms, (x, y) and (x + b, y - a) have one sum, and no others have. So each
-    sum is counted once if points with such a neighbour are left out."""
+    """Count the distinct values of a*x + b*y. With a and b in lowest terms, (x, y) and (x + b, y - a) have the same sum
+    and no other pairs have, so a point is left out where such a neighbour exists."""
     common = math.gcd(*coefficients)
     a, b = (coefficient // common for coefficient in coefficients)
     return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
 
 
 def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
-    """Elements from the least sum to the largest one."""
+    """Count the elements from the least sum to the largest sum."""
     return 1 + sum(c * (extent - 1) for c, extent in zip(coefficients, extents, strict=True))
 
 
 def is_plain(rank: Rank, footprint: Footprint) -> bool:
-    """Whether tiles along a rank neither overlap nor count gaps: however it is cut, each element counts once."""
+    """Whether tiles along a rank neither overlap nor count gaps, so that each element counts once however the rank is
+    cut."""
     return len(rank) <= 1 and (footprint == "exact" or all(c == 1 for _, c in rank))
 
 
@@ -74,7 +75,8 @@ def tiles_overlap(tensor: Tensor, dim: str, footprint: Footprint) -> bool:
 
 
 def _is_gapless(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> bool:
-    """Whether all sums are reached from the least to the largest: no step is longer than what smaller steps fill."""
+    """Whether every value from the least sum to the largest is reached: no step is longer than what smaller steps
+    fill."""
     length = 1
     for coefficient, extent in sorted(zip(coefficients, extents, strict=True)):
         if extent > 1:
@@ -85,7 +87,7 @@ def _is_gapless(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> bool
 
 
 def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint) -> Sums:
-    """Boolean array over [0, largest sum]: which sums are reached."""
+    """Return a boolean array over [0, largest sum] that marks the sums that are reached."""
     if footprint == "box" or _is_gapless(coefficients, extents):
         return np.ones(hull(coefficients, extents), dtype=bool)
     reached = np.ones(1, dtype=bool)
@@ -106,7 +108,8 @@ def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprin
 def moved_along_rank(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint = "exact"
 ) -> tuple[int, int]:
-    """Elements along a rank that a group of instances wants, and those that no instance has to be given.
+    """Return the elements along a rank that a group of instances wants, and how many of them no instance has to
+    receive.
 
     instances  per dimension of the rank, the moves of the group's instances (the group is their product)
     returns    (distinct elements wanted, elements that every instance wanting them already holds)
@@ -130,8 +133,8 @@ def lines_along_rank(
     per_line: int,
     phase: int,
 ) -> tuple[int, int]:
-    """Lines along a rank that hold what a group of instances wants, and those of which no instance has to be given
-    anything.
+    """Return the lines along a rank that contain what a group of instances wants, and how many of them no instance has
+    to receive anything from.
 
     per_line  neighbouring elements that a line holds along the rank
     phase     how far into a line the group's common base lies
@@ -184,7 +187,7 @@ def lines_by_bank(
 def _wanting_and_holding(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:
-    """Per element: how many instances want it, and how many of those hold it already."""
+    """Return, per element, how many instances want it, and how many of those hold it already."""
     reach = (max(m.offset + m.extent - 1 for m in moves) for moves in instances)
     span = 1 + sum(c * last for c, last in zip(coefficients, reach, strict=True))
     wanting, holding = np.zeros(span, dtype=np.int64), np.zeros(span, dtype=np.int64)
@@ -197,7 +200,7 @@ def _wanting_and_holding(
 
 
 def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...], footprint: Footprint) -> tuple[Sums, Sums]:
-    """Indicators over the new tile's hull: the new tile, and the part of it that is still held."""
+    """Return indicators over the new tile's hull: of the new tile, and of the part of it that is still held."""
     shift = sum(c * m.shift for c, m in zip(coefficients, move, strict=True))
     extents, old_extents = tuple(m.extent for m in move), tuple(m.old_extent for m in move)
     return _tile_and_kept(coefficients, extents, old_extents, shift, footprint)
@@ -211,7 +214,8 @@ def _tile_and_kept(
     shift: int,
     footprint: Footprint,
 ) -> tuple[Sums, Sums]:
-    """The same by the extents of the new and the old tile: instances differ in their place alone, mostly."""
+    """Return the indicators of `_new_and_kept` from the extents of the two tiles, so that instances that differ in
+    place alone share them."""
     new = _indicator(coefficients, extents, footprint)
     old = _indicator(coefficients, old_extents, footprint)
     held = np.zeros(len(new), dtype=bool)

@@ -40,7 +40,8 @@ class SimulationError(AssertionError):
 
 @dataclass
 class Holder:
-    """What the instances of one node hold, and what has passed through them."""
+    """The tiles that the instances of one storage node hold at the moment, and a record of what has passed through
+    them."""
 
     tile: dict[Coordinates, Tile] = field(default_factory=dict)
     products: dict[Coordinates, dict[Element, int]] = field(default_factory=lambda: defaultdict(dict))
@@ -49,7 +50,7 @@ class Holder:
 
 
 class Walk:
-    """One walk over one mapping."""
+    """A walk over one mapping, step by step, that counts every word moved."""
 
     def __init__(self, mapping: Mapping, arch: Architecture, boundaries: Sequence[Boundary] | None = None) -> None:
         self.problem = mapping.problem
@@ -82,7 +83,7 @@ class Walk:
     # ---- where an instance is ------------------------------------------------------------------------------
 
     def offsets(self, values: dict[int, int], position: int) -> dict[str, int]:
-        """First index of every dimension, given the loop values of all loops above `position`."""
+        """Return the first index of every dimension, given the values of all loops above `position`."""
         offset = dict.fromkeys(self.problem.dim_names, 0)
         for i, value in values.items():
             item = self.items[i]
@@ -106,7 +107,7 @@ class Walk:
         return frozenset(itertools.product(*axes))
 
     def instances(self, above: int) -> Iterator[dict[int, int]]:
-        """Loop values of all spatial loops above a position: one instance each."""
+        """Yield each instance above a position as the values of the spatial loops there."""
         loops = [i for i in self.spatial if i < above]
         for values in itertools.product(*(range(self.items[i].trips) for i in loops)):  # type: ignore[union-attr]
             yield dict(zip(loops, values, strict=True))
@@ -164,7 +165,8 @@ class Walk:
         return self.moved_loop == FIRST_STEP
 
     def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
-        """What the instances hold now, and what of it each outer instance gives, or will take."""
+        """Record the tile that the instances hold now, and the words of it that each outer instance sends or will
+        receive."""
         tensor, together = boundary.tensor, self.first_groups(boundary)
         return FirstTile(
             tensor=tensor.name,
@@ -177,7 +179,8 @@ class Walk:
         )
 
     def first_groups(self, boundary: Boundary) -> dict[Coordinates, dict[Coordinates, set[Element]]]:
-        """By outer instance, the words that inner instances hold now, those together that share a transfer."""
+        """Return, by outer instance, the words that the inner instances hold now, merged where they share a
+        transfer."""
         loops = [i for i in self.spatial if i < boundary.inner_position]
         joined = boundary.reduced if boundary.tensor.is_output else boundary.multicast
         together: dict[Coordinates, dict[Coordinates, set[Element]]] = defaultdict(lambda: defaultdict(set))
@@ -188,7 +191,7 @@ class Walk:
         return together
 
     def _places(self, boundary: Boundary, time: dict[int, int]) -> Iterator[tuple[dict[int, int], dict[str, int]]]:
-        """Every inner instance with the offset that the nest gives it in this step."""
+        """Yield every inner instance with its first index of each dimension in this step."""
         for space in self.instances(boundary.inner_position):
             yield space, self.offsets({**time, **space}, boundary.inner_position)
 
@@ -196,11 +199,12 @@ class Walk:
         return all(offset[d] < self.problem.sizes[d] for d in offset)
 
     def groups(self, boundary: Boundary, joined: frozenset[int], space: dict[int, int]) -> Coordinates:
-        """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
+        """Return the key of the transfer that an inner instance shares: instances that differ only along `joined` loops
+        have the same key."""
         return tuple(v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined)
 
     def travel(self, boundary: Boundary, taken: Sequence[tuple[dict[int, int], Set[Element]]]) -> None:
-        """Count the hops of what some inner instances take, or give, in one step."""
+        """Count the hops of the words that inner instances receive, or send, in one step."""
         legs = self.legs[boundary.tensor.name, boundary.inner_position]
         passing = []
         for joined in (*(leg.joined for leg in legs), frozenset[int]()) if legs else ():
@@ -219,14 +223,14 @@ class Walk:
     def transfer(
         self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
     ) -> None:
-        """Some words pass a port of a memory's instance together; `kind` as in `AccessBits`, or `finished`: those
-        collected for the last time."""
+        """Called when words pass a port of a memory's instance together; `kind` as in `AccessBits`, or `finished` for
+        words collected for the last time."""
 
     def arrival(
         self, boundary: Boundary, outer: Coordinates, words: frozenset[Element], finished: bool = False
     ) -> None:
-        """Partial sums arrive together at an instance of the outer memory: they are written, and read first unless
-        they arrive for the first time."""
+        """Record partial sums that arrive together at an outer instance: they are written, and read first unless they
+        arrive for the first time."""
         if (boundary.outer_position, outer, words) in self.arrived or not self.arch.first_read_elision:
             self.transfer("supplied", boundary.outer, outer, boundary.tensor, words)
         self.transfer("finished" if finished else "collected", boundary.outer, outer, boundary.tensor, words)
@@ -272,11 +276,13 @@ class Walk:
         return tile - held if held is not None and (halo == "exact" or slides) else tile
 
     def is_served(self, boundary: Boundary) -> bool:
-        """Whether the loop that just stepped reaches this node: the innermost that serves it, or a loop outside it."""
+        """Whether the loop that just stepped serves this node: it is the innermost loop that does, or stands outside
+        it."""
         return self.moved_loop <= self._innermost_serving(boundary)
 
     def _slides(self, boundary: Boundary) -> bool:
-        """Whether the loop that just stepped moves the tensor; with `reuse: at_node` others serve the node as well."""
+        """Whether the loop that just stepped moves the tensor; with `reuse: at_node` a loop that does not move it
+        serves the node as well."""
         item = self.items[self.moved_loop] if self.moved_loop != FIRST_STEP else None
         return isinstance(item, Loop) and item.dim in boundary.tensor.dims
 
@@ -352,8 +358,8 @@ class Walk:
         self._arrive(boundary, arriving)
 
     def may_finish(self, position: int) -> bool:
-        """Whether a node may know a word as finished: it is not the accumulator next to the MAC, and its
-        instances do not each hold a part of the same sum."""
+        """Whether a node can tell that a word is finished: it is not the accumulator next to the MAC, and its instances
+        do not each hold a part of the same sum."""
         accumulator = any(
             b.tensor.is_output and b.inner is None and b.outer_position == position for b in self.boundaries
         )

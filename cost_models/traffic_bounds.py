@@ -35,7 +35,8 @@ def traffic_bound(problem: Problem, words: int) -> float:
 
 
 def least_words(problem: Problem) -> float:
-    """Words of all tensors, every one once; of operands with zeros the others, on average."""
+    """Return the compulsory words of all tensors together, each word once; of operands with zeros the expected nonzero
+    words."""
     words = compulsory_words(problem)
     if not problem.has_zeros:
         return sum(words.values())

@@ -1,4 +1,4 @@
-"""What zeros leave of a cost: figures of means over all places that the zeros may have (docs/sparse.md)."""
+"""The savings from zeros in a cost: means over all positions that the zeros may have (docs/sparse.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Operations:
-    """What becomes of all multiply-accumulates.
+    """The multiply-accumulates of a problem, divided into done, gated and skipped.
 
     done     those without a zero, or whose zeros nothing finds
     gated    left out without energy, and not without time
@@ -21,7 +21,7 @@ class Operations:
 
 @dataclass(frozen=True)
 class TensorZeros:
-    """What zeros leave of one tensor at one memory.
+    """The accesses of one tensor at one memory that remain when zeros are left out.
 
     format         how it is held there; "uncompressed": every word
     stored_words   of its tile in one instance that are held
@@ -40,7 +40,7 @@ class TensorZeros:
 
 @dataclass(frozen=True)
 class Zeros:
-    """What zeros save of a whole run.
+    """The savings from zeros over a whole run.
 
     operations      multiply-accumulates that are done, gated and skipped
     dense_energy_pj, dense_latency_cycles  of the same mapping without zeros, whose tiles may be too large for its

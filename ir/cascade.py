@@ -63,12 +63,13 @@ class Cascade(Shown):
         return iter(self.operations)
 
     def operation(self, name: str) -> Operation:
-        """The operation of that name; ProblemError names the nearest one otherwise."""
+        """Return the operation of that name; ProblemError suggests the nearest name otherwise."""
         return entry(self._by_name, name, "operation", ProblemError, self.name)
 
     @property
     def forms(self) -> tuple[Cascade, ...]:
-        """All ways to compute it, this one first, each alone."""
+        """Return all forms in which the cascade can be computed, this form first, each as a cascade of a single
+        form."""
         return (replace(self, others=()), *self.others) if self.others else (self,)
 
     @cached_property
@@ -95,7 +96,7 @@ class Cascade(Shown):
 
     @cached_property
     def intermediates(self) -> tuple[str, ...]:
-        """Tensors that one operation writes and later ones read."""
+        """Return the tensors that one operation writes and later operations read."""
         return tuple(t for t in self.tensors if t in self.producers and self.consumers[t])
 
     @property
@@ -167,7 +168,8 @@ def _check_order(cascade: Cascade) -> None:
 
 
 def _check_before(cascade: Cascade, operation: Operation, tensor: str, done: set[str]) -> None:
-    """The generation before a step is there until the operation that iterates has made the next one."""
+    """Check that the generation before a step is still there when it is read: the reader is done before the operation
+    that makes the next."""
     if tensor in done:
         producer = cascade.producers[tensor].name
         message = (
@@ -178,7 +180,7 @@ def _check_before(cascade: Cascade, operation: Operation, tensor: str, done: set
 
 
 def _needs(cascade: Cascade, operation: Operation, tensor: str) -> bool:
-    """Whether an operation reads a tensor, itself or through others."""
+    """Whether an operation depends on a tensor, directly or through others."""
     found, waiting = set(), [operation]
     while waiting:
         for operand in waiting.pop().problem.operands:

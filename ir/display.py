@@ -1,5 +1,5 @@
-"""How values show themselves in notebooks. What a page looks like is for `report/` to say, which stands further up: the
-program's package sets `renderer` when it is first used, and here is only where it is asked."""
+"""How values show themselves in notebooks: the package sets `renderer` when it is first used, since pages are drawn by
+`report/`, which `ir` may not import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Shown:
 
 
 class ShownCost(Shown):
-    """What a run costs, whose text is one line of it: the fields have many."""
+    """A cost that shows itself as one line of text."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The one family of errors that tilewright raises for bad input.
+"""The family of errors that tilewright raises for bad input.
 
     TilewrightError
       ProblemError         a layer that cannot be understood
@@ -57,7 +57,7 @@ class TilewrightError(Exception):
         return f"{text}\nhint: {self.hint}" if self.hint else text
 
     def located(self, where: str) -> TilewrightError:
-        """The same error, with a place in front: used by readers that know file and line."""
+        """Return the same error with a place in front; used by readers that know file and line."""
         place = f"{where}: {self.where}" if self.where else where
         return type(self)(self.message, where=place, hint=self.hint)
 
@@ -127,8 +127,8 @@ def entry(
     error: type[TilewrightError] = TilewrightError,
     where: str | None = None,
 ) -> Entry:
-    """What a table holds for a key that a caller names; `what` is how the message calls it. Unless there is none: then
-    the message has the nearest one."""
+    """Return a table's value for a key that a caller names, `what` in messages; else raise an error that suggests the
+    nearest key."""
     try:
         return table[key]
     except (KeyError, TypeError):  # keys that cannot be in a table included
@@ -137,7 +137,7 @@ def entry(
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or lists the known ones; what is no text is near to none."""
+    """Return a hint that names the nearest known word, or lists the known words."""
     names = list(known)
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if isinstance(word, str) else ()
     if near:

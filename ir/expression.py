@@ -1,4 +1,4 @@
-"""What an operation does at one point: a small tree of functions, tensors and numbers.
+"""The expression that an operation computes at each point: a small tree of functions, tensors and numbers.
 
     max(A, B)             Call("max", (Operand("A"), Operand("B")))
     exp(S - R)            Call("exp", (Call("sub", (Operand("S"), Operand("R"))),))
@@ -83,7 +83,7 @@ MOST_PARTS = 2000
 
 
 def is_too_large(expression: Expression) -> bool:
-    """Whether it is deeper, or has more parts, than what is done at one point: whoever walks it goes that deep."""
+    """Whether it is deeper, or has more parts, than is accepted; every walk over it recurses that deep."""
     return isinstance(expression, Call) and (expression.depth > DEEPEST or expression.parts > MOST_PARTS)
 
 
@@ -119,7 +119,7 @@ def _accesses(expression: Expression) -> Iterator[str]:
 
 
 def is_product(expression: Expression) -> bool:
-    """Whether it is a product of two tensors or more, each once, and of numbers."""
+    """Whether it is a product of numbers and of two or more tensors, each of which occurs once."""
     factors = list(_factors(expression))
     tensors = [factor.tensor for factor in factors if isinstance(factor, Operand)]
     plain = not any(isinstance(factor, Call) for factor in factors)

@@ -1,4 +1,4 @@
-"""What messages say of files that cannot be read."""
+"""Messages about files that cannot be read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _SNIFFED = 2**20
 
 
 def missing_file(path: Path) -> str:
-    """What to say of a path at which there is no file: a link may lead there, and no further."""
+    """Return the message for a path without a file: there may be a link that leads nowhere."""
     return f"a link to {os.readlink(path)!r}, where no file is" if path.is_symlink() else "no such file"
 
 
 def bytes_of(path: Path, most: int) -> bytes:
-    """The bytes of a file, and one more than `most` of a larger one: a device may have no end.
+    """Return the bytes of a file, at most `most` + 1, since a device may have no end.
 
     Raises OSError, and ValueError for what no path can be.
     """

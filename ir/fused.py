@@ -146,7 +146,7 @@ def _likely_forms(cascade: Cascade, tree: Tree) -> list[Cascade]:
 
 
 def _is_covered(tree: Tree, operation: Operation) -> bool:
-    """Whether the loops above an operation's leaf make all its steps, as far as they are named alike."""
+    """Whether the loops above an operation's leaf cover all its points, as far as dimensions have the same names."""
     loops = [
         loop_of(item, operation.name) for _, item in tree.above(tree.leaves()[operation.name]) if isinstance(item, Loop)
     ]
@@ -185,6 +185,6 @@ def _path(fused: FusedMapping, operation: Operation) -> OperationPath:
 
 
 def _is_outside(fused: FusedMapping, operation: Operation, tensor: str, place: Place) -> bool:
-    """Whether a node is of an intermediate that this operation reads, and further out than where it reads it."""
+    """Whether a node holds an intermediate that this operation reads further inwards."""
     is_read = tensor in fused.cascade.producers and operation.output.name != tensor
     return is_read and place < fused.exchange(tensor, operation.name)

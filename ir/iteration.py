@@ -69,7 +69,8 @@ def components(operations: Sequence[Operation]) -> list[tuple[Operation, ...]]:
 
 
 def _needed(operations: Sequence[Operation], operation: Operation) -> set[str]:
-    """The operations that one reads from, itself or through others; itself where it is on a cycle."""
+    """Return the operations that an operation depends on, directly or through others; on a cycle that includes
+    itself."""
     producers = {op.output.name: op for op in operations}
     found: set[str] = {operation.name} if operation.iterates else set()
     waiting = [operation]
@@ -100,7 +101,8 @@ def _check_cycle(together: Sequence[Operation], where: str) -> None:
 
 
 def iterative_dims(together: Sequence[Operation]) -> dict[str, str]:
-    """Of operations that step together, the dimension of each that counts the steps, as far as one does."""
+    """Return, for operations that step together, the dimension of each that counts the steps, where it has such a
+    dimension."""
     dims = {operation.name: operation.iterates for operation in together if operation.iterates}
     for _ in together:
         for producer, consumer in _edges(together):

@@ -8,7 +8,8 @@ from .tree_rules import CascadeTree, steps_of
 
 
 def check_iterations(asked: CascadeTree) -> None:
-    """An iterative dimension steps one at a time, and only as loops in time that all who use its generations share."""
+    """Check that an iterative dimension steps one at a time, in temporal loops that all users of its generations
+    share."""
     for producer in asked.cascade:
         made = producer.generation(producer.output.name)
         if made is None:
@@ -33,7 +34,8 @@ def _check_own_steps(asked: CascadeTree, operation: Operation, tensor: str, prod
 
 
 def _check_steps_together(asked: CascadeTree, producer: Operation, consumer: Operation) -> None:
-    """A reader of generations steps with the operation that makes them; one of the last comes after all steps."""
+    """Check that a reader of generations steps with the operation that makes them, and that a reader of the last comes
+    after all steps."""
     tensor, dim = producer.output.name, producer.iterates
     read = consumer.generation(tensor)
     assert read is not None

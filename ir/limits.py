@@ -1,4 +1,4 @@
-"""How large an operation may be, so that all counts stay exact, and take a computer of usual size to make."""
+"""The largest operations that are accepted: counts must stay exact, and fit the memory of a usual computer."""
 
 from __future__ import annotations
 

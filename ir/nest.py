@@ -106,7 +106,7 @@ class LoopNest(Shown):
         return tuple(item for item in self.items if isinstance(item, Node))
 
     def node_positions(self, tensor: str) -> tuple[int, ...]:
-        """Positions of the nodes of one tensor, outermost first."""
+        """Return the positions of a tensor's nodes, outermost first."""
         return tuple(i for i, item in enumerate(self.items) if isinstance(item, Node) and item.tensor == tensor)
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ class LoopNest(Shown):
 
 
 def printed_lines(items: Iterable[Loop | Node]) -> Iterator[str]:
-    """One line per loop, and one per run of nodes of the same memory and kind."""
+    """Yield a line per loop, and a line per run of nodes of the same memory and kind."""
     run: list[Node] = []
     for item in items:
         if run and isinstance(item, Node) and item.memory == run[-1].memory and type(item) is type(run[-1]):
@@ -155,7 +155,7 @@ _NODES = re.compile(r"(\S+) keeps (.+)")
 
 
 def parse_line(line: str, number: int) -> list[Loop | Node]:
-    """The loop, or the nodes, of one line of text; MappingError names the line that is not understood."""
+    """Parse the loop, or the nodes, of a line of text; MappingError names a line that is not understood."""
     if match := _TEMPORAL.fullmatch(line):
         return [Loop(match[1], _trips(match[2], number))]
     if match := _SPATIAL.fullmatch(line):

@@ -119,7 +119,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """What trees call it."""
+        """The name of the operation in trees."""
         return self.problem.name
 
     @property
@@ -143,7 +143,7 @@ class Operation:
         return next((one for one in self.generations if one.tensor == tensor), None)
 
     def reads_before(self, tensor: str) -> bool:
-        """Whether it reads the generation before a step: then it is done before the operation that makes the next."""
+        """Whether it reads the generation before a step, and so is done before the operation that makes the next."""
         one = self.generation(tensor)
         return one is not None and one.dim is not None and not one.after
 
@@ -154,8 +154,8 @@ class Operation:
 
     @property
     def kind(self) -> str:
-        """What a point costs: `mac`, or the outermost function (`exp`, `max`, `add`, ...; a bare tensor that is
-        reduced is of its reduction, `add` or `max`, and otherwise a `copy`)."""
+        """The kind of its points, which decides their cost: `mac`, or the outermost function (`exp`, `max`, `add`,
+        ...); a bare tensor that is reduced has the kind of its reduction, `add` or `max`, else `copy`."""
         if self.multiplies:
             return MULTIPLY_ACCUMULATE
         if isinstance(self.expression, Call):

@@ -1,4 +1,4 @@
-"""The way of one operation through a tree."""
+"""The path of one operation through a tree: the loops and nodes from the root to its leaf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tree import Place
 
 @dataclass(frozen=True)
 class OperationPath:
-    """The way of one operation through a tree.
+    """The path of one operation through a tree.
 
     operation  whose way it is
     mapping    its loops and nodes, outermost first: an ordinary mapping, but for where its branches begin. Along
@@ -30,7 +30,8 @@ class OperationPath:
     windows: frozenset[str] = frozenset()
 
     def start(self, position: int) -> int:
-        """Where the branch begins that has the item at a position: what stands inside it lasts for one visit of it."""
+        """Return the position at which the branch of an item begins: what stands inside it lasts for one visit of the
+        branch."""
         return max(start for start in self.starts if start <= position)
 
     @property

@@ -44,7 +44,7 @@ class Tensor:
 
     @property
     def is_output(self) -> bool:
-        """Whether it is what the problem computes."""
+        """Whether the problem computes this tensor."""
         return self.role == "output"
 
     def __str__(self) -> str:
@@ -105,12 +105,12 @@ class Problem(Shown):
 
     @cached_property
     def has_zeros(self) -> bool:
-        """Whether the density of an operand is known."""
+        """Whether some operand has a stated density."""
         return any(tensor.density is not None for tensor in self.tensors)
 
     @cached_property
     def dense(self) -> Problem:
-        """The same without densities."""
+        """Return the same problem without densities."""
         tensors = tuple(replace(tensor, density=None) for tensor in self.tensors)
         return replace(self, tensors=tensors) if self.has_zeros else self
 
@@ -120,7 +120,7 @@ class Problem(Shown):
         return math.prod(size for _, size in self.dims)
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor of that name; ProblemError names the nearest one otherwise."""
+        """Return the tensor of that name; ProblemError suggests the nearest name otherwise."""
         return entry(self._by_name, name, "tensor", ProblemError, self.name)
 
     @cached_property

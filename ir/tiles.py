@@ -16,7 +16,7 @@ def ceil_div(numerator: int, denominator: int) -> int:
 
 
 class Digit(NamedTuple):
-    """A loop as one digit of its dimension's index: the index is the sum of value * tile over the digits."""
+    """A loop as a digit of its dimension's index: the index is the sum of value * tile over the digits."""
 
     position: int
     trips: int
@@ -25,7 +25,7 @@ class Digit(NamedTuple):
 
 
 def digits_by_dimension(problem: Problem, nest: LoopNest) -> dict[str, tuple[Digit, ...]]:
-    """The loops of each dimension, outermost first, each with the tile (elements) that one trip covers."""
+    """Return the loops of each dimension, outermost first, each with the tile (elements) that one trip covers."""
     below: dict[str, int] = dict.fromkeys(problem.dim_names, 1)
     digits: dict[str, list[Digit]] = {dim: [] for dim in problem.dim_names}
     for position in range(len(nest) - 1, -1, -1):

@@ -55,7 +55,7 @@ class SharedLoop(Loop):
 
 
 def loop_of(loop: Loop, operation: str) -> Loop:
-    """The loop as one operation sees it."""
+    """Return a loop as one operation sees it, with its own name of the dimension."""
     if not isinstance(loop, SharedLoop):
         return loop
     return Loop(dict(loop.renamed).get(operation, loop.dim), loop.trips, loop.axis)

@@ -1,4 +1,4 @@
-"""The rules of a tree that hold on every machine: `FusedMapping` asks for them, one after the other."""
+"""The rules of a tree that hold on every machine, in the order in which `FusedMapping` checks them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tree import Address, Place, Tree, loop_of
 
 
 class CascadeTree(NamedTuple):
-    """What the rules are asked about: a cascade, and a tree of it."""
+    """A cascade together with a tree of it, as the rules take them."""
 
     cascade: Cascade
     tree: Tree
@@ -25,7 +25,7 @@ Windows = Mapping[str, frozenset[str]]
 
 
 def check_leaves(asked: CascadeTree) -> None:
-    """Every operation has one branch, and none is done before what it reads is written."""
+    """Check that every operation has one leaf, and that none is done before an operation that it reads from."""
     names = [tree.operation for _, tree in asked.tree.walk() if not tree.branches]
     known = [operation.name for operation in asked.cascade]
     for name in names:
@@ -44,7 +44,8 @@ def check_leaves(asked: CascadeTree) -> None:
 
 
 def _check_turn(cascade: Cascade, names: list[str], operation: Operation, tensor: str) -> None:
-    """An operation comes after the one that writes what it reads; before it, if it reads the generation before."""
+    """Check that an operation comes after the producers of what it reads; or before them where it reads the generation
+    before."""
     producer = cascade.producers[tensor].name
     comes_first = names.index(operation.name) < names.index(producer)
     if operation.reads_before(tensor) and not comes_first:
@@ -57,7 +58,8 @@ def _check_turn(cascade: Cascade, names: list[str], operation: Operation, tensor
 
 
 def check_nodes(asked: CascadeTree) -> None:
-    """Nodes are of tensors that operations below them use, and no memory has two of one tensor on a path."""
+    """Check that nodes hold tensors that operations below them use, and that no memory has two nodes of a tensor on a
+    path."""
     for address, tree in asked.tree.walk():
         below = [leaf.operation for _, leaf in tree.walk() if not leaf.branches]
         used = {t.name for name in below for t in asked.cascade.operation(name).problem.tensors}
@@ -102,8 +104,8 @@ def check_outer_nodes(asked: CascadeTree, tensor: str, read: set[Place]) -> None
 
 
 def _keeps_generations(asked: CascadeTree, tensor: str, outermost: Place) -> bool:
-    """Whether generations of a tensor come back from its outermost node: the next one inwards stands below a loop that
-    steps from one to the next."""
+    """Whether generations of a tensor return from its outermost node: the next node inwards stands below the loop that
+    steps between them."""
     producer = asked.cascade.producers[tensor]
     above = asked.tree.above(asked.tree.leaves()[producer.name])
     inner = next(place for place in asked.tree.nodes_above(tensor, above[-1][0][0]) if place > outermost)
@@ -111,14 +113,14 @@ def _keeps_generations(asked: CascadeTree, tensor: str, outermost: Place) -> boo
 
 
 def steps_of(items: list[tuple[Place, Loop | Node]], operation: str, dim: str | None) -> Iterator[tuple[Place, Loop]]:
-    """The loops of more than one trip over a dimension of an operation."""
+    """Return the loops of more than one trip over a dimension of an operation."""
     for place, item in items:
         if isinstance(item, Loop) and item.trips > 1 and loop_of(item, operation).dim == dim:
             yield place, item
 
 
 def check_shared_loops(asked: CascadeTree, address: Address) -> None:
-    """Every operation below a split has the loops above it as dimensions of its own, and they are one dimension."""
+    """Check that a loop above a split is a single dimension of every operation below it."""
     below = [asked.cascade.operation(leaf.operation) for _, leaf in asked.tree.at(address).walk() if not leaf.branches]
     for item in asked.tree.at(address).items:
         if not isinstance(item, Loop) or item.trips == 1:
@@ -192,7 +194,7 @@ def windowed_dims(asked: CascadeTree, producer: Operation, windows: Windows) -> 
 
 
 def check_sizes(asked: CascadeTree, place: Place, windows: Windows) -> None:
-    """The dimensions that share a loop have one size, but for those that windows make longer."""
+    """Check that the dimensions that share a loop have equal sizes, except where windows make them longer."""
     item = asked.tree.item(place)
     assert isinstance(item, Loop)
     below = [leaf.operation for _, leaf in asked.tree.at(place[0]).walk() if not leaf.branches]
