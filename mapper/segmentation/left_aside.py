@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
+from ...ir import Cascade
 from ...workloads.graph import GraphReading, cascade_parameters, operation_groups
 from ..certificate import PartProof
 from .question import NetworkAnswer, NetworkQuestion
@@ -23,21 +24,28 @@ def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
 
 
 def _known_from_the_start(question: NetworkQuestion) -> LeastCost:
-    """What no plan has less of, before any search: each point of an operation is computed, and weights come from the
-    outermost memory once, unless some lie on chip. A softmax or a norm may be done in other forms with its neighbours,
-    and is not counted."""
+    """Return a lower bound on the cost of every plan, known before any search: each point of an operation is computed,
+    weights come from the outermost memory once, unless some lie on chip, and what nothing reads is written to it once.
+    Points of a softmax or a norm are not counted: in other forms, with its neighbours, it may have fewer."""
     reading, arch, energy, cycles = GraphReading(question.graph), question.arch, 0.0, 0.0
     leakage = arch.total_leakage_pj_per_cycle
     for group in operation_groups(question.graph, 1):
-        if group.cascade is None or len(group.cascade.operations) > 1:
+        if group.cascade is None:
             continue
         members = [reading.occurrences[place] for place in group.places]
         weights = {} if question.weights_in else cascade_parameters(question.graph, members, group.cascade)
         if any(member.is_apart for member in members):  # which of its operands are weights is not told
             weights = {}
+        outputs = () if any(reading.readers[place] for place in group.places) else _results(group.cascade)
         computed = least_cost_of_cascade(group.cascade, arch, group.cascade.tensors)
-        read = least_cost_of_cascade(group.cascade, arch, set(group.cascade.tensors) - set(weights))
-        moved_pj = read.energy_pj - computed.energy_pj - leakage * (read.latency_cycles - computed.latency_cycles)
-        energy += group.times * computed.energy_pj + moved_pj
-        cycles += group.times * computed.latency_cycles
+        moved = least_cost_of_cascade(group.cascade, arch, set(group.cascade.tensors) - set(weights) - set(outputs))
+        energy += moved.energy_pj - computed.energy_pj - leakage * (moved.latency_cycles - computed.latency_cycles)
+        if len(group.cascade.operations) == 1:
+            energy += group.times * computed.energy_pj
+            cycles += group.times * computed.latency_cycles
     return LeastCost(energy, cycles)
+
+
+def _results(cascade: Cascade) -> set[str]:
+    """Return the tensors of a cascade that are written and not read in it."""
+    return {tensor for tensor in cascade.producers if not cascade.consumers[tensor]}

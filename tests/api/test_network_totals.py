@@ -67,6 +67,16 @@ def test_what_is_mapped_on_its_own_keeps_nothing_on_chip() -> None:
     assert [one.name for one in plan.answer.staying] == ["head.W"]
 
 
+@pytest.mark.parametrize("name", ["twosm", "same2"])
+def test_a_network_cut_at_once_has_a_bound(name: str) -> None:
+    """Two softmaxes alone have no points that every form has, and what they hand out is written all the same."""
+    asked = {"objective": "energy", "tiling": "perfect", "workers": 1}
+    cut = tw.compile(ONNX / f"{name}.onnx", "three_level", **asked, total_limit=0).certificate
+    whole = tw.compile(ONNX / f"{name}.onnx", "three_level", **asked).certificate
+    assert whole.proven
+    assert 0 < cut.lower_bound <= whole.value <= cut.value
+
+
 def test_graphs_of_models_pass_to_other_processes() -> None:
     """Which search them: what is done between groups, and the file's parameters, they do without."""
     for name in ("k3s2p1op1", "lstm", "twosm", "same2"):
