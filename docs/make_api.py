@@ -134,7 +134,7 @@ ALIASES = (
     ("arch.spec", ("Latency",)),
     ("arch.settings", ("Setting",)),
     ("mapper.emit", ("Element",)),
-    ("mapper.emit.verify", ("WordTable",)),
+    ("mapper.emit.numpy.verify", ("WordTable",)),
     ("cost_models.counts", ("AccessTable",)),
     ("run.batch.run", ("Watch",)),
     ("run.batch.job", ("Outcome",)),

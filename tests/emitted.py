@@ -14,7 +14,7 @@ from tilewright.arch import Architecture, Keeps, Mac, Reuse
 from tilewright.cost_models import count_words
 from tilewright.ir import LoopNest, Mapping, MappingError, Problem, Tensor
 from tilewright.mapper.emit import Element
-from tilewright.mapper.emit.lowering import lower
+from tilewright.mapper.emit.lowering.lowering import lower
 
 NUMPY = {"float": np.float32, "double": np.float64, "int32": np.int32}
 

@@ -23,6 +23,8 @@ from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, MappingError, Node, NoPlanError, Tree
 from tilewright.mapper.certificate import Certificate
+from tilewright.mapper.emit.lowering.tree_lowering import lower_tree
+from tilewright.mapper.emit.lowering.tree_scalar_program import WholeLying
 from tilewright.mapper.emit.network import (
     NetworkProgram,
     emit_c_network,
@@ -31,8 +33,6 @@ from tilewright.mapper.emit.network import (
     stored_bytes,
 )
 from tilewright.mapper.emit.network.stored import DTYPES
-from tilewright.mapper.emit.tree_lowering import lower_tree
-from tilewright.mapper.emit.tree_scalar_program import WholeLying
 from tilewright.mapper.fusing import FusedAnswer
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor, WeightsIn
 from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run

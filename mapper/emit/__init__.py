@@ -1,15 +1,23 @@
-"""A mapping as text for others: executable programs and other tools' files."""
+"""A mapping as text for others: executable programs and other tools' files.
 
-from .c_program import emit_c
-from .c_tree import emit_c_tree
-from .elements import Element
-from .mapping_yaml import emit_mapping_yaml
-from .mlir import emit_mlir
-from .numpy_program import emit_numpy, program_steps
-from .timeloop import emit_timeloop
-from .tree_program import emit_tree
-from .tvm import emit_tvm
-from .verify import Verification, verify_numpy, verify_tree
+parts/      what programs in all languages have in common
+lowering/   a mapping as a scalar program, in no language yet
+numpy/      programs that count the words they move
+c/          programs in C99
+compilers/  MLIR and TVM, Timeloop's files, mapping files
+network/    whole networks in numpy and C
+"""
+
+from .c.program import emit_c
+from .c.tree import emit_c_tree
+from .compilers.mapping_yaml import emit_mapping_yaml
+from .compilers.mlir import emit_mlir
+from .compilers.timeloop import emit_timeloop
+from .compilers.tvm import emit_tvm
+from .numpy.program import emit_numpy, program_steps
+from .numpy.tree import emit_tree
+from .numpy.verify import Verification, verify_numpy, verify_tree
+from .parts.elements import Element
 
 __all__ = [
     "Element",

@@ -17,8 +17,8 @@ from ....ir import MemoryPlanError, Place
 from ...means import Means
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 from ...segmentation import Segment, planned_places
-from ..lifetimes import live_buffers
-from ..loop_program import Array, Statement
+from ..lowering.lifetimes import live_buffers
+from ..lowering.loop_program import Array, Statement
 
 ArenaKey = tuple[str, tuple[str, ...]]
 """A memory, and the roles of the tensors that a part of it is for; of a memory without parts and bounds, none."""

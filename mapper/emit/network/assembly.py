@@ -18,12 +18,13 @@ from ....workloads.graph import (
 )
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...segmentation import NetworkAnswer, Segment, StayingTensor
-from ..lifetimes import tightened
-from ..loop_program import Array, Statement, TensorFinish
-from ..passing import without_passing
-from ..tree_lowering import lower_tree
-from ..tree_scalar_program import TreeProgram, WholeLying
-from ..tree_tiles import margins_of
+from ..lowering.lifetimes import tightened
+from ..lowering.loop_program import Array, Statement
+from ..lowering.passing import without_passing
+from ..lowering.tree_lowering import lower_tree
+from ..lowering.tree_scalar_program import TreeProgram, WholeLying
+from ..lowering.tree_tiles import margins_of
+from ..parts.finish import TensorFinish
 from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
 from .kinds import GroupKinds, NetworkKinds
 from .leaving import finished_outside

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ....workloads.graph import NORMALIZING, ApartOperation, ApartRead
-from ..c_direct import number_text, point_text
-from ..c_text import c_comment
+from ..c.direct import number_text, point_text
+from ..c.text import c_comment
 from .c_places import along, sum_of, tables_of, times
 from .c_reduced import normalization, reduction
 from .kinds import ApartKinds

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ....ir import Operation
-from ..c_direct import direct_lines
-from ..c_text import c_string
+from ..c.direct import direct_lines
+from ..c.text import c_string
 from .c_between import Between
 from .c_finish import finish_function
 from .exact import exact_magnitude

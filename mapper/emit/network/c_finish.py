@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from ..c_direct import point_text
-from ..c_text import c_names
-from ..loop_program import TensorFinish
+from ..c.direct import point_text
+from ..c.text import c_names
+from ..parts.finish import TensorFinish
 from .kinds import ApartKinds
 from .stored import ELEMENT, WordType
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ..bands import threaded
-from ..c_direct import point_text
-from ..c_schedule import LARGEST_ON_STACK, plus
-from ..c_text import c_comment
-from ..c_tree import CTree
-from ..loop_program import LEAST_PARALLEL_MACS, Array, Begin, Compute, Drain, Fill, Finish, For, Statement
-from ..tree_scalar_program import buffers_of
+from ..c.direct import point_text
+from ..c.schedule import LARGEST_ON_STACK, plus
+from ..c.text import c_comment
+from ..c.tree import CTree
+from ..lowering.bands import threaded
+from ..lowering.loop_program import LEAST_PARALLEL_MACS, Array, Begin, Compute, Drain, Fill, Finish, For, Statement
+from ..lowering.tree_scalar_program import buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ....workloads.graph import NORMALIZING, WORD, ApartOperation
-from ..c_direct import number_text, point_text
+from ..c.direct import number_text, point_text
 from .c_places import sum_of, tables_of, times
 from .steps import steps_along
 from .stored import WordType

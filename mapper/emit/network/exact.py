@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir import Call, Expression
-from ..exactness import EXACT_BITS, largest_exact
+from ..parts.exactness import EXACT_BITS, largest_exact
 from .program import ApartCall, NetworkProgram
 
 

@@ -1,6 +1,6 @@
 """A compiled network as one numpy program: every group's tree on its buffers, all words counted, and a check.
 
-A group is the program of its tree (`tree_program`) as a function of its own; equal groups are one. What passes from
+A group is the program of its tree (`numpy/tree.py`) as a function of its own; equal groups are one. What passes from
 group to group, and what is done between them, is in `run`, and in `direct`, which takes the operations of each group
 one after the other.
 """
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
-from ..names import FreshNames, comment, quoted
-from ..numpy_program.program import IMPORTS, MODULE_NAMES
-from ..numpy_program.schedule import LOCALS
-from ..tree_program import RUNTIME, parameter_key, runtime_text, tree_lines
-from ..tree_program.points import number_text, point_text
+from ..numpy.finishes import parameter_key
+from ..numpy.points import number_text, point_text
+from ..numpy.program import IMPORTS, MODULE_NAMES
+from ..numpy.schedule import LOCALS
+from ..numpy.tree import RUNTIME, runtime_text, tree_lines
+from ..parts.names import FreshNames, comment, quoted
 from . import runtime_network
 from .c_check import REFERENCE_FILE
 from .exact import exact_magnitude

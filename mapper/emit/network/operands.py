@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ....ir import Operation
-from ..c_direct import Lying
-from ..loop_program import TensorFinish
-from ..tree_scalar_program import WholeLying
+from ..c.direct import Lying
+from ..lowering.tree_scalar_program import WholeLying
+from ..parts.finish import TensorFinish
 from .known_words import UNKNOWN, KnownWords
 from .stored import ELEMENT, WordType
 

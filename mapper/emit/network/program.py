@@ -10,9 +10,10 @@ from ....ir import Cascade, Operation
 from ....workloads.graph import ApartOperation, Reference, Values
 from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
-from ..c_direct import Lying, lying
-from ..loop_program import Statement, TensorFinish
-from ..tree_scalar_program import TreeProgram
+from ..c.direct import Lying, lying
+from ..lowering.loop_program import Statement
+from ..lowering.tree_scalar_program import TreeProgram
+from ..parts.finish import TensorFinish
 from .addresses import Addresses, ArenaKey, Staying
 from .kinds import ApartKinds, GroupKinds
 from .operands import Finished, Reading, Weight

@@ -68,8 +68,8 @@ def joined(programs: list[str]) -> str:
 def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Buffers on the stack and allocated ones, threads and none, all copies and some, in every type."""
     element = ("float", "double", "int32", "float")[block]
-    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
-    monkeypatch.setattr("tilewright.mapper.emit.loop_program.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
+    monkeypatch.setattr("tilewright.mapper.emit.c.schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
+    monkeypatch.setattr("tilewright.mapper.emit.lowering.loop_program.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
     for seed in range(block * 12, block * 12 + 12):
         case = random_case(seed)
@@ -114,7 +114,7 @@ def cores() -> Architecture:
 def test_threads_have_buffers_of_their_own(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 256)
+    monkeypatch.setattr("tilewright.mapper.emit.c.schedule.LARGEST_ON_STACK", 256)
     problem = conv2d(K=16, C=8, P=13, Q=14, R=3, S=3, stride=2, groups=2)
     text = """
         DRAM keeps I W O

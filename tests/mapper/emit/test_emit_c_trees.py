@@ -74,7 +74,7 @@ def written_trees(
 @pytest.mark.parametrize("on_stack", [8, 1024])
 def test_random_trees_compute_the_cascade(on_stack: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With buffers on the stack, and with allocated ones."""
-    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", on_stack)
+    monkeypatch.setattr("tilewright.mapper.emit.c.schedule.LARGEST_ON_STACK", on_stack)
     for seed, text in written_trees(range(on_stack % 3, 20 * CASES, 2), CASES // 2):
         assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}"
 

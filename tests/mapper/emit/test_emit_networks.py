@@ -20,8 +20,9 @@ from generators import random_architecture
 from longer import TIMES
 from tilewright.ir import FusedMapping, MappingError, TilewrightError
 from tilewright.mapper.emit import emit_tree
-from tilewright.mapper.emit.lifetimes import arrays_of, live_buffers, tightened
-from tilewright.mapper.emit.loop_program import Allocate, For, Statement
+from tilewright.mapper.emit.lowering.lifetimes import arrays_of, live_buffers, tightened
+from tilewright.mapper.emit.lowering.loop_program import Allocate, For, Statement
+from tilewright.mapper.emit.lowering.tree_lowering import lower_tree
 from tilewright.mapper.emit.network import (
     NetworkProgram,
     c_group,
@@ -30,7 +31,6 @@ from tilewright.mapper.emit.network import (
     network_weights,
     weights_bytes,
 )
-from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.workloads import cascade_of, load_network
 from tilewright.workloads.graph import NetworkGraph
 

@@ -278,7 +278,7 @@ def test_more_loops_than_python_nests() -> None:
 
 
 def test_loops_that_share_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.emit.numpy_program.loops.DEEPEST", 4)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy.loops.DEEPEST", 4)
     problem = gemm(M=7, N=6, K=5)
     names = [t.name for t in problem.tensors]
     loops = [Loop(dim, 2) for _ in range(3) for dim in "MNK"]
@@ -382,7 +382,7 @@ def test_verification_says_what_disagrees(monkeypatch: pytest.MonkeyPatch) -> No
     text = spoil_output(emit_numpy(mapping, arch)).replace(
         f"({words.reads}, {words.writes})", f"({words.reads}, {words.writes + 1})"
     )
-    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_numpy", lambda *_: text)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy.verify.emit_numpy", lambda *_: text)
     found = verify_numpy(mapping, arch)
     assert not found
     assert not found.agrees

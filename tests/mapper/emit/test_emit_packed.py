@@ -15,7 +15,7 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models.sparse import with_densities
 from tilewright.ir import Mapping, Problem
 from tilewright.mapper.emit import emit_c, emit_numpy, verify_numpy
-from tilewright.mapper.emit.numpy_program.runtime_packed import PackedZeros, packed, unpacked, with_zeros
+from tilewright.mapper.emit.numpy.runtime_packed import PackedZeros, packed, unpacked, with_zeros
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import gemm
 

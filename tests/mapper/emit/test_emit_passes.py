@@ -13,8 +13,8 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_ar
 from tilewright.cost_models import simulate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
-from tilewright.mapper.emit.numpy_program.passes import LARGEST_ARRAY, pass_depths
-from tilewright.mapper.emit.numpy_program.plan import NestPlan
+from tilewright.mapper.emit.numpy.passes import LARGEST_ARRAY, pass_depths
+from tilewright.mapper.emit.numpy.plan import NestPlan
 from tilewright.workloads import batched_gemm, conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")

@@ -17,7 +17,7 @@ from tilewright.arch import Architecture
 from tilewright.ir import FusedMapping
 from tilewright.ir.expression import FUNCTIONS, SYMBOLS
 from tilewright.mapper.emit import emit_tree, verify_tree
-from tilewright.mapper.emit.tree_program import program
+from tilewright.mapper.emit.numpy import tree
 from tilewright.workloads import cascade
 
 SEEDS = blocks(200, 50)
@@ -66,13 +66,13 @@ def test_rows_that_are_kept_and_wrong_are_found_out(monkeypatch: pytest.MonkeyPa
     rng = random.Random(3)
     arch = random_architecture(rng, reuse="across_levels")
     every = [random_windows(rng, arch) for _ in range(60)]
-    emit = program.emit_tree
+    emit = tree.emit_tree
 
     def broken(fused: FusedMapping, arch: Architecture) -> str:
         return emit(fused, arch).replace("] = before[shift:]", "] = 1 + before[shift:]")
 
     moved = [fused for fused in every if emit(fused, arch).count("moved_up(") > 1]
-    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", broken)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy.verify.emit_tree", broken)
     assert sum(not verify_tree(fused, arch) for fused in moved) >= 3  # where steps ask for the same rows
 
 
@@ -89,6 +89,6 @@ def test_a_wrong_transfer_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     text = emit_tree(fused, arch)
     assert " = placed(operands" in text
     broken = text.replace(" = placed(operands", " = 1 + placed(operands")
-    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", lambda *_: broken)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy.verify.emit_tree", lambda *_: broken)
     assert not verify_tree(fused, arch)
-    assert program.emit_tree(fused, arch) == text
+    assert tree.emit_tree(fused, arch) == text

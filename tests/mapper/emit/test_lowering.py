@@ -14,7 +14,7 @@ from point_by_point import computed
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import count_words
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Problem
-from tilewright.mapper.emit.loop_program import (
+from tilewright.mapper.emit.lowering.loop_program import (
     Access,
     Affine,
     Allocate,
@@ -30,7 +30,7 @@ from tilewright.mapper.emit.loop_program import (
     Zero,
     writes_apart,
 )
-from tilewright.mapper.emit.lowering import lower
+from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.workloads import conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")

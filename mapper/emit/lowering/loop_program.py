@@ -1,0 +1,286 @@
+"""A mapping as an explicit scalar program, in no language yet: loops, local buffers, copies, one multiply-accumulate.
+
+Printers (C, MLIR, TVM) walk it; `lowering.py` makes it. Everything is immutable, and every number that is not known
+beforehand is an affine expression of two kinds of variables, both bound by a loop:
+
+    for p0 = 0; p0 < 9; p0 += 4:              start: the first index of the loop's tile
+        count p0: min(4, 9 - p0)              count: elements of the dimension in that tile, where the last is ragged
+        GLB_I = copy of I[c0, p0 ...]
+        for p1 = p0; p1 < p0 + count; p1 += 1:
+            O[p1] += GLB_I[c0, p1 - p0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ....ir import Axis, Operation, Problem, Tensor
+from ..parts.finish import TensorFinish
+
+LEAST_PARALLEL_MACS = 20_000
+"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What a loop binds: the `start` of its tile, or the `count` of elements in it; or what `LookUp` does.
+
+    number  of the loop among those of its dimension, outermost first
+    """
+
+    dim: str
+    number: int
+    kind: Literal["start", "count", "asked", "first", "made", "shift"] = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A sum of variables times coefficients, and a constant; no variable twice, no coefficient 0."""
+
+    terms: tuple[tuple[Variable, int], ...] = ()
+    constant: int = 0
+
+    @classmethod
+    def of(cls, value: Variable | int) -> Affine:
+        """A variable or a number."""
+        return cls((), value) if isinstance(value, int) else cls(((value, 1),))
+
+    def __add__(self, other: Affine) -> Affine:
+        found = dict(self.terms)
+        for variable, coefficient in other.terms:
+            found[variable] = found.get(variable, 0) + coefficient
+        return Affine(tuple((v, c) for v, c in found.items() if c), self.constant + other.constant)
+
+    def __sub__(self, other: Affine) -> Affine:
+        return self + other.times(-1)
+
+    def times(self, factor: int) -> Affine:
+        """Every coefficient multiplied."""
+        if not factor:
+            return Affine()
+        return Affine(tuple((v, c * factor) for v, c in self.terms), self.constant * factor)
+
+    def divided(self, divisor: int) -> Affine:
+        """Every coefficient divided; all are multiples of the divisor."""
+        return Affine(tuple((v, c // divisor) for v, c in self.terms), self.constant // divisor)
+
+    def value(self, known: Mapping[Variable, int]) -> int:
+        """The number that it is when the variables are known."""
+        return self.constant + sum(c * known[v] for v, c in self.terms)
+
+
+Index: TypeAlias = tuple[Affine, ...]
+"""One expression for each axis of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array of the caller, which holds a whole tensor, or a local buffer, which holds a tile of it.
+
+    shape     elements of each axis of the tensor; a sum of dimensions spans its whole range, but for `steps`
+    steps     of each axis, the distance in the tensor of neighbouring elements: a buffer leaves out what lies between
+              where a stride is larger than the window of its tile; 1 everywhere else
+    position  of its storage node in the nest
+    is_local  whether it is a buffer of the program
+    order     axes from the one that should vary slowest in memory to the one that should vary fastest: those of the
+              tensor as they stand for the caller's, those that inner loops move last for a buffer (a packed tile)
+    edges     axes along which what is read may lie before the first element, or behind the last one, and is 0 then
+    """
+
+    tensor: Tensor
+    memory: str
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    position: int
+    is_local: bool
+    order: tuple[int, ...]
+    edges: frozenset[int] = frozenset()
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An element of an array."""
+
+    array: Array
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """A local buffer exists from here to the end of the enclosing body; what it holds is undefined."""
+
+    buffer: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """`array[at + i] = 0` for all i within `extents`; without `at`, the first ones."""
+
+    array: Array
+    extents: Index
+    at: Index = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """`array[at + i] = value` for all i within `extents`: what words are before the first is combined with them. Maxima
+    begin below all numbers, and what is iterated with its start value."""
+
+    array: Array
+    at: Index
+    extents: Index
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Variables become what a table has for a step of a loop, in the row `loop / tile`."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[int, ...], ...]
+    loop: Variable
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveUp:
+    """Along an axis, elements move up by a variable that is looked up; what is left behind becomes 0."""
+
+    array: Array
+    axis: int
+    shift: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """`buffer[i] = source[at + i * steps]` for all i within `extents`: a tile of an operand enters."""
+
+    buffer: Array
+    source: Array
+    at: Index
+    extents: Index
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves. Maxima take the larger
+    word, and what is iterated takes the place of the generation before."""
+
+    buffer: Array
+    target: Array
+    at: Index
+    extents: Index
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplyAccumulate:
+    """`target += product of the factors`."""
+
+    target: Access
+    factors: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger, and
+    what is iterated is the expression, in which the target may stand too."""
+
+    operation: Operation
+    target: Access
+    operands: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """`array[at + i] = finish of that word` for all i within `extents`.
+
+    position  in the tensor of the first of these words
+    target    the array of the whole tensor in which the word is put instead, at its position
+    """
+
+    array: Array
+    at: Index
+    extents: Index
+    position: Index
+    finish: TensorFinish
+    target: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for variable = start; variable < stop; variable += step`.
+
+    trips  iterations, but for those that a ragged tile leaves out
+    count  bound at the begin of the body to min(step, size - variable), where the last tile of `step` elements is
+           ragged; else None
+    size   elements of the dimension
+    axis   where the iterations run side by side; None: one after the other
+    end    where the dimension ends for this loop, if not at `size`
+    """
+
+    variable: Variable
+    start: Affine
+    stop: Affine
+    step: int
+    trips: int
+    size: int
+    count: Variable | None
+    axis: Axis | None
+    body: tuple[Statement, ...]
+    end: Affine | None = None
+
+
+Statement: TypeAlias = (
+    "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """The whole program: it sets the output to 0, and then adds all products to it.
+
+    arrays   of the caller, in the order of the problem's tensors: operands, then the output
+    buffers  local ones, outermost first
+    """
+
+    problem: Problem
+    arrays: tuple[Array, ...]
+    buffers: tuple[Array, ...]
+    body: tuple[Statement, ...]
+
+    @property
+    def output(self) -> Array:
+        return self.arrays[-1]
+
+    def loops(self) -> Iterator[For]:
+        """All loops, outermost first."""
+        body = self.body
+        while found := next((s for s in body if isinstance(s, For)), None):
+            yield found
+            body = found.body
+
+
+def writes_apart(loop: For, problem: Problem) -> bool:
+    """Whether no two iterations of a loop write the same element of an array that outlives them.
+
+    Buffers of operands that are filled inside are allocated inside; all else that is written are outputs.
+    """
+    return loop.variable.dim in problem.output.dims
+
+
+def parallel_loop(program: LoopProgram) -> For | None:
+    """The outermost spatial loop whose instances write apart, if it holds enough work for threads."""
+    macs = program.problem.macs
+    for loop in program.loops():
+        if loop.axis and writes_apart(loop, program.problem):
+            return loop if macs >= LEAST_PARALLEL_MACS else None
+        macs //= loop.trips
+    return None

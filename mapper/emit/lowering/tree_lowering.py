@@ -1,0 +1,227 @@
+"""From a fused mapping to a scalar program (`loop_program.py`) whose loops hold branches, one after the other.
+
+Every operation is lowered along its way through the tree as a mapping of its own (`lowering.py`); what stands above a
+split is made once, by the operation that fills it. Three things differ. A copy inside a branch is made at every visit
+of the branch. An intermediate begins where its tile changes, is filled by its producer, and leaves only if a node
+further out keeps it as well. The arrays are those of `tree_tiles.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ....arch import Architecture
+from ....cost_models.cascades import home_of
+from ....ir import FusedMapping, Loop, Place, Tensor
+from .bands import with_better_bands
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Begin,
+    Compute,
+    Drain,
+    Fill,
+    Finish,
+    Index,
+    Statement,
+    TensorFinish,
+    Zero,
+)
+from .tree_operation import OperationLowering
+from .tree_scalar_program import TreeProgram, WholeLying
+from .tree_tiles import NodeTile, TreeTiles
+
+
+@dataclass
+class _Around:
+    """Statements just before a place of the tree, and after all that follows it there."""
+
+    before: list[Statement] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
+
+
+class TreeLowering(TreeTiles):
+    """Arrays of all nodes, and the statements around them.
+
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
+    finishes      of tensors that operations write, what is done with their words
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
+
+    Raises MappingError for trees whose programs cannot be written yet.
+    """
+
+    def __init__(
+        self,
+        fused: FusedMapping,
+        arch: Architecture,
+        *,
+        with_margins: bool = False,
+        finishes: Mapping[str, TensorFinish] | None = None,
+        lying: Mapping[str, WholeLying] | None = None,
+    ) -> None:
+        super().__init__(fused, arch, with_margins=with_margins, lying=lying or {})
+        self.finishes = finishes or {}
+        self.around: dict[Place, _Around] = {}
+        self.begun: dict[str, Statement] = {}
+        for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
+            self._copies(place, self.of[name], position)
+
+    # ---- statements ----------------------------------------------------------------------------------------
+
+    def _copies(self, place: Place, owner: OperationLowering, position: int) -> None:
+        """What is done where the tile of a node changes."""
+        tensor, tile = self.tensor(place, owner.operation.name), self.tiles[place]
+        local, home = tile.array.is_local, 0 if self.is_whole(place) else owner.home(tensor, position)
+        around = self.around.setdefault(owner.way.place(home), _Around())
+        if tensor.is_output and self.windows.are_seen(place, owner):
+            self._renewed(place, owner, around)
+            return
+        if local:
+            around.before.append(Allocate(tile.array))
+        inside = self.access(owner, tensor, tile, home)
+        extents = owner.extents(tile.array, home)
+        if tensor.is_output and not owner.operation.iterates:
+            self._begin(owner, tile, inside, extents, around)
+        outer = self._outer(owner, tensor, position)
+        if outer is None:
+            if owner.operation.start is not None and tensor.is_output:
+                around.before.append(Begin(tile.array, inside, extents, owner.operation.start))
+            return
+        at = self.access(owner, tensor, outer, home)
+        if tensor.is_output:
+            if any(index != Affine() for index in inside):
+                raise self.refused(f"{tensor.name} leaves with zeros around it")
+            around.after.insert(0, Drain(tile.array, outer.array, at, extents))
+        if not tensor.is_output or owner.operation.iterates:
+            around.before.append(Fill(tile.array, outer.array, at, extents, (1,) * len(at)))
+
+    def _begin(self, owner: OperationLowering, tile: NodeTile, inside: Index, extents: Index, around: _Around) -> None:
+        """What a tile of sums or maxima begins with; zeros around maxima stay zeros."""
+        is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
+        if not is_maximum or extents != whole:
+            around.before.append(Zero(tile.array, whole))
+        if is_maximum:
+            around.before.append(Begin(tile.array, inside, extents, -math.inf))
+
+    def _renewed(self, place: Place, owner: OperationLowering, around: _Around) -> None:
+        """What is done where readers see what visits make through windows. Rows that the node keeps move up, and each
+        visit begins with nothing where it makes something."""
+        output, array = owner.problem.output, self.tiles[place].array
+        kept = self.windows.kept(place, owner)
+        if kept is not None:
+            self.around.setdefault(owner.way.place(kept.position), _Around()).before.append(Allocate(array))
+            around.before += self.windows.moved_up(array, owner, kept)
+        else:
+            around.before += [Allocate(array), Zero(array, tuple(map(Affine.of, array.shape)))]
+        begun = owner.way.path.starts[-1]
+        at, extents = self.access(owner, output, self.tiles[place], begun), owner.extents(array, begun)
+        is_maximum = owner.operation.reduction == "max"
+        self.begun[owner.operation.name] = (
+            Begin(array, at, extents, -math.inf) if is_maximum else Zero(array, extents, at)
+        )
+
+    def _outer(self, owner: OperationLowering, tensor: Tensor, position: int) -> NodeTile | None:
+        """The next node of a tensor further out on an operation's way."""
+        home = home_of(owner.way.mapping, tensor.name, self.lying)
+        outwards = [p for p in owner.nest.node_positions(tensor.name) if home <= p < position]
+        return self.tiles[owner.way.place(outwards[-1])] if outwards else None
+
+    def _points(self, owner: OperationLowering) -> Compute:
+        end = len(owner.nest.items)
+        accesses = []
+        for tensor in (*owner.problem.operands, owner.problem.output):
+            tile = self.tiles[owner.way.place(owner.nest.node_positions(tensor.name)[-1])]
+            accesses.append(Access(tile.array, self.access(owner, tensor, tile, end)))
+        return Compute(owner.operation, accesses[-1], tuple(accesses[:-1]))
+
+    # ---- the program ---------------------------------------------------------------------------------------
+
+    def program(self) -> TreeProgram:
+        """From the tree's items, and what is done just before each of them."""
+        cascade = self.fused.cascade
+        whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
+        inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
+        outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
+        if not outputs:
+            raise self.refused("every tensor that it writes is read by one of its operations: it hands out nothing")
+        places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
+        last = tuple(
+            Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])
+            for array in outputs
+            if array.tensor.name in self.finishes
+            for start in [(Affine(),) * len(array.shape)]
+        )
+        body, packed = with_better_bands((*self._body((), 0), *last))
+        places = {packed.get(array, array): place for array, place in places.items()}
+        return TreeProgram(cascade, inputs, outputs, body, places)
+
+    def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
+        tree = self.fused.tree.at(address)
+        around = self.around.get((address, number), _Around())
+        if number < len(tree.items):
+            inner = self._item((address, number), self._body(address, number + 1))
+        elif tree.branches:
+            inner = tuple(each for i in range(len(tree.branches)) for each in self._branch((*address, i)))
+        else:
+            assert tree.operation is not None
+            inner = (self._points(self.of[tree.operation]),)
+        return (*around.before, *inner, *around.after)
+
+    def _branch(self, address: tuple[int, ...]) -> tuple[Statement, ...]:
+        body = (*self._body(address, 0), *self._finished(address))
+        operation = self.fused.tree.at(address).operation
+        if operation not in self.begun:
+            return body
+        return self.of[operation].visit((self.begun[operation], *body))
+
+    def _finished(self, branch: tuple[int, ...]) -> Iterator[Statement]:
+        """What is done with the words of intermediates that are complete behind a branch: those that pass from it to
+        another one. Of a tile of which each visit makes a part, it is that part."""
+        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
+        for tensor, finish in self.finishes.items():
+            producer = cascade.producers[tensor]
+            if not cascade.consumers[tensor] or producer.name not in leaves:
+                continue
+            exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
+            place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
+            # The tile may be kept further out than where the first reader's branch parts from the producer's.
+            parts = [self.fused.split_of(producer.name, reader.name) for reader in cascade.consumers[tensor]]
+            if max(parts, key=len) == branch[:-1]:
+                owner, tile = self.of[producer.name], self.tiles[place]
+                at = owner.position((branch, 0))
+                first = self.access(owner, producer.output, tile, at)
+                position = owner.base(producer.output, at)
+                yield Finish(tile.array, first, owner.extents(tile.array, at), position, finish)
+
+    def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """A loop around a body; nodes are in the statements around places."""
+        item = self.fused.item(place)
+        if not isinstance(item, Loop) or item.trips == 1:
+            return body
+        owner, step = self.windows.stepping(place)
+        return (owner.loop(step, (*self.windows.looked_up(place), *body)),)
+
+
+def lower_tree(
+    fused: FusedMapping,
+    arch: Architecture,
+    *,
+    with_margins: bool = False,
+    finishes: Mapping[str, TensorFinish] | None = None,
+    lying: Mapping[str, WholeLying] | None = None,
+) -> TreeProgram:
+    """The scalar program of a fused mapping.
+
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
+    finishes      of tensors that operations write, what is done with their words once they are complete
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
+    programs cannot be written yet.
+    """
+    return TreeLowering(fused, arch, with_margins=with_margins, finishes=finishes, lying=lying).program()

@@ -1,0 +1,157 @@
+"""The arrays of a tree's program: what every node holds, and where in the tensor its first word is.
+
+An array is indexed by the position in the tensor itself, not by a reader's: readers may see zeros around it, or have
+other dimensions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ....arch import Architecture
+from ....cost_models.cascades import fillers_of, home_of, ways_of, without_transfers
+from ....ir import Cascade, FusedMapping, MappingError, Node, Pad, Place, Tensor
+from .loop_program import Affine, Array, Index, Variable
+from .tree_operation import OperationLowering
+from .tree_scalar_program import WholeLying
+from .tree_windows import TreeWindows
+
+
+@dataclass(frozen=True)
+class NodeTile:
+    """What a node holds: an array, whose element 0 is at `base`, per rank a position in the tensor."""
+
+    array: Array
+    base: Index
+
+
+class TreeTiles:
+    """Arrays of all nodes of a tree.
+
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
+
+    Raises MappingError for trees whose programs cannot be written yet.
+    """
+
+    def __init__(
+        self, fused: FusedMapping, arch: Architecture, *, with_margins: bool, lying: Mapping[str, WholeLying]
+    ) -> None:
+        self.with_margins, self.lying = with_margins, lying
+        self.fused, self.outermost = fused, arch.memories[0].name
+        self.ways = {name: without_transfers(way, arch, self.lying) for name, way in ways_of(fused, arch).items()}
+        variables: dict[Place, Variable] = {}
+        numbers: Counter[str] = Counter()
+        self.of = {name: OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
+        self.windows = TreeWindows(fused, arch, self.of)
+        self.owners = dict(self._owners())
+        self.tiles = {place: self._tile(place, *owner) for place, owner in self.owners.items()}
+
+    def refused(self, why: str) -> MappingError:
+        """The error for a tree whose program cannot be written."""
+        return MappingError(why, where=self.fused.cascade.name)
+
+    def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
+        """For every node of the tree the operation that fills or drains it, and the node's position on its way."""
+        producers = self.fused.cascade.producers
+        fillers = fillers_of(self.ways)
+        users: dict[Place, list[tuple[str, int]]] = {}
+        self.homes: set[Place] = set()
+        for name, way in self.ways.items():
+            homes = {t.name: home_of(way.mapping, t.name, self.lying) for t in way.mapping.problem.tensors}
+            self.homes |= {way.place(home) for home in homes.values()}
+            for position, item in enumerate(way.mapping.nest.items):
+                if isinstance(item, Node) and position >= homes[item.tensor]:
+                    users.setdefault(way.place(position), []).append((name, position))
+        self.users = users
+        for place, found in users.items():
+            node = self.fused.item(place)
+            assert isinstance(node, Node)
+            writer = producers[node.tensor].name if node.tensor in producers else ""
+            mine = [user for user in found if user[0] == writer]
+            yield place, (mine or [fillers.get(place, found[0])])[0]
+
+    def tensor(self, place: Place, name: str) -> Tensor:
+        """The tensor of a node, as an operation has it."""
+        node = self.fused.item(place)
+        assert isinstance(node, Node)
+        return self.of[name].problem.tensor(node.tensor)
+
+    def is_whole(self, place: Place) -> bool:
+        """Whether a node holds a whole tensor of the caller, or an intermediate in the outermost memory."""
+        node = self.fused.item(place)
+        assert isinstance(node, Node)
+        return node.memory == self.outermost or (node.tensor in self.lying and place in self.homes)
+
+    def _tile(self, place: Place, name: str, position: int) -> NodeTile:
+        owner, tensor = self.of[name], self.tensor(place, name)
+        if self.is_whole(place):
+            return self._whole(owner, tensor, position)
+        home = owner.home(tensor, position)
+        array = owner.array(tensor, position, home)
+        number = list(self.owners).index(place)  # equal nodes of two branches are two arrays
+        array = replace(array, shape=owner.spans(tensor, home), steps=(1,) * len(tensor.ranks), position=number)
+        if tensor.name not in self.fused.cascade.intermediates:
+            return NodeTile(array, owner.base(tensor, home))
+        return self._union(array, place, owner, home)
+
+    def _whole(self, owner: OperationLowering, tensor: Tensor, position: int) -> NodeTile:
+        """A whole tensor, with the zeros around it that readers see; one that stays as it lies there."""
+        cascade, stays = self.fused.cascade, self.lying.get(tensor.name)
+        if stays is not None:
+            array = replace(owner.array(tensor, position, None), shape=stays.made, steps=(1,) * len(stays.made))
+            return NodeTile(replace(array, edges=stays.edges), tuple(map(Affine.of, stays.first)))
+        array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
+        margins = margins_of(cascade, tensor.name)
+        if not array.is_local and not self.with_margins:
+            edges = frozenset(axis for axis, zeros in enumerate(margins) if any(zeros))
+            shape = cascade.extents(tensor.name)
+            array = replace(array, shape=shape, steps=(1,) * len(shape), edges=edges)
+            return NodeTile(array, (Affine(),) * len(shape))
+        base = tuple(Affine.of(-before) for before, _ in margins)
+        shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
+        return NodeTile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
+
+    def _union(self, array: Array, place: Place, owner: OperationLowering, at: int) -> NodeTile:
+        """The array of an intermediate that its producer or reader, the owner, fills inside the loops above a position,
+        with the zeros around the tile that readers see. Along what slides it begins with what is asked for first."""
+        base = owner.base(owner.problem.tensor(array.tensor.name), at)
+        ends = [b + Affine.of(n) for b, n in zip(base, array.shape, strict=True)]
+        low, high = list(base), list(ends)
+        sliding = self.windows.sliding(place, owner)
+        for name, _ in self.users[place]:
+            reader, tensor = self.of[name], self.tensor(place, name)
+            if tensor.is_output:
+                continue
+            home = reader.position(owner.way.place(at))
+            theirs = reader.base(tensor, home)
+            for i, (begin, span) in enumerate(zip(theirs, reader.spans(tensor, home), strict=True)):
+                if i in sliding:
+                    continue
+                less, more = begin - base[i], begin + Affine.of(span) - ends[i]
+                if less.terms or more.terms:
+                    raise self.refused(f"{array.tensor.name} is read by other steps than it is written")
+                low[i] = begin if (begin - low[i]).constant < 0 else low[i]
+                end = begin + Affine.of(span)
+                high[i] = end if (end - high[i]).constant > 0 else high[i]
+        for i, step in sliding.items():
+            low[i] = Affine.of(owner.looked_up(step, "asked"))
+            high[i] = low[i] + Affine.of(owner.way.made[step.dim].span)
+        shape = tuple((h - b).constant for h, b in zip(high, low, strict=True))
+        return NodeTile(replace(array, shape=shape), tuple(low))
+
+    def access(self, owner: OperationLowering, tensor: Tensor, tile: NodeTile, place: int) -> Index:
+        """Where in the array of a node that is which is inside the loops above a place."""
+        return tuple(at - base for at, base in zip(owner.base(tensor, place), tile.base, strict=True))
+
+
+def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
+    """The most zeros that any reader sees before and after each rank of a tensor."""
+    readers = cascade.consumers[tensor]
+    pads = [[reader.pad(tensor, i) for reader in readers] for i in range(len(cascade.extents(tensor)))]
+    return tuple(
+        (max((low for low, _ in rank), default=0), max((high for _, high in rank), default=0)) for rank in pads
+    )

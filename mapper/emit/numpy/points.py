@@ -1,0 +1,67 @@
+"""Source text of what an operation does at its points: an expression on arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ....ir import Expression, Number, Operand, Operation
+from ..parts.exactness import parts_of
+
+_SPELLED = {
+    "abs": "np.abs({})",
+    "add": "({} + {})",
+    "ceil": "np.ceil({})",
+    "div": "({} / {})",
+    "equal": "np.equal({}, {}).astype(float)",
+    "erf": "erf({})",
+    "exp": "np.exp({})",
+    "floor": "np.floor({})",
+    "floored_mod": "np.mod({}, {})",
+    "fmod": "np.fmod({}, {})",
+    "less": "np.less({}, {}).astype(float)",
+    "log": "np.log({})",
+    "max": "np.maximum({}, {})",
+    "min": "np.minimum({}, {})",
+    "mul": "({} * {})",
+    "neg": "(-{})",
+    "not": "np.equal({}, 0).astype(float)",
+    "pow": "np.power({}, {})",
+    "relu": "np.maximum({}, 0)",
+    "rint": "np.rint({})",
+    "rsqrt": "(1 / np.sqrt({}))",
+    "select": "np.where({} != 0, {}, {})",
+    "sigmoid": "(1 / (1 + np.exp(-{})))",
+    "single": "single({})",
+    "sqrt": "np.sqrt({})",
+    "sub": "({} - {})",
+    "sin": "np.sin({})",
+    "cos": "np.cos({})",
+    "tanh": "np.tanh({})",
+    "trunc": "np.trunc({})",
+    "quotient": "quotient({}, {})",
+    "whole_fmod": "whole_fmod({}, {})",
+    "whole_power": "whole_power({}, {}, {}, {})",
+    "whole_product": "whole_product({}, {}, {}, {})",
+    "whole_remainder": "whole_remainder({}, {})",
+    "wrapped": "wrapped({}, {}, {})",
+}
+
+
+def number_text(value: float) -> str:
+    """A number in Python; one that is infinite, or none, has no literal."""
+    return repr(value) if math.isfinite(value) else f"float('{value}')"
+
+
+def point_text(expression: Expression, arrays: Mapping[str, str]) -> str:
+    """The expression on arrays, given the text of each tensor's."""
+    if isinstance(expression, Operand):
+        return arrays[expression.tensor]
+    if isinstance(expression, Number):
+        return number_text(expression.value)
+    return _SPELLED[expression.function].format(*(point_text(part, arrays) for part in expression.arguments))
+
+
+def constant(operation: Operation) -> int | float:
+    """The product of the numbers in a product."""
+    return math.prod(part.value for part in parts_of(operation.expression) if isinstance(part, Number))

@@ -1,0 +1,70 @@
+"""With which whole numbers every result of some operations is exact in doubles, in whatever order sums are added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from ....ir import Call, Expression, Number, Operand, Operation
+
+LARGEST = 4
+"""Magnitude of the whole numbers that a program checks itself with, where all its results stay exact."""
+EXACT_BITS = 53
+_EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
+"""Functions of whole numbers that are whole numbers."""
+
+Renamed = tuple[Operation, Mapping[str, str]]
+"""An operation, and what each of its tensors is called among all operations."""
+
+
+def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
+    """The largest magnitude of inputs with which all results are exact, up to LARGEST; 0 where there is none.
+
+    operations  in an order in which they can be done
+    bits        of the whole numbers that elements hold exactly: 53 of doubles, 24 of floats
+    """
+    if not all(is_exact(operation) for operation, _ in operations):
+        return 0
+    steps = max((op.problem.sizes[op.iterates] for op, _ in operations if op.iterates), default=0)
+    again = steps + len(operations) if steps else 1  # after as many rounds, all steps are in it
+    for magnitude in range(LARGEST, 0, -1):
+        known: dict[str, float] = {}
+        for operation, names in [*operations] * again:
+            terms = math.prod(operation.problem.sizes[dim] for dim in operation.reduced_dims)
+            summed = terms if operation.reduction == "sum" else 1
+            here = {tensor.name: known.get(names[tensor.name], magnitude) for tensor in operation.problem.operands}
+            output, start = names[operation.output.name], abs(operation.start or 0)
+            here[operation.output.name] = known.get(output, start if math.isfinite(start) else magnitude)
+            known[output] = max(here[operation.output.name], summed * _magnitude(operation.expression, here))
+        if max(known.values()) < 2**bits:
+            return magnitude
+    return 0
+
+
+def _magnitude(expression: Expression, known: Mapping[str, float]) -> float:
+    """What no value of an expression, or of a part of it, exceeds."""
+    if isinstance(expression, Operand):
+        return known[expression.tensor]
+    if isinstance(expression, Number):
+        return abs(float(expression.value))
+    parts = [_magnitude(part, known) for part in expression.arguments]
+    if expression.function == "mul":
+        return max(math.prod(parts), *parts)
+    return sum(parts) if expression.function in ("add", "sub") else max(parts)
+
+
+def is_exact(operation: Operation) -> bool:
+    """Whether results of whole numbers are whole numbers."""
+    parts = list(parts_of(operation.expression))
+    functions = {part.function for part in parts if isinstance(part, Call)}
+    numbers = [part.value for part in parts if isinstance(part, Number)]
+    numbers += [operation.start] if operation.start is not None and math.isfinite(operation.start) else []
+    return functions <= _EXACT and all(number == int(number) for number in numbers)
+
+
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """The expression, and all expressions in it."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from parts_of(argument)
