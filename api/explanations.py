@@ -26,7 +26,8 @@ from .cascade_results import CascadeResult
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
 from .ir import FusedMapping, InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
-from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
+from .mapper.certificate import Certificate
+from .mapper.kernel.tolerance import reaches
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
 from .mapper.space import SPACES, Space
@@ -297,7 +298,7 @@ def _improvement(found: ToExplain, cost: Cost, searches: _Searches) -> Improveme
     watch("the machine as it is", 1, len(changes) + 1)
     again = searches.best_if_any(found.arch)
     value, better, proven = given, found.mapping, False
-    if again is not None and again.cost.objective(asked.objective) <= given * (1 + RELATIVE_TOLERANCE):
+    if again is not None and reaches(given, again.cost.objective(asked.objective)):
         value, better = again.cost.objective(asked.objective), again.mapping
         proven = again.certificate.proven
     numbers = iter(range(2, len(changes) + 2))

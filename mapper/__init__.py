@@ -28,6 +28,7 @@ legality.py      that a mapping is a legal schedule, proven by integer sets
 mapping_files.py mappings that users write
 timeloop/        Timeloop's files, read
 importers/       machines of other tools, read
+kernel/          what all exact searches have in common
 emit/            programs that run a mapping, and other tools' files
 model_version.py the number of the cost model and the spaces
 """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, overload
 
+from .kernel.tolerance import reaches
 from .space import Space
 from .tilings import Tiling
 
@@ -125,7 +126,7 @@ class Certificate:
     @property
     def proven(self) -> bool:
         """Whether the bound meets the value (to the rounding of float arithmetic)."""
-        return self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE)
+        return reaches(self.lower_bound, self.value)
 
     def with_bound(self, lower_bound: float) -> Certificate:
         """The same with another bound on all mappings; of parts what is more than that stays."""
@@ -135,7 +136,7 @@ class Certificate:
     @property
     def proven_among(self) -> tuple[str, ...]:
         """The parts of the space in which nothing is better, where that is not proven of all of it."""
-        met = (part for part in self.parts if part.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE))
+        met = (part for part in self.parts if reaches(part.lower_bound, self.value))
         return () if self.proven else tuple(part.among for part in met)
 
     @property
@@ -172,7 +173,3 @@ class Points(Sequence[PointT]):
     def each(self, convert: Callable[[PointT], OtherT]) -> Points[OtherT]:
         """The same with every point converted."""
         return Points(tuple(map(convert, self.points)), self.complete, self.gap)
-
-
-RELATIVE_TOLERANCE = 1e-9
-"""Objectives closer than this are one: sums of floats in another order differ by less."""

@@ -37,7 +37,8 @@ from .cascades.objectives.proofs import PLAIN
 from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
 from .cascades.terms.windowed import windowed_dims
-from .certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
+from .certificate import Certificate, PartProof, Points
+from .kernel.tolerance import is_better, or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
 from .model_version import MODEL_VERSION
@@ -109,7 +110,7 @@ class FusedAnswer:
         if self.unfused is None:
             return None
         apart, value = self.unfused.certificate.value, self.certificate.value
-        return 1 - value / apart if value < apart * (1 - RELATIVE_TOLERANCE) else 0.0
+        return 1 - value / apart if is_better(value, apart) else 0.0
 
 
 def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
@@ -227,8 +228,7 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
         proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
     if value < proof.value and question.constraints == ANY_TREE:
         best, proof = replace(best, mapping=mapping, cost=cost), replace(proof, value=value)
-    if proof.lower_bound >= proof.value * (1 - RELATIVE_TOLERANCE):
-        proof = replace(proof, lower_bound=proof.value)
+    proof = replace(proof, lower_bound=or_value(proof.lower_bound, proof.value))
     proof = proof if fuse == question.fuse else _of_all_trees(question, proof)
     return replace(best, certificate=proof, unfused=unfused)
 

@@ -20,8 +20,9 @@ from typing import NamedTuple
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
 from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
-from .certificate import RELATIVE_TOLERANCE, Points
+from .certificate import Points
 from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
+from .kernel.tolerance import or_value
 from .means import Means, one_call
 from .several import ranking, with_time_left
 
@@ -179,10 +180,9 @@ class _Fusings:
         proof = answer.certificate
         cut_short = (form.bound for form in self._forms if form.is_cut_short)
         bound = min([proof.lower_bound, *(one.least for one in self._open), *cut_short])
-        is_least = bound >= proof.value * (1 - RELATIVE_TOLERANCE)
         proof = replace(
             proof,
-            lower_bound=proof.value if is_least else bound,
+            lower_bound=or_value(bound, proof.value),
             constraints=self.told,
             seconds=time.perf_counter() - self._started,
         )

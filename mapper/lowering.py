@@ -22,7 +22,7 @@ from ..cost_models.ports import port_cycles
 from ..cost_models.sets import Move, lines_along_rank
 from ..ir import Problem, Tensor, TilewrightError, ceil_div
 from ..workloads.lowering import LOWERED, Lowered, lowered
-from .certificate import RELATIVE_TOLERANCE
+from .kernel.tolerance import is_better, reaches
 from .question import Answer, Question
 from .several import best_of
 
@@ -62,13 +62,13 @@ class Forms:
     @property
     def wins(self) -> bool:
         """Whether the product, with lowering, costs less than the direct form."""
-        return self.value < self.direct.certificate.value * (1 - RELATIVE_TOLERANCE)
+        return is_better(self.value, self.direct.certificate.value)
 
     @property
     def proven(self) -> bool:
         """Whether the better one of the two is proven to be the best of both forms."""
         floor = min(self.bound, self.direct.certificate.lower_bound)
-        return floor >= min(self.value, self.direct.certificate.value) * (1 - RELATIVE_TOLERANCE)
+        return reaches(floor, min(self.value, self.direct.certificate.value))
 
 
 def search_forms(question: Question) -> Forms:

@@ -11,9 +11,10 @@ from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
 from ..cost_models.cascades import FusedCost
 from ..cost_models.least_cost import least_cost
 from ..ir import InfeasibleError, UndecidedError
-from .certificate import RELATIVE_TOLERANCE, Certificate, Points
+from .certificate import Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
+from .kernel.tolerance import RELATIVE_TOLERANCE
 from .question import Answer, Limits, Question
 
 STEP = 1e-7

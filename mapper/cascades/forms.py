@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from ...cost_models import LATENCY, Objective
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
-from ..certificate import RELATIVE_TOLERANCE, Certificate, PartProof, Points
+from ..certificate import Certificate, PartProof, Points
 from ..garbage import collecting_rarely
+from ..kernel.tolerance import is_better
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
 from .objectives.search import CascadeSearch, front_of
@@ -237,7 +238,7 @@ class FormsSearch:
             energy, latency = form.seen.energy, form.seen.latency
             return not any(c.energy <= energy and c.latency <= latency for c in self.known)
         best = min(map(self._value, self.known), default=math.inf)
-        return best == math.inf or form.seen.bound < best * (1 - RELATIVE_TOLERANCE)
+        return best == math.inf or is_better(form.seen.bound, best)
 
     def _search(self, form: _SearchedForm, means: Means) -> None:
         search = search_against(form.question, means, list(self.known), self.whole_front, self._nearest)

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from ...ir import Cascade
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import cutoff_of, is_equal
 from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
@@ -318,7 +318,7 @@ class TreeSearch:
     def _is_least(self, best: Outcome) -> bool:
         """Whether nothing can be better than what is found of the whole; not where it weighs less than it can: then it
         is a bound, and the cost model says more."""
-        return best.found is not None and math.isclose(best.bound, self.floor, rel_tol=RELATIVE_TOLERANCE)
+        return best.found is not None and is_equal(best.bound, self.floor)
 
     def _best_of(
         self, part: VisitedPart, choices: Iterable[OpenLoops], best: Outcome, at_root: float | None = None
@@ -437,7 +437,7 @@ class TreeSearch:
             if not self.splits.may_be_branch(inside, start, end):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
-                limit = cutoff if best is None else best.weight * (1 - RELATIVE_TOLERANCE)
+                limit = cutoff if best is None else cutoff_of(best.weight)
                 found = self._first_and_rest(inside, start, end, exchange, limit, rest_of[end - start])
                 if found is not None and found.weight < limit:
                     best = found
@@ -503,4 +503,4 @@ class _Waiting(NamedTuple):
 
 def _below(best: Outcome) -> float:
     """What a bound has to stay below to be of interest."""
-    return best.bound if best.found is None else best.bound * (1 - RELATIVE_TOLERANCE)
+    return best.bound if best.found is None else cutoff_of(best.bound)

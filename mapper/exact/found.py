@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import inf, isclose
+from math import inf
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective
@@ -13,7 +13,7 @@ from ...cost_models.cascades import visit_cost
 from ...cost_models.layouts import has_lines
 from ...cost_models.open_choices import evaluate_open
 from ...ir import Mapping, MappingError
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_equal
 from .surroundings import ALONE, Surroundings
 
 
@@ -62,7 +62,7 @@ class BestFound:
         """Mappings from this value on are not kept."""
         if len(self._kept) < self.count:
             return self.ceiling
-        return min(self.ceiling, self._kept[-1].value * (1 - RELATIVE_TOLERANCE))
+        return min(self.ceiling, cutoff_of(self._kept[-1].value))
 
     def start_from(self, others: BestFound) -> None:
         """Keep what another search has found, that was to find what is better than all that is kept, or nothing."""
@@ -104,6 +104,5 @@ def _value(found: FoundMapping) -> float:
 
 def _same_cost(one: Cost, other: Cost) -> bool:
     return all(
-        isclose(a, b, rel_tol=RELATIVE_TOLERANCE)
-        for a, b in ((one.energy_pj, other.energy_pj), (one.latency_cycles, other.latency_cycles))
+        is_equal(a, b) for a, b in ((one.energy_pj, other.energy_pj), (one.latency_cycles, other.latency_cycles))
     )

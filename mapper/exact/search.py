@@ -32,7 +32,7 @@ With ragged tiles, loops and numbers of instances are not tried by which no mapp
 The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
 did not fit; or another row stood for it that costs no more in any column (`loop_bands/dominance.py`, and in the uneven
 space `known_rows.py`), so that everything grown from it costs no more either. When the lowest bound in the queue
-reaches the cutoff, no open mapping is better by more than the rounding of floats (`RELATIVE_TOLERANCE`).
+reaches the cutoff, no open mapping is better by more than the rounding of floats (`kernel/tolerance.py`).
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, pars
 from ...cost_models.layouts import packed
 from ...cost_models.least_cost import least_cost
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
-from ..certificate import RELATIVE_TOLERANCE, Certificate, Ended, OpenPart
+from ..certificate import Certificate, Ended, OpenPart
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error
 from ..garbage import collecting_rarely
+from ..kernel.tolerance import or_value, reaches
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
@@ -400,7 +401,7 @@ class ExactSearch:
     @property
     def _is_settled(self) -> bool:
         """Whether the best mapping so far is known to be the best one before any other was looked at."""
-        return bool(self.found) and self.floor >= self.found[0].value * (1 - RELATIVE_TOLERANCE)
+        return bool(self.found) and reaches(self.floor, self.found[0].value)
 
     def _look_around(self, mapping: Mapping) -> None:
         """Some mappings near one of the even space: most of the best ones are."""
@@ -434,12 +435,11 @@ class ExactSearch:
     def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
         open_bound = self.open_bound
-        proven = open_bound >= found.value * (1 - RELATIVE_TOLERANCE)
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,
             value=found.value,
-            lower_bound=found.value if proven else open_bound,
+            lower_bound=or_value(open_bound, found.value),
             space_size=self._counted,
             placements=self._placements,
             evaluated=self.found.evaluated,
@@ -448,7 +448,7 @@ class ExactSearch:
             space=self.space,
             constraints=self.constraints.describe(),
             interrupted=self.interrupted,
-            open_part=None if proven else self._open_part(found),
+            open_part=None if reaches(open_bound, found.value) else self._open_part(found),
         )
 
     @property

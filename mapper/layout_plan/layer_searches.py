@@ -20,7 +20,7 @@ from ...cost_models.layouts.choices import with_layouts
 from ...ir import Problem
 from ..cascades.terms.regions import least_weight
 from ..cascades.terms.weights import Weights
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import reaches
 from ..means import Means
 
 
@@ -75,7 +75,7 @@ class SumsOfLayer:
         """Whether a search of a sum would tell nothing new."""
         value, bound, *_ = self.of(weights)
         asked = any(known == weights for known, _ in self.found)
-        return asked or (value < math.inf and bound >= value * (1 - RELATIVE_TOLERANCE))
+        return asked or (value < math.inf and reaches(bound, value))
 
 
 @dataclass

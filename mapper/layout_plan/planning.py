@@ -27,7 +27,7 @@ from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
 from ..cascades.terms.weights import Weights, weights_of
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import Means
 from .elimination import CostTerm, least_sum
 from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer

@@ -15,7 +15,8 @@ from ...cost_models import ENERGY, LATENCY, Capped, Objective
 from ..cascades.objectives.proofs import limits_of
 from ..cascades.terms.regions import Line, least_value
 from ..cascades.terms.weights import Weights, objective_of, weights_between, weights_of
-from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..certificate import Certificate
+from ..kernel.tolerance import cutoff_of, or_value
 from ..means import Means
 from .group_costs import Progress
 from .kinds import GroupKind
@@ -85,7 +86,7 @@ class Corners:
         base = objective.base if isinstance(objective, Capped) else objective
         is_plain = weights_of(base) is not None or base.name in PRODUCTS
         least = least_value(lines, base.value, *limits_of(objective), *([] if is_plain else [value]))
-        return value if least >= value * (1 - RELATIVE_TOLERANCE) else least
+        return or_value(least, value)
 
     @property
     def apart(self) -> list[tuple[Apart, Weights]]:
@@ -147,14 +148,14 @@ class Corners:
         if weights is None or not self._is_wanted(left.energy_pj, right.latency_cycles) or not self._has_time:
             return
         found = self._least(objective_of(weights))
-        on_line = weights.of(left.energy_pj, left.latency_cycles) * (1 - RELATIVE_TOLERANCE)
+        on_line = cutoff_of(weights.of(left.energy_pj, left.latency_cycles))
         if weights.of(found.energy_pj, found.latency_cycles) < on_line:
             self._between(left, found)
             self._between(found, right)
 
     def _is_wanted(self, energy_pj: float, latency_cycles: float) -> bool:
         """Whether so much energy and latency would be better than what is known."""
-        best = min(map(self.value, self.found)) * (1 - RELATIVE_TOLERANCE)
+        best = cutoff_of(min(map(self.value, self.found)))
         return self.question.objective.value(energy_pj, latency_cycles) < best
 
     @property

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from ..cascades.objectives.proofs import limits_of
 from ..cascades.terms.regions import Box, heaviest, least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
-from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
+from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
 from .corners import Corners
 from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
 from .front_searches import FrontSearches, Open
@@ -107,7 +107,7 @@ class FrontWays:
             return False
         value, way = self._best_of(front_of_ways(self.steps.states, self._steps(most, True, all_steps), most))
         self.bound = max(self.bound, min(value, self.value))
-        if way is None or value >= self.value * (1 - RELATIVE_TOLERANCE):
+        if way is None or reaches(value, self.value):
             return False
         if not self.searches.find_out(what for what in way.whats if isinstance(what, Open)):
             return False
@@ -245,7 +245,7 @@ class FrontWays:
         """A tree with what is proven of it by the sum that says most of the whole."""
         value = self.weights.of(tree.energy, tree.latency)
         least = least_weight(front.lines(taken), self.weights)
-        least = value if least >= value * (1 - RELATIVE_TOLERANCE) else least
+        least = or_value(least, value)
         proof = replace(
             tree.answer.certificate, objective=objective_of(self.weights).name, value=value, lower_bound=least
         )
@@ -257,7 +257,7 @@ def region_of_interest(corners: Corners, weights: Weights, value: float) -> AtLe
 
     What has no end is infinite.
     """
-    objective, below = corners.question.objective, value * (1 - RELATIVE_TOLERANCE)
+    objective, below = corners.question.objective, cutoff_of(value)
     most_energy, most_latency = limits_of(objective)
     energy, latency = (least_weight(corners.lines, alone) for alone in (ENERGY_ALONE, LATENCY_ALONE))
 
@@ -284,7 +284,7 @@ def _end_of(matters: Callable[[float], bool], least: float, limit: float) -> flo
         ends = (max(least, 1.0) * 2.0**doubled for doubled in range(MOST_DOUBLINGS))
         high = next((one for one in ends if not matters(one)), math.inf)
     low = least
-    while low * (1 + RELATIVE_TOLERANCE) < high < math.inf:
+    while high < math.inf and is_better(low, high):
         middle = (low + high) / 2
         low, high = (middle, high) if matters(middle) else (low, middle)
     return high

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
-from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer, answer_without_search
+from ..kernel.tolerance import is_better, reaches
 from ..means import Means
 from ..question import Limits
 from .arenas import check_addresses
@@ -163,7 +163,7 @@ class GroupCosts:
     def _is_found_out(self, edge: GroupEdge) -> bool:
         """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the
         same, it is left aside for good."""
-        if edge.bound >= self._another_way(edge) * (1 - RELATIVE_TOLERANCE):
+        if reaches(edge.bound, self._another_way(edge)):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return True
         return self._is_bounded_closer(edge)
@@ -178,7 +178,7 @@ class GroupCosts:
         kind.floor = bound_by_singles(self._bounded(kind), self._singles, worth, self._nearest)
         self._bounding_s += time.perf_counter() - started
         self.steps.tell([kind])
-        return edge.bound > before * (1 + RELATIVE_TOLERANCE)
+        return is_better(before, edge.bound)
 
     def search_all(self, edges: Iterable[GroupEdge]) -> None:
         """Find out what groups cost, whatever that is; where time is limited, first of those that compute most."""
@@ -244,7 +244,7 @@ class GroupCosts:
                 finding = self._unsearched(kind, taken)
         else:
             finding = self._found(kind, taken, begun.below, outcome)
-        if not finding.is_over and finding.bound <= kind.own_bound(taken) * (1 + RELATIVE_TOLERANCE):
+        if not finding.is_over and reaches(kind.own_bound(taken), finding.bound):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         finding = replace(finding, seconds=begun.seconds)
         finds_no_more = begun.has_ended_by_itself(outcome) and kind.finds_no_more(finding)
@@ -294,7 +294,7 @@ class GroupCosts:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
         answer, and what it costs remains a bound."""
         if isinstance(answer, NothingBelow):
-            return Finding(taken, below, answer.bound, is_over=answer.bound < below * (1 - RELATIVE_TOLERANCE))
+            return Finding(taken, below, answer.bound, is_over=is_better(answer.bound, below))
         proof = answer.certificate
         self.interrupted = self.interrupted or proof.interrupted
         try:
@@ -309,7 +309,7 @@ class GroupCosts:
         for kind in self.steps.kinds:
             if self.seconds_left <= 0:  # what has none is bounded by what is known from the start
                 break
-            if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
+            if all(is_better(one.bound, one.value) for one in kind.findings):
                 kind.least = bound_cascade(self._bounded(kind), self._nearest)
 
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ..cascades.terms.regions import Line, least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
-from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
+from ..kernel.tolerance import reaches
 from .kinds import GroupKind, at_most
 from .residency import Residency, Taken
 
@@ -114,7 +114,7 @@ class GroupFront:
             if energy > most.energy:
                 return None
             within = (tree for tree in trees if tree.latency <= latency * (1 + 2 * LIMIT_TOLERANCE))
-            as_little = [tree.latency for tree in within if tree.energy <= energy * (1 + RELATIVE_TOLERANCE)]
+            as_little = [tree.latency for tree in within if reaches(energy, tree.energy)]
             latency = min([latency, *(one * (1 - FASTER) for one in as_little)])
             if (energy, latency) == before:
                 break

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..certificate import Certificate
+from ..kernel.tolerance import is_better, or_value
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
 from .lazy_path import CheapestWay, Choose, cheapest_way
@@ -219,7 +220,6 @@ class GroupSearch:
 
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
-        met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
         without = question.uncounted.names
         rest = (f"without {', '.join(without)}, which no group has",) if without else ()
@@ -229,7 +229,7 @@ class GroupSearch:
             objective=question.objective.name,
             tiling=question.tiling,
             value=way.value,
-            lower_bound=way.value if met else way.bound,
+            lower_bound=or_value(way.bound, way.value),
             space_size=None,
             placements=0,
             evaluated=self.costs.searched,
@@ -259,7 +259,7 @@ class GroupSearch:
 
 def _is_open(way: CheapestWay) -> bool:
     """Whether something better than a way may be found still."""
-    return way.bound < way.value * (1 - RELATIVE_TOLERANCE)
+    return is_better(way.bound, way.value)
 
 
 def _sum(every: Sequence[Apart]) -> Apart:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ...cost_models.cascades import FusedCost
 from ...ir import Cascade, TilewrightError
-from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
+from ..kernel.tolerance import is_better, reaches
 from .residency import Residency, Taken
 
 NamedStays = tuple[tuple[str, str], ...]
@@ -98,13 +98,13 @@ class GroupKind:
     def is_known(self, taken: Taken, residency: Residency) -> bool:
         """Whether nothing more will be found out with the room that is left."""
         value = self.value(taken, residency)
-        if value < math.inf and self.bound(taken) >= value * (1 - RELATIVE_TOLERANCE):
+        if value < math.inf and reaches(self.bound(taken), value):
             return True
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
 
     def finds_no_more(self, found: Finding) -> bool:
         """Whether a search has come to no more than one that had less time, though to more than is seen without."""
-        if found.value == math.inf or found.bound <= max(self.least, self.floor or 0.0) * (1 + RELATIVE_TOLERANCE):
+        if found.value == math.inf or reaches(max(self.least, self.floor or 0.0), found.bound):
             return False
         return any(one.seconds < found.seconds for one in self._as_good_as(found))
 
@@ -115,15 +115,14 @@ class GroupKind:
 
     def _as_good_as(self, found: Finding) -> Iterator[Finding]:
         """What came to as much before, with the same room."""
-        more = 1 + RELATIVE_TOLERANCE
         before = (one for one in self.findings if one.taken == found.taken)
-        return (one for one in before if found.bound <= more * one.bound and one.value <= more * found.value)
+        return (one for one in before if reaches(one.bound, found.bound) and reaches(found.value, one.value))
 
     def reopen(self) -> int:
         """Let searches be made again, and longer, that have not come to their end; how many there are."""
         found = 0
         for number, one in enumerate(self.findings):
-            if one.is_over and not one.is_all and one.bound < min(one.value, one.below) * (1 - RELATIVE_TOLERANCE):
+            if one.is_over and not one.is_all and is_better(one.bound, min(one.value, one.below)):
                 self.findings[number] = replace(one, is_over=False)
                 found += 1
         return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import is_better, reaches
 
 Each = TypeVar("Each")
 
@@ -104,7 +104,7 @@ def cheapest_way(
             _, least, open_way = find(bound_of)
             value = find(value_of).value
             unknown = [edge for edge in open_way if not edge.is_known]
-            if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
+            if not unknown or reaches(least, value):
                 break
             find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
     except KeyboardInterrupt:
@@ -186,6 +186,6 @@ def along_runs(edges: tuple[Each, ...], begun: Collection[tuple[Each, ...]]) -> 
 
 def _is_less(one: tuple[float, int], other: tuple[float, int]) -> bool:
     """Whether a way is cheaper than another; of equal ones the one that leaves less on chip, then of shorter steps."""
-    if one[0] < other[0] * (1 - RELATIVE_TOLERANCE):
+    if is_better(one[0], other[0]):
         return True
-    return one[0] <= other[0] * (1 + RELATIVE_TOLERANCE) and one[1] < other[1]
+    return reaches(other[0], one[0]) and one[1] < other[1]

@@ -14,7 +14,7 @@ from ...cost_models import Capped
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades.terms.regions import least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import reaches
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
 from .group_costs import Progress
@@ -124,7 +124,7 @@ class LimitedSearch:
             if limit < math.inf:
                 found = min(alone.of(one.energy_pj, one.latency_cycles) for one in corners.found)
                 least = least_weight(corners.lines, alone)
-                is_proven = least >= found * (1 - RELATIVE_TOLERANCE)
+                is_proven = reaches(least, found)
                 open_still = "" if is_proven else f" so far, and at least {least:.10g}"
                 figures.append(f"the least {what} is {found:.10g} {unit}{open_still}")
         both, told = "both limits" if len(figures) > 1 else "the limit", ", ".join(figures)

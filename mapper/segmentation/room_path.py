@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..cascades.terms.weights import AtLeast
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import reaches
 from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from .lazy_path import ChosenWay, Edge, cheapest
 from .steps import GroupEdge
@@ -54,10 +54,10 @@ class RoomPath:
             found = self._least(cost, price)
             weight = found.cost + price * found.bits
             least = max(least, weight - price * self.room)
-            if weight >= (right.cost + price * right.bits) * (1 - RELATIVE_TOLERANCE):
+            if reaches(weight, right.cost + price * right.bits):
                 break
             left, right = (left, found) if found.bits <= self.room else (found, right)
-        if least >= right.cost * (1 - RELATIVE_TOLERANCE):
+        if reaches(least, right.cost):
             return ChosenWay(right.cost, right.cost, right.edges)
         return self._between(cost, price, right, least)
 

@@ -16,8 +16,8 @@ from ...cost_models.cascades import evaluate_tree
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.terms.equal import CascadeNames, form_of, under_names_of
-from ..certificate import RELATIVE_TOLERANCE
 from ..fusing import FusedAnswer
+from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
 from .fewer_stay import FewerStay
@@ -266,7 +266,7 @@ class NetworkSteps:
         assert best.answer is not None
         proof = best.answer.certificate  # the kind may be bounded by more than the search that has found it
         known = min(proof.value, max(proof.lower_bound, kind.bound(edge.taken)))
-        least = proof.value if known >= proof.value * (1 - RELATIVE_TOLERANCE) else known
+        least = or_value(known, proof.value)
         answer = replace(best.answer, certificate=replace(proof, lower_bound=least))
         if answer.mapping.cascade.operations == cascade.operations:
             return answer.of(cascade)

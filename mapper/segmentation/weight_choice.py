@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, UndecidedError
 from ..cascades.terms.upper_memories import UpperMemories
-from ..certificate import RELATIVE_TOLERANCE
+from ..kernel.tolerance import or_value, reaches
 from ..means import Means
 from .group_costs import Progress
 from .group_search import GroupSearch
@@ -72,7 +72,7 @@ class WeightChoice:
         least = math.inf
         while waiting:
             bound, _, low, high = heapq.heappop(waiting)
-            if bound >= self._value * (1 - RELATIVE_TOLERANCE):
+            if reaches(bound, self._value):
                 least = min(least, bound)
                 break
             if self._is_over:
@@ -80,7 +80,7 @@ class WeightChoice:
                 continue
             relaxed, kept, bits = self._relaxed(low, high)
             bound = max(bound, relaxed)
-            if kept is None or bound >= self._value * (1 - RELATIVE_TOLERANCE):
+            if kept is None or reaches(bound, self._value):
                 least = min(least, bound)
                 continue
             self._try(kept)
@@ -153,13 +153,12 @@ class WeightChoice:
         proof = best.certificate
         groups, *others = proof.constraints
         told = [str(self.asked), *(line for line in others if line not in map(str, best.question.weights_in))]
-        met = bound >= proof.value * (1 - RELATIVE_TOLERANCE)
         return replace(
             best,
             question=self.question,
             certificate=replace(
                 proof,
-                lower_bound=proof.value if met else bound,
+                lower_bound=or_value(bound, proof.value),
                 constraints=tuple(dict.fromkeys([groups, *told])),
                 evaluated=self.searched,
                 seconds=time.perf_counter() - self.started,

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...ir.units import count, exact, percent
-from ...mapper.certificate import RELATIVE_TOLERANCE, Certificate, Points
+from ...mapper.certificate import Certificate, Points
+from ...mapper.kernel.tolerance import reaches
 
 
 def verdict(value: float, lower_bound: float) -> str:
     """`proven`, or how much better another one could be at most, as in `gap 3.1%`."""
-    if lower_bound >= value * (1 - RELATIVE_TOLERANCE):
+    if reaches(lower_bound, value):
         return "proven"
     return f"gap {percent(value - max(0.0, lower_bound), value)}"
 

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass, replace
 
 from ...mapper.cascades import CascadeQuestion, NothingBelow
-from ...mapper.certificate import RELATIVE_TOLERANCE
 from ...mapper.fusing import FusedAnswer
+from ...mapper.kernel.tolerance import reaches
 from .result import PastSearch, Searches
 
 
@@ -40,7 +40,7 @@ class KnownTrees:
     def outcome(self, question: CascadeQuestion) -> FusedAnswer | NothingBelow | None:
         """What a search would come to; None where it could find out more than is known."""
         asked = PastSearch(min(self.value, question.below), question.limits)
-        is_proven = self.bound >= asked.below * (1 - RELATIVE_TOLERANCE)
+        is_proven = reaches(self.bound, asked.below)
         past = next((one for one in self.searches.tried if one.covers(asked)), None)
         if past is None and not is_proven:
             return None

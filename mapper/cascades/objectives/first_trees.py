@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import cutoff_of
 from ...means import OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..tables.tables import TableBranches
@@ -102,7 +102,7 @@ class FirstTrees(TreeSearches):
                 )
                 try:
                     for names in self.orders():
-                        below = cutoff * (1 - RELATIVE_TOLERANCE)
+                        below = cutoff_of(cutoff)
                         best = first.whole(names, below, beside.floor).found or best
                         cutoff = cutoff if best is None else search.weights.of(best.energy_pj, best.latency_cycles)
                 except OutOfMeans:

@@ -16,8 +16,9 @@ from ....cost_models import Capped, Objective
 from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ....cost_models.objective import LIMIT_TOLERANCE
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
-from ...certificate import RELATIVE_TOLERANCE, Certificate, PartProof
+from ...certificate import Certificate, PartProof
 from ...exact.unmet_limits import unmet_limits
+from ...kernel.tolerance import or_value, reaches
 from ..question import CascadeAnswer, check_searchable
 from ..terms.regions import Line, Point, front_gap, least_value
 from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
@@ -59,7 +60,7 @@ class Proofs(WeightedSums):
     def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
         """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
-        divided = _or_value(self._bound(objective, value, self.bounds), value)
+        divided = or_value(self._bound(objective, value, self.bounds), value)
         least = min(self._least_ragged(objective, value), divided)
         parts = tuple(part for part in self._parts(objective, value, divided) if part.lower_bound > least)
         return CascadeAnswer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
@@ -68,7 +69,7 @@ class Proofs(WeightedSums):
         """What no tree has a lower objective than in which tiles below shared loops need not divide."""
         if not self.has_ragged_loops:
             return value
-        return _or_value(self._on_lines(objective, value, self.ragged_bounds), value)
+        return or_value(self._on_lines(objective, value, self.ragged_bounds), value)
 
     def _parts(self, objective: Objective, value: float, divided: float) -> Iterator[PartProof]:
         """What is proven of trees that were searched on their own.
@@ -77,7 +78,7 @@ class Proofs(WeightedSums):
         """
         yield PartProof(DIVIDED, divided)
         if self.plain_bounds:
-            plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
+            plain = or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
             yield PartProof(PLAIN_DIVIDED if self.has_ragged_loops else PLAIN, plain)
 
     def _certificate(
@@ -139,7 +140,7 @@ class Proofs(WeightedSums):
         """What nothing is below by an objective without limits, and whether one of the corners is as low."""
         found = min(one.value(c.energy, c.latency) for c in self.corners)
         bound = min(self._bound(one, found, self.bounds), self._least_ragged(one, found))
-        return (found, True) if bound >= found * (1 - RELATIVE_TOLERANCE) else (bound, False)
+        return (found, True) if reaches(bound, found) else (bound, False)
 
     def _nothing_found(self) -> TilewrightError:
         name = self.question.cascade.name
@@ -169,11 +170,6 @@ class Proofs(WeightedSums):
             where=self.question.cascade.name,
             hint="raise the time limit or the memory limit",
         )
-
-
-def _or_value(bound: float, value: float) -> float:
-    """A bound, or the value that it comes as close to as rounding lets it."""
-    return value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound
 
 
 def limits_of(objective: Objective) -> tuple[float, float]:

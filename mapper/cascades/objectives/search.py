@@ -24,7 +24,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ....cost_models import LATENCY, Capped
-from ...certificate import RELATIVE_TOLERANCE, Points
+from ...certificate import Points
+from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
 from ..question import CascadeAnswer, NothingBelow
 from ..tables.tables import TableBranches
@@ -197,9 +198,9 @@ class CascadeSearch(Proofs):
             if weights is not None and not _is_searched(weights, lines()):
                 solve(weights)
                 bound = max(bound for one, bound in lines() if one == weights)
-                is_better = any(self._value(one) < best * (1 - RELATIVE_TOLERANCE) for one in self.corners)
+                gains = any(is_better(self._value(one), best) for one in self.corners)
                 is_closed = opening(lines(), value, best) is None
-                if is_better or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
+                if gains or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
                     return True
         return False
 
@@ -214,7 +215,7 @@ class CascadeSearch(Proofs):
     def _is_closed(self, least: Corner, fewest: float) -> bool:
         """Whether nothing is open beside the least energy, where no mapping has fewer cycles than these."""
         quickest = min(c.latency for c in self.corners if c.energy <= least.energy)
-        return quickest <= fewest * (1 + RELATIVE_TOLERANCE) or not self._matters(least.energy, fewest)
+        return reaches(fewest, quickest) or not self._matters(least.energy, fewest)
 
     def _none_is_faster(self, least: Corner, fewest: float) -> bool:
         """Whether no mapping is so fast that it could be wanted, beside that of the least energy."""
@@ -224,10 +225,10 @@ class CascadeSearch(Proofs):
 
     def _slowest(self, energy: float, fewest: float, most: float) -> float:
         """Cycles, at most so many, from which on no mapping could be wanted that has no less than some energy."""
-        if self._matters(energy, most * (1 - RELATIVE_TOLERANCE)):
+        if self._matters(energy, cutoff_of(most)):
             return most
         low, high = fewest, most
-        while high > low * (1 + RELATIVE_TOLERANCE):
+        while is_better(low, high):
             middle = (low + high) / 2
             low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
         return min(most, high * (1 + BEYOND))  # clear of a limit, which has room for rounding
@@ -285,7 +286,7 @@ class CascadeSearch(Proofs):
         if weights is None or not self._matters(left.energy, right.latency):
             return
         found = self.solve(weights)
-        on_line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
+        on_line = cutoff_of(weights.of(left.energy, left.latency))
         if found is not None and weights.of(found.energy, found.latency) < on_line:
             self._between(left, found)
             self._between(found, right)
@@ -298,7 +299,7 @@ class CascadeSearch(Proofs):
             return True
         best = min(map(self._value, self.corners))
         value = self.question.objective.value(energy, latency)
-        return value < (best * (1 - RELATIVE_TOLERANCE) if best < math.inf else best)
+        return is_better(value, best)
 
     # ---- what lies between the corners ---------------------------------------------------------------------
 
@@ -313,7 +314,7 @@ class CascadeSearch(Proofs):
 
     def _above_hull(self, fastest: Corner) -> None:
         """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
-        if fastest.latency > self._fewest_cycles_of_all * (1 + RELATIVE_TOLERANCE):
+        if is_better(self._fewest_cycles_of_all, fastest.latency):
             quickest = min(self.corners, key=lambda c: c.latency)
             self._between(fastest, quickest)
         self._along_lines()
@@ -371,9 +372,8 @@ class CascadeSearch(Proofs):
 
     def _is_beaten(self, found: FoundPart) -> bool:
         """Whether a mapping that is known costs no more energy and no more latency."""
-        more = 1 + RELATIVE_TOLERANCE
         return any(
-            c.energy <= found.energy_pj * more and c.latency <= found.latency_cycles * more for c in self.corners
+            reaches(found.energy_pj, c.energy) and reaches(found.latency_cycles, c.latency) for c in self.corners
         )
 
 
@@ -393,6 +393,6 @@ def front_of(corners: Sequence[Corner]) -> list[Corner]:
     """Of some mappings those that no other one beats, from the least energy on."""
     found: list[Corner] = []
     for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):
-        if not found or corner.latency < found[-1].latency * (1 - RELATIVE_TOLERANCE):
+        if not found or is_better(corner.latency, found[-1].latency):
             found.append(corner)
     return found

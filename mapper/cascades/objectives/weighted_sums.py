@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ....ir import MappingError
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import is_better, reaches
 from ...means import Means, OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
@@ -116,7 +116,7 @@ class WeightedSums(FirstTrees):
         """
         least, number = math.inf, itertools.count()
         waiting = [(bound, next(number), NARROW, found)]
-        while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
+        while waiting and is_better(waiting[0][0], known):
             bound, _, sums, found = heapq.heappop(waiting)
             node = open_node(self.question.cascade, self.question.arch, sums, found, self.question.stays)
             if node is None or next(number) > 2 * MOST_SUMS:
@@ -181,7 +181,7 @@ class WeightedSums(FirstTrees):
         finally:
             self.use(whole)
         known, unfinished = self._least_known(weights, most), self.out_of_means
-        if bound < known * (1 - RELATIVE_TOLERANCE):
+        if is_better(bound, known):
             bound, found = self._least(weights, known, fuse="plain")
             self._evaluate_plain(weights, found)
             self.plain_bounds.append((weights, bound))
@@ -192,7 +192,7 @@ class WeightedSums(FirstTrees):
         count leave a gap, with more time for these."""
         self._solve(weights, self._least_known(weights, most))
         bound, known = self.bounds[-1][1], self._least_known(weights, most)
-        is_open = bound < known * (1 - RELATIVE_TOLERANCE) and not self.out_of_means
+        is_open = is_better(bound, known) and not self.out_of_means
         if is_open and isinstance(self.solver, ExactBranches) and self.solver.count_longer():
             self._looked.add(weights)  # a good tree is known, and would be counted with a part of the time alone
             self._solve(weights, known)
@@ -325,7 +325,7 @@ class WeightedSums(FirstTrees):
     def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
         """Whether a tree weighs no more than so much, by the cost model."""
         corner = self.evaluated(found)
-        return corner is not None and weights.of(corner.energy, corner.latency) <= most * (1 + RELATIVE_TOLERANCE)
+        return corner is not None and reaches(most, weights.of(corner.energy, corner.latency))
 
     def single_bounds(self, weights: Weights, known: SingleLeast) -> SingleBounds | None:
         """Bounds by operations one by one; None where they would take long, or say nothing.

@@ -21,7 +21,7 @@ from functools import cached_property
 from ....cost_models import ENERGY
 from ....cost_models.cascades import evaluate_tree
 from ....ir import UndecidedError
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..objectives.search import CascadeSearch
@@ -124,7 +124,7 @@ class OverlappedSearch(CascadeSearch):
             most, prices = self._highest(weights)
             best = self._best(weights)
             value = float("inf") if best is None else weights.of(best.energy, best.latency)
-            if bound >= value * (1 - RELATIVE_TOLERANCE) or most <= bound * (1 + GAIN):
+            if reaches(bound, value) or most <= bound * (1 + GAIN):
                 break
             bound = max(bound, self._by(weights, prices))
             if self.means.expired:

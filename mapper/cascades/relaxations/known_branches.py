@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ....arch import Architecture
 from ....ir import Loop, Node, Operation, ceil_div, plain_rank
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import reaches
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from ..terms.regions import Line, least_weight
 from ..terms.upper_memories import UNBOUNDED
@@ -190,7 +190,7 @@ class KnownBranches:
         cutoff or above."""
         bound = self.between(question, weights, apart)
         known = self.mapping(question, weights)
-        if known is not None and known.bound * (1 - RELATIVE_TOLERANCE) <= bound:
+        if known is not None and reaches(bound, known.bound):
             return known
         return BranchAnswer(bound) if bound >= cutoff else None
 
@@ -239,9 +239,8 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
 def _is_less_busy(one: BranchQuestion, other: BranchQuestion, visits: float) -> bool:
     """Whether no more is at the ports in a visit than in so many visits of another question."""
     most = {memory: (visits * read, visits * written) for memory, read, written in other.busy}
-    more = 1 + RELATIVE_TOLERANCE
     return all(
-        read <= more * most.get(memory, (0.0, 0.0))[0] and written <= more * most.get(memory, (0.0, 0.0))[1]
+        reaches(most.get(memory, (0.0, 0.0))[0], read) and reaches(most.get(memory, (0.0, 0.0))[1], written)
         for memory, read, written in one.busy
     )
 

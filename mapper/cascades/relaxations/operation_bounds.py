@@ -15,7 +15,7 @@ import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
 from ....ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import reaches
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
 from ..terms.equal import form_of
 from ..terms.parts import VisitedPart
@@ -154,7 +154,7 @@ class OperationBounds:
         for homes in every:
             if least < latency < math.inf and len(every) > FEW_HOMES:
                 least = max(least, self.solver.fastest(operation.name, dims, latency))
-            if latency <= least * (1 + RELATIVE_TOLERANCE):
+            if reaches(least, latency):
                 break
             latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)
         return latency

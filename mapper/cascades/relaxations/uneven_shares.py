@@ -39,7 +39,7 @@ from typing import NamedTuple
 from ....cost_models.cost import capacity_parts, tensor_tile_words
 from ....cost_models.sets import tiles_overlap
 from ....ir import Operation, Tensor
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import is_better
 from ...tilings import factors
 from ..terms.branch import PORTS, BranchQuestion, Port, Sizes, Slot
 from ..terms.upper_memories import UpperMemories
@@ -128,7 +128,7 @@ def _wider(
     times = uneven.computing(uneven.step) / one.part
     changing = [t for t in still if math.prod(sizes[dim] for dim in t.dims) > memories.arch.mac_instances]
     near = [t.name for t in changing if homes[t.name] == memories.nearest and not t.is_output]
-    return tuple((name, times) for name in near) if times > 1 + RELATIVE_TOLERANCE else ()
+    return tuple((name, times) for name in near) if is_better(1, times) else ()
 
 
 def _by_steps(uneven: Uneven, memories: UpperMemories) -> Iterator[UnevenShare]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...certificate import RELATIVE_TOLERANCE
+from ...kernel.tolerance import is_better, reaches
 from .weights import Weights, weights_between
 
 Line = tuple[Weights, float]
@@ -135,7 +135,7 @@ def _corners(lines: list[Line], most_energy: float, most_latency: float) -> Iter
         energy = (one[2] * other[1] - other[2] * one[1]) / determinant
         latency = (one[0] * other[2] - other[0] * one[2]) / determinant
         keeps = all(a * energy + b * latency >= value * (1 - 1e-12) for a, b, value in bounds)
-        inside = energy <= most_energy * (1 + 1e-9) and latency <= most_latency * (1 + 1e-9)
+        inside = reaches(most_energy, energy) and reaches(most_latency, latency)
         if keeps and inside:
             yield max(energy, 0.0), max(latency, 0.0)
 
@@ -166,7 +166,7 @@ def opening(lines: Iterable[Line], value: Value, known: float) -> Opening | None
         return None
     lowest = min(range(len(corners)), key=lambda i: value(*corners[i]))
     corner = corners[lowest]
-    if value(*corner) >= known * (1 - RELATIVE_TOLERANCE) or not all(corner):
+    if reaches(value(*corner), known) or not all(corner):
         return None
     beyond = 2 * known / value(*corner)  # so many times as much of one of both is too much
     first, last = corners[0], corners[-1]
@@ -217,7 +217,7 @@ def front_gap(points: Sequence[Point], lines: Sequence[Line]) -> float:
     between = [(right[0], left[1]) for left, right in itertools.pairwise(points)]
     corners = [(points[0][0], math.inf), *between, (math.inf, points[-1][1])]
     times = max(min(_times_above(corner, line) for line in lines) for corner in corners)
-    return 1 - 1 / times if times > 1 + RELATIVE_TOLERANCE else 0.0
+    return 1 - 1 / times if is_better(1, times) else 0.0
 
 
 def _times_above(point: Point, line: Line) -> float:

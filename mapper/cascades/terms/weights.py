@@ -12,8 +12,8 @@ import numpy as np
 
 from ....cost_models import ENERGY, Objective, parse_objective
 from ....cost_models.formula import number_text, weights_in
-from ...certificate import RELATIVE_TOLERANCE
 from ...exact.rows import Floats
+from ...kernel.tolerance import cutoff_of, is_better
 
 
 class Yardstick(Protocol):
@@ -123,8 +123,7 @@ class OpenRegion:
 
     def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
         """What is left where some points are known."""
-        less = 1 - RELATIVE_TOLERANCE
-        known = (*self.points, *((less * energy, less * latency) for energy, latency in points))
+        known = (*self.points, *((cutoff_of(energy), cutoff_of(latency)) for energy, latency in points))
         return OpenRegion(self.weights, self.limits, _not_beaten(known))
 
     def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
@@ -186,8 +185,8 @@ def weights_of(objective: Objective) -> Weights | None:
 def weights_between(left: tuple[float, float], right: tuple[float, float]) -> Weights | None:
     """The weighted sum that two points of (energy, latency) weigh the same in, where the second costs more energy and
     is faster; None where it does not, or is not."""
-    costs_more = right[0] > left[0] * (1 + RELATIVE_TOLERANCE)
-    is_faster = right[1] < left[1] * (1 - RELATIVE_TOLERANCE)
+    costs_more = is_better(left[0], right[0])
+    is_faster = is_better(right[1], left[1])
     return Weights(1.0, (right[0] - left[0]) / (left[1] - right[1])) if costs_more and is_faster else None
 
 

@@ -16,8 +16,8 @@ from tilewright import stored
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
-from tilewright.mapper.certificate import RELATIVE_TOLERANCE
 from tilewright.mapper.fusing import FusedAnswer, answer_below
+from tilewright.mapper.kernel.tolerance import RELATIVE_TOLERANCE
 from tilewright.mapper.question import Limits
 from tilewright.run.store import KnownTrees, NoMapping, Store
 
