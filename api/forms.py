@@ -80,9 +80,9 @@ def _numpy(of: Emittable, fast: bool | None = None) -> str:
 
 
 def _nest(of: Emittable) -> str:
-    from .report.parts.nest import nest_document
+    from .report.parts.nest import mapping_document
 
-    return nest_document(of.mapping, of.arch)
+    return mapping_document(of.mapping, of.arch)
 
 
 def _json(of: Emittable) -> str:
@@ -135,9 +135,9 @@ def _tree_c(of: EmittableTree) -> str:
 
 
 def _tree_nest(of: EmittableTree) -> str:
-    from .report.parts.tree import tree_document
+    from .report.parts.nest import mapping_document
 
-    return tree_document(of.mapping, of.arch, of.cost.occupancy)
+    return mapping_document(of.mapping, of.arch, of.cost.occupancy)
 
 
 def _tree_json(of: EmittableTree) -> str:

@@ -52,6 +52,11 @@ class SearchResult(Shown):
     cost: Cost
     certificate: Certificate
 
+    @property
+    def answer(self) -> Answer:
+        """Mapping, cost and certificate alone."""
+        return Answer(self.mapping, self.cost, self.certificate)
+
     @classmethod
     def of(cls, question: Question, answer: Answer) -> SearchResult:
         """The result that an answer to a question makes."""

@@ -45,28 +45,15 @@ def _compiled(answer: NetworkAnswer) -> str:
 
 
 def _result(result: Any) -> str:
-    if isinstance(result.mapping, FusedMapping):
-        from .pages.fused_page import fused_result_page
+    from .pages.result import result_page
 
-        return to_html(fused_result_page(result.answer, result.arch))
-    from .parts.text import result_page
-
-    return to_html(result_page(result.mapping, result.arch, result.cost, result.certificate))
+    return to_html(result_page(result.answer, result.arch))
 
 
-def _cost(cost: Cost) -> str:
-    from rich.console import Group
-    from rich.text import Text
+def _cost(cost: Cost | FusedCost) -> str:
+    from .parts.costs import cost_page
 
-    from .parts.text import table_parts
-
-    return to_html(Group(Text(str(cost)), *table_parts(cost)))
-
-
-def _fused_cost(cost: FusedCost) -> str:
-    from .pages.fused_page import fused_cost_page
-
-    return to_html(fused_cost_page(cost))
+    return to_html(cost_page(cost))
 
 
 def _memory_plan(plan: MemoryPlan) -> str:
@@ -76,25 +63,10 @@ def _memory_plan(plan: MemoryPlan) -> str:
     return picture(memory_svg(plan), "Addresses against time") + to_html(plan_page(plan, "the plan"))
 
 
-def _mapping(mapping: Mapping) -> str:
-    from rich.console import Group
-    from rich.text import Text
+def _mapping(mapping: Mapping | FusedMapping) -> str:
+    from .pages.result import mapping_page
 
-    from .parts.text import layer_rows, pairs, section
-
-    nest = Text(str(mapping.nest), no_wrap=True)
-    return to_html(Group(pairs(layer_rows(mapping.problem)), section("Loop nest", nest)))
-
-
-def _fused(fused: FusedMapping) -> str:
-    from rich.console import Group
-    from rich.text import Text
-
-    from .pages.cascade_page import cascade_rows
-    from .parts.text import pairs, section
-
-    tree = Text(str(fused), no_wrap=True)
-    return to_html(Group(pairs(cascade_rows(fused.cascade)), section("Tree", tree)))
+    return to_html(mapping_page(mapping))
 
 
 def _tree_explanation(explanation: TreeExplanation) -> str:
@@ -161,10 +133,10 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
 
 _PAGES: dict[type, Callable[[Any], str]] = {
     Cost: _cost,
-    FusedCost: _fused_cost,
+    FusedCost: _cost,
     MemoryPlan: _memory_plan,
     Mapping: _mapping,
-    FusedMapping: _fused,
+    FusedMapping: _mapping,
     Cascade: _described,
     TreeExplanation: _tree_explanation,
     LoopNest: _nest,

@@ -112,7 +112,7 @@ def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[CascadeRe
 
 def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
     from ..forms import emit_fused
-    from ..report.pages.fused_page import fused_result_page
+    from ..report.pages.result import result_page
 
     files = _saved(result, options.out)
     if options.form is not None:
@@ -126,12 +126,12 @@ def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOpti
 
         with status("searching for what fusing lacks"):
             reason = why_nothing_is_won(question, lambda one: _best(one, options)[0].answer)
-    show_page(fused_result_page(result.answer, result.arch, files, origin, reason))
+    show_page(result_page(result.answer, result.arch, files, origin, reason))
 
 
 def _show_several(results: Points[CascadeResult], options: CascadeOptions) -> None:
     """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`."""
-    from ..report.pages.fused_page import best_few_page, front_page
+    from ..report.pages.result import best_few_page, front_page
 
     for number, result in enumerate(results, 1):
         _saved(result, options.out and options.out / str(number))

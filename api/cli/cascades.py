@@ -136,7 +136,7 @@ def evaluate_cascade(
 ) -> None:
     """Print what a tree costs."""
     from ..forms import emit_fused
-    from ..report.pages.fused_page import fused_page
+    from ..report.pages.result import evaluated_page
 
     found = fused_named(source, op, tree, arch, set_fields)
     if layout:
@@ -148,7 +148,7 @@ def evaluate_cascade(
     if json:
         show_document(emit_fused(found._replace(certificate=None, unfused=None), "json"))
     else:
-        show_page(fused_page(found.mapping, found.arch, found.cost))
+        show_page(evaluated_page(found.mapping, found.arch, found.cost))
 
 
 def tree_text(

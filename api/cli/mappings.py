@@ -221,9 +221,13 @@ def show_result(
     files   that it was written to
     origin  where it is from, if it was not found just now
     """
-    from ..report.parts.text import result_page
+    from ..mapper.question import Answer
+    from ..report.pages.result import evaluated_page, result_page
 
-    show_page(result_page(mapping, arch, cost, certificate, files, origin))
+    if certificate is None:
+        show_page(evaluated_page(mapping, arch, cost, files))
+    else:
+        show_page(result_page(Answer(mapping, cost, certificate), arch, files, origin))
 
 
 def verify_mapping(

@@ -17,7 +17,7 @@ def show_several(results: Points[SearchResult], is_front: bool, out: Path | None
 
     is_front  of energy and latency; else it is a ranking
     """
-    from ..report.parts.proofs import front_words, points_json, ranking_words
+    from ..report.parts.proofs import points_json
 
     if out is not None:
         for number, result in enumerate(results, 1):
@@ -26,8 +26,8 @@ def show_several(results: Points[SearchResult], is_front: bool, out: Path | None
         show_document(points_json(results, (result.emit("json") for result in results)))
         return
     from ..mapper.question import Answer
-    from ..report.pages.several import several_page
+    from ..report.pages.result import best_few_page, front_page
 
     answers = results.each(lambda r: Answer(r.mapping, r.cost, r.certificate))
-    told = front_words(results) if is_front else ranking_words(results)
-    show_page(several_page(answers, results[0].arch, told, out))
+    page = front_page if is_front else best_few_page
+    show_page(page(answers, results[0].arch, out))

@@ -4,6 +4,7 @@ from .asks import Ask, includes, reads_all, reads_plainly, words_exchanged
 from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
+from .lines import lines_of_tree
 from .open_layouts import evaluate_open_tree, with_best_layouts
 from .simulator import simulate_tree, walk_tree_lines
 from .tensor_layouts import check_lined_cascade, with_tree_layouts
@@ -31,6 +32,7 @@ __all__ = [
     "includes",
     "kinds_of_visits",
     "left_boundaries",
+    "lines_of_tree",
     "live_in",
     "occupancy",
     "reads_all",

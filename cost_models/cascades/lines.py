@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...arch import Architecture
-from ...ir import Cascade, OperationPath
+from ...ir import Cascade, FusedMapping, OperationPath
 from ..boundaries import Boundary
 from ..closed_form import Nest
 from ..layouts import LineCounts, Lines, has_lines
 from ..layouts.lines import count_layouts
 from .tensor_layouts import laid_out_for
-from .ways import Way
+from .ways import Way, ways_of
+
+
+def lines_of_tree(fused: FusedMapping, arch: Architecture) -> dict[str, LineCounts]:
+    """What passes the ports of memories with lines, by operation in the order in which they are done."""
+    return {name: lines_of_way(way, fused.cascade, arch) for name, way in ways_of(fused, arch).items()}
 
 
 def lines_of_way(way: Way, cascade: Cascade, arch: Architecture) -> LineCounts:

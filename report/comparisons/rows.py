@@ -17,7 +17,7 @@ from ...mapper.question import Answer
 from ...run.batch.job import Failure, Outcome
 from ...run.batch.plan import Settings
 from ...run.store import NoMapping
-from ..parts.nest import nest_lines
+from ..parts.nest import mapping_lines
 from ..parts.si import in_si
 from .costs import EnergyPart, energy_parts, latency_parts, outer_bytes
 
@@ -136,7 +136,7 @@ class Row:
     @property
     def nest(self) -> str:
         """The loop nest with tile sizes; empty where there is none."""
-        return "\n".join(nest_lines(self.mapping, self.machine)) if self.mapping else ""
+        return "\n".join(mapping_lines(self.mapping, self.machine)) if self.mapping else ""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ...ir.units import percent
+from ..parts.costs import cost_rows
 from ..parts.sparse import density_rows, zero_rows
-from ..parts.text import columns, cost_rows, layer_rows, pairs, section
+from ..parts.text import columns, pairs, section
+from ..parts.work import work_rows
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement
@@ -30,7 +32,7 @@ _TOP = 3
 
 def explanation_page(e: Facts) -> Group:
     """All of it, the result first."""
-    layer = [*layer_rows(e.mapping.problem), *density_rows(e.mapping.problem)]
+    layer = [*work_rows(e.mapping.problem), *density_rows(e.mapping.problem)]
     rows = [*layer, ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3], *zero_rows(e.cost)]
     done = e.cost.macs if e.cost.zeros is None else e.cost.zeros.operations.done
     time = [*latency_sentences(e.latency), *utilization_sentences(e.utilization, e.latency)]

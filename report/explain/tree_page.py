@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...ir.units import count, energy, percent, plural, size
-from ..pages.cascade_page import cascade_rows
-from ..pages.fused_page import fused_cost_rows
+from ..parts.costs import cost_rows
 from ..parts.text import pairs, section
+from ..parts.work import work_rows
 from .energy import energy_sentences
 from .latency import latency_sentences
 from .tree_facts import Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts, TreeFacts
@@ -21,7 +21,7 @@ _WIDTH = 100
 
 def tree_explanation_page(e: TreeFacts) -> Group:
     """All of it, the result first."""
-    rows = [*cascade_rows(e.mapping.cascade), ("Architecture", e.arch.name), *fused_cost_rows(e.cost, e.arch)]
+    rows = [*work_rows(e.mapping.cascade), ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)]
     parts: list[RenderableType] = [pairs(rows)]
     for operation in e.operations:
         parts.append(section(f"{operation.name}: {operation.text}", _lines(_operation_sentences(operation, e))))

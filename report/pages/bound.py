@@ -17,7 +17,8 @@ from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
 from ...mapper.ski_slope import SlopePoint
 from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, plain_ticks, save_figure
-from ..parts.text import columns, layer_rows, pairs, section
+from ..parts.text import columns, pairs, section
+from ..parts.work import work_rows
 
 _HEAD = ("buffer", "least traffic", "bound", "above it")
 
@@ -31,7 +32,7 @@ def bound_page(problem: Problem, points: Sequence[SlopePoint], kind: str) -> Gro
         ("Bound", bound_text(problem)),
         ("Compulsory", f"{count(least_words(problem))} words, every one once"),
     ]
-    return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
+    return Group(pairs([*work_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
 
 
 def zeros_rows(problem: Problem) -> list[tuple[str, str]]:

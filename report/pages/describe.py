@@ -10,23 +10,21 @@ from rich.text import Text
 
 from ...arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from ...ir import Cascade, Problem
-from ...ir.problem import ROLES, Tensor
+from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant, size, watts
 from ...workloads import Network
 from ..networks.network import network_document, network_page
-from ..parts.text import architecture_rows, columns, layer_rows, pairs, section
-from .cascade_page import cascade_document, cascade_page
+from ..parts.text import architecture_rows, columns, pairs, section
+from ..parts.work import tensor_table, work_rows
 
 
 def page_of(found: Architecture | Network | Problem | Cascade) -> Group:
     """The page of an architecture, a network, a problem or a cascade."""
-    if isinstance(found, Cascade):
-        return cascade_page(found)
     if isinstance(found, Architecture):
         return architecture_page(found)
     if isinstance(found, Network):
         return network_page(found)
-    return layer_page(found)
+    return work_page(found)
 
 
 def data_of(found: Architecture | Network | Problem | Cascade) -> Any:
@@ -61,21 +59,21 @@ def architecture_page(arch: Architecture) -> Group:
     )
 
 
-def layer_page(problem: Problem) -> Group:
-    """A layer: its einsum and sizes, and its tensors in words."""
-    table = columns(("tensor", "role"), ("words", "shape"))
-    for tensor in problem.tensors:
-        shape = _shape(problem, tensor)
-        words = 1
-        for extent in shape:
-            words *= extent
-        table.add_row(str(tensor), tensor.role, count(words), " x ".join(map(str, shape)) or "1")
-    return Group(pairs(layer_rows(problem)), section("Tensors", table))
+def work_page(work: Problem | Cascade) -> Group:
+    """A layer or a cascade: its operations and sizes, and its tensors in words."""
+    return Group(pairs(work_rows(work)), section("Tensors", tensor_table(work)))
 
 
-def _shape(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
-    """Extents of the array that holds the tensor: of strided axes the whole box."""
-    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
+def cascade_document(cascade: Cascade) -> dict[str, Any]:
+    """A cascade for programs: what its YAML file says."""
+    *operations, _ = str(cascade).splitlines()
+    sizes = dict(pair for operation in cascade for pair in operation.problem.dims)
+    return {
+        "name": cascade.name,
+        "operations": operations,
+        "sizes": {dim.lower(): size for dim, size in sizes.items()},
+        "points": cascade.macs,
+    }
 
 
 def _hierarchy_lines(arch: Architecture) -> list[str]:

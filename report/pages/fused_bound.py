@@ -13,7 +13,7 @@ from ...ir import Cascade
 from ...ir.units import count, percent
 from ...mapper.fused_slope import FusedSlopePoint, compulsory_of
 from ..parts.text import columns, pairs, section
-from .cascade_page import cascade_rows
+from ..parts.work import work_rows
 
 _HEAD = ("buffer", "least traffic", "nothing fused", "fusing saves", "above compulsory")
 
@@ -28,7 +28,7 @@ def fused_bound_page(cascade: Cascade, points: Sequence[FusedSlopePoint], kind: 
     table = columns((), _HEAD)
     for row in fused_point_rows(cascade, points):
         table.add_row(*row)
-    return Group(pairs([*cascade_rows(cascade), *rows]), section("Words moved, by words of the buffer", table))
+    return Group(pairs([*work_rows(cascade), *rows]), section("Words moved, by words of the buffer", table))
 
 
 def fused_bound_data(cascade: Cascade, points: Sequence[FusedSlopePoint], kind: str) -> dict[str, Any]:

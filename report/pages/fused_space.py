@@ -18,8 +18,8 @@ from ...mapper.cascades.terms.ragged_loops import FEW
 from ...mapper.cascades.terms.sharing import SharedDim, shared_dims
 from ...mapper.fusing import memories_outside
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
-from .cascade_page import cascade_rows
-from .fused_page import NOT_IN_THE_SPACE
+from ..parts.work import work_rows
+from .result import NOT_IN_THE_SPACE
 
 _SENTENCES = (
     "Splits nest: neighbouring operations may be a branch that is split again. All splits stand outside all arrays: "
@@ -57,7 +57,7 @@ def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
     sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _sentences(cascade))
     title = "Loops that operations may share, in the order given"
     return Group(
-        pairs([*cascade_rows(cascade), *architecture_rows(arch), *rows]),
+        pairs([*work_rows(cascade), *architecture_rows(arch), *rows]),
         *(section(f"{title}: {name}" if name else title, _shared_table(form)) for name, form in kinds),
         section("Trees", Text(sentences, no_wrap=True)),
     )

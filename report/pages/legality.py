@@ -13,13 +13,14 @@ from ...arch import Architecture
 from ...ir import Mapping
 from ...ir.units import count
 from ...mapper.legality import Claim, TileSet
-from ..parts.text import architecture_rows, columns, layer_rows, pairs, section
+from ..parts.text import architecture_rows, columns, pairs, section
+from ..parts.work import work_rows
 
 
 def legality_page(mapping: Mapping, arch: Architecture, claims: Sequence[Claim], tiles: Sequence[TileSet]) -> Group:
     """The claims, proven or refuted, and the first two tiles of every storage node."""
     return Group(
-        pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
+        pairs([*work_rows(mapping.problem), *architecture_rows(arch)]),
         section("Proof, by integer sets", claim_rows(claims)),
         section("Tiles, in distinct words", _tile_table(tiles)),
     )

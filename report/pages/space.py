@@ -13,7 +13,8 @@ from ...ir.units import power_of_ten, significant
 from ...mapper.space.size import SpaceSize
 from ...mapper.space.textbook import TextbookEstimate
 from ..parts.sparse import density_rows, format_choices
-from ..parts.text import architecture_rows, layer_rows, pairs, section
+from ..parts.text import architecture_rows, pairs, section
+from ..parts.work import work_rows
 
 _WRITTEN_OUT = 10**6
 """From here on, figures are written as powers of ten."""
@@ -37,7 +38,7 @@ def space_page(problem: Problem, arch: Architecture, kind: str, size: SpaceSize,
         ("Rule of thumb", f"{_figure(estimate.rule_of_thumb):10} (choices^components x orders)^memories"),
     ]
     return Group(
-        pairs([*layer_rows(problem), *density_rows(problem), *architecture_rows(arch), ("Space", kind)]),
+        pairs([*work_rows(problem), *density_rows(problem), *architecture_rows(arch), ("Space", kind)]),
         section("Exact count", pairs(exact)),
         section("Textbook estimates", pairs(estimates)),
     )

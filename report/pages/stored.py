@@ -11,7 +11,8 @@ from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...mapper.fusing import FusedAnswer
 from ...run.store import NoMapping, Record, Searches
 from ..parts.tables import Table, Value
-from ..parts.text import columns, pairs, result_page
+from ..parts.text import columns, pairs
+from .result import result_page
 
 SHORT_KEY = 12
 """Digits of a key that are shown, and enough to name a result."""
@@ -59,15 +60,13 @@ def record_page(record: Record) -> Group:
     head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
     if isinstance(found, FusedAnswer):
         from ...run.documents.cascades import parse_fused
-        from .fused_page import fused_result_page
 
         arch = parse_fused(record.text, record.key).arch
-        return Group(head, fused_result_page(found, arch, origin=recalled_text(record)))
-    from ...run.documents.mappings import parse_mapping
+    else:
+        from ...run.documents.mappings import parse_mapping
 
-    arch = parse_mapping(record.text, record.key).arch
-    page = result_page(found.mapping, arch, found.cost, found.certificate, origin=recalled_text(record))
-    return Group(head, page)
+        arch = parse_mapping(record.text, record.key).arch
+    return Group(head, result_page(found, arch, origin=recalled_text(record)))
 
 
 def records_table(records: Iterable[Record]) -> Table:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
+from rich.console import RenderableType
+
 from ...arch import Architecture, Memory
-from ...cost_models import Cost, evaluate
+from ...cost_models import evaluate
+from ...cost_models.cascades import evaluate_tree, with_tree_layouts
 from ...cost_models.closed_form import LineBox
-from ...cost_models.cost import held_width_bits, lines_of
-from ...cost_models.layouts import Arrangement, arrangement, layout_in, packed, rank_names
+from ...cost_models.cost import held_width_bits
+from ...cost_models.layouts import Arrangement, LineCounts, arrangement, has_lines, layout_in, packed, rank_names
 from ...cost_models.layouts.choices import with_layouts
 from ...ir import Mapping, MappingError, Tensor
 from ...ir.units import energy, plural, significant
+from .costs import by_operation
+from .leaves import AnyCost, AnyMapping, OperationNest, leaf_lines, leaves_of
+from .text import pairs, section
 
 LINE_COLUMNS = ("memory", "tensor", "layout", "a line holds"), ("lines read", "lines written", "full")
 """Titles of `line_rows`: texts, and numbers."""
@@ -20,11 +26,27 @@ BANK_COLUMNS = ("memory", "tensor", "in different banks"), ("lines", "cycles", "
 """Titles of `bank_rows`: texts, and numbers."""
 
 
-def bank_rows(mapping: Mapping, arch: Architecture) -> list[tuple[str, ...]]:
+def line_parts(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[RenderableType]:
+    """Of a machine with lines: which of them pass, and what the same mapping costs with other layouts."""
+    if not has_lines(arch):
+        return []
+    leaves = leaves_of(mapping, arch, cost)
+    counts = zip(leaves, leaf_lines(mapping, arch), strict=True)
+    lines = by_operation(LINE_COLUMNS, ((leaf.name, line_rows(leaf)) for leaf in leaves))
+    banks = by_operation(
+        BANK_COLUMNS, ((leaf.name, bank_rows(leaf.mapping, leaf.arch, found)) for leaf, found in counts)
+    )
+    return [
+        section("Lines, by layout", lines),
+        *([section("Banks, at the busiest instance", banks)] if banks.row_count else []),
+        section("The same mapping with other layouts", pairs(other_layout_rows(mapping, arch, cost))),
+    ]
+
+
+def bank_rows(mapping: Mapping, arch: Architecture, counts: LineCounts) -> list[tuple[str, ...]]:
     """Every tensor in every memory with banks, at the busiest instance: which lines lie in different banks, how many
     pass, and for how many cycles they keep their busiest bank busy."""
     rows: list[tuple[str, ...]] = []
-    counts = lines_of(mapping, arch)
     for memory in arch.memories:
         for tensor in mapping.problem.tensors:
             lines, cycles = (table.get((memory.name, tensor.name)) for table in (counts.busiest, counts.banks))
@@ -37,10 +59,11 @@ def bank_rows(mapping: Mapping, arch: Architecture) -> list[tuple[str, ...]]:
     return rows
 
 
-def line_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, ...]]:
+def line_rows(leaf: OperationNest) -> list[tuple[str, ...]]:
     """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, how full they are."""
     rows: list[tuple[str, ...]] = []
-    words = {(traffic.memory, traffic.tensor): traffic for traffic in cost.traffic}
+    mapping, arch = leaf.mapping, leaf.arch
+    words = {(traffic.memory, traffic.tensor): traffic for traffic in leaf.cost.traffic}
     for memory in arch.memories:
         for tensor in mapping.problem.tensors:
             traffic = words.get((memory.name, tensor.name))
@@ -72,12 +95,13 @@ def _box_text(tensor: Tensor, box: LineBox, single: str) -> str:
     return " x ".join(parts) or single
 
 
-def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
+def other_layout_rows(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[tuple[str, str]]:
     """The same mapping with every line full, which is the least that there could be, and with plain layouts."""
-    rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(evaluate(mapping, packed(arch)), cost))]
+    full = _with_layouts(mapping, packed(arch))
+    rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(full, cost))]
     for name in ("row-major", "column-major"):
         try:
-            other = evaluate(mapping, with_layouts(arch, mapping.problem, {"all": name}))
+            other = _with_layouts(mapping, arch, {"all": name})
         except MappingError as error:
             rows.append((f"All {name}", f"does not fit {error.where}: whole lines take more room than words"))
             continue
@@ -85,6 +109,14 @@ def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[
     return rows
 
 
-def _figures(found: Cost, cost: Cost) -> str:
+def _with_layouts(mapping: AnyMapping, arch: Architecture, layouts: dict[str, str] | None = None) -> AnyCost:
+    """What a mapping costs with some layouts stated."""
+    given = layouts or {}
+    if isinstance(mapping, Mapping):
+        return evaluate(mapping, with_layouts(arch, mapping.problem, given))
+    return evaluate_tree(mapping, with_tree_layouts(arch, mapping.cascade, given))
+
+
+def _figures(found: AnyCost, cost: AnyCost) -> str:
     times = "" if found is cost else f", {significant(found.edp / cost.edp)} times the EDP"
     return f"{energy(found.energy_pj)}, {plural(round(found.latency_cycles), 'cycle')}{times}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...ir import Problem
+from ...ir import Cascade, Problem
 from ...ir.units import count, energy, percent, size
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mappin
 MEANS = "Cost, a mean over all places of the zeros"
 
 
-def density_rows(problem: Problem) -> list[tuple[str, str]]:
-    """The densities of a problem's operands; none, where it has none."""
-    if not problem.has_zeros:
+def density_rows(problem: Problem | Cascade) -> list[tuple[str, str]]:
+    """The densities of a problem's operands; none, where it has none: those of cascades have none."""
+    if isinstance(problem, Cascade) or not problem.has_zeros:
         return []
     from ...cost_models.sparse import densities_of, density_text
 

@@ -19,7 +19,7 @@ from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
 from tilewright.mapper.question import Limits
-from tilewright.report.pages.fused_page import fused_result_page
+from tilewright.report.pages.result import result_page
 from tilewright.report.parts.text import plain_text
 
 FUSED = Path(__file__).parent.parent / "golden" / "fused"
@@ -108,7 +108,7 @@ def test_when_time_runs_out_there_is_a_mapping_and_a_gap(monkeypatch: pytest.Mon
     assert (proof.proven, proof.value) == (False, answer.unfused.energy_pj)
     assert 0 < proof.lower_bound <= real(question()).certificate.value
     assert proof.proven_among == ("trees with nothing fused",)
-    page = plain_text(fused_result_page(answer, question().arch))
+    page = plain_text(result_page(answer, question().arch))
     assert "No better fused mapping was found" in page
     assert "Fusing wins nothing" not in page
 

@@ -17,7 +17,7 @@ from tilewright.mapper import means
 from tilewright.mapper.certificate import OpenPart
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.means import Means
-from tilewright.report.parts.text import certificate_rows
+from tilewright.report.pages.result import certificate_rows
 from tilewright.run.documents.mappings import dump_mapping, parse_mapping
 
 

@@ -10,7 +10,7 @@ import longer
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import load_arch
 from tilewright.ir import LoopNest, Mapping, MappingError
-from tilewright.report.parts.nest import nest_document, nest_lines
+from tilewright.report.parts.nest import mapping_document, mapping_lines
 from tilewright.workloads import gemm
 
 NEST = """
@@ -26,7 +26,7 @@ for M in 16
 
 def test_notes_give_tile_sizes_and_axes() -> None:
     mapping = Mapping(gemm(16, 16, 16), LoopNest.parse(NEST))
-    assert nest_lines(mapping, load_arch("eyeriss")) == [
+    assert mapping_lines(mapping, load_arch("eyeriss")) == [
         "DRAM keeps A                  # 256 words, 512 B",
         "DRAM keeps W                  # 256 words, 512 B",
         "DRAM keeps O                  # 256 words, 512 B",
@@ -50,4 +50,4 @@ def test_the_annotated_nest_parses_back(seed: int) -> None:
         mapping = random_mapping(rng, problem, arch)
     except MappingError:
         pytest.skip("no such mapping")
-    assert LoopNest.parse(nest_document(mapping, arch)) == mapping.nest
+    assert LoopNest.parse(mapping_document(mapping, arch)) == mapping.nest

@@ -17,8 +17,11 @@ from tilewright.cost_models import Cost, evaluate
 from tilewright.cost_models.parallel import most_at_work
 from tilewright.ir import LoopNest, Mapping, Problem
 from tilewright.mapper.certificate import Certificate
+from tilewright.mapper.question import Answer
 from tilewright.report.pages.describe import page_of
-from tilewright.report.parts.text import beyond_rows, bound_text, certificate_rows, plain_text, result_page, write
+from tilewright.report.pages.result import beyond_rows, certificate_rows, evaluated_page, result_page
+from tilewright.report.parts.costs import bound_text
+from tilewright.report.parts.text import plain_text, write
 from tilewright.workloads import gemm, list_networks, load_layer, load_network
 
 NEST = """
@@ -57,7 +60,7 @@ def cost(**changes: object) -> Cost:
 
 @pytest.mark.parametrize("width", [20, 80, 120])
 def test_no_number_is_cut_at_any_width(width: int) -> None:
-    text = plain_text(result_page(MAPPING, machine(), cost(), CERTIFICATE, ["out/mapping.json"]), width)
+    text = plain_text(result_page(Answer(MAPPING, cost(), CERTIFICATE), machine(), ["out/mapping.json"]), width)
     rows = [line.split() for line in text.splitlines()]
     for traffic in cost().traffic:
         words = [traffic.tensor, f"{traffic.reads:,}", f"{traffic.writes:,}"]
@@ -68,14 +71,14 @@ def test_no_number_is_cut_at_any_width(width: int) -> None:
 
 
 def test_a_page_fits_80_columns() -> None:
-    text = plain_text(result_page(MAPPING, machine(), cost(), CERTIFICATE), 80)
+    text = plain_text(result_page(Answer(MAPPING, cost(), CERTIFICATE), machine()), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
 def test_a_page_into_a_pipe_is_plain() -> None:
     file = io.StringIO()
-    write(result_page(MAPPING, machine(), cost(), CERTIFICATE), file)
+    write(result_page(Answer(MAPPING, cost(), CERTIFICATE), machine()), file)
     assert "\x1b" not in file.getvalue()
     assert "proven optimal" in file.getvalue()
 
@@ -94,7 +97,9 @@ def test_what_bounds_the_latency() -> None:
 
 def test_the_roof_that_binds_is_marked() -> None:
     def rows(**changes: object) -> dict[str, str]:
-        lines = plain_text(result_page(MAPPING, machine(**changes), cost(**changes))).split("Roofline")[1].splitlines()
+        lines = (
+            plain_text(evaluated_page(MAPPING, machine(**changes), cost(**changes))).split("Roofline")[1].splitlines()
+        )
         return {line.split()[0]: line for line in lines[3:] if line}
 
     assert rows()["DRAM"].endswith("binds")
@@ -119,14 +124,14 @@ def special() -> Architecture:
 
 def test_what_most_machines_leave_out_is_on_the_page_of_those_that_have_it() -> None:
     found = evaluate(MAPPING, special())
-    text = plain_text(result_page(MAPPING, special(), found))
+    text = plain_text(evaluated_page(MAPPING, special(), found))
     assert f"{found.fill_cycles:,.1f}".removesuffix(".0") + " of them add to fill and to drain" in text
     assert "array hops  A" in text
     assert "leakage" in text
     assert "mm2" not in text, "areas that are estimates stay on the page of the machine"
     stated = special().model_copy(update={"source": "", "area_mm2": 2.5})
-    assert f"{stated.total_area_mm2:.4g} mm2, as far" in plain_text(result_page(MAPPING, stated, found))
-    plain = plain_text(result_page(MAPPING, machine(), cost()))
+    assert f"{stated.total_area_mm2:.4g} mm2, as far" in plain_text(evaluated_page(MAPPING, stated, found))
+    plain = plain_text(evaluated_page(MAPPING, machine(), cost()))
     assert not any(word in plain for word in ("hops", "leakage", "mm2", "fill and to drain"))
 
 

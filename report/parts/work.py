@@ -1,0 +1,58 @@
+"""What is mapped, as pages show it: the operations of a problem or a cascade, their sizes, and their tensors."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TypeAlias
+
+from rich.table import Table
+
+from ...ir import Cascade, FusedMapping, Mapping, Problem, Tensor
+from ...ir.units import count, plural
+from .text import columns
+
+Work: TypeAlias = Problem | Cascade
+
+
+def work_of(mapping: Mapping | FusedMapping) -> Work:
+    """What a mapping executes."""
+    return mapping.cascade if isinstance(mapping, FusedMapping) else mapping.problem
+
+
+def work_rows(work: Work) -> list[tuple[str, str]]:
+    """Its name, its operations, its sizes; and the forms that a cascade has."""
+    if isinstance(work, Problem):
+        operands = " * ".join(str(tensor) for tensor in work.operands)
+        sizes = " ".join(f"{name}={size}" for name, size in work.dims)
+        told = (f"{work.output} += {operands}", sizes, plural(work.macs, "MAC"))
+        return [("Layer", work.name), *(("", line) for line in told)]
+    form = [("Form", work.form)] if work.form else []
+    if work.others:
+        names = "; ".join(one.form for one in work.forms)
+        form = [("Forms", f"{len(work.forms)}: {names}"), ("First", work.form)]
+    lines = (*str(work).splitlines(), plural(work.macs, "point"))
+    return [("Cascade", work.name), *form, *(("", line) for line in lines)]
+
+
+def tensor_table(work: Work) -> Table:
+    """Every tensor, with its words and its shape: of a layer its role, of a cascade who writes and reads it."""
+    if isinstance(work, Problem):
+        table = columns(("tensor", "role"), ("words", "shape"))
+        for tensor in work.tensors:
+            _add(table, (str(tensor), tensor.role), _shape(work, tensor))
+        return table
+    table = columns(("tensor", "written by", "read by"), ("words", "shape"))
+    for name in work.tensors:
+        writer = work.producers[name].name if name in work.producers else "-"
+        readers = " ".join(operation.name for operation in work.consumers[name]) or "-"
+        _add(table, (name, writer, readers), work.extents(name))
+    return table
+
+
+def _add(table: Table, texts: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    table.add_row(*texts, count(prod(shape)), " x ".join(map(str, shape)) or "1")
+
+
+def _shape(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
+    """Extents of the array that holds the tensor: of strided axes the whole box."""
+    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
