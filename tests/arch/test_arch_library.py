@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, list_archs, load_arch, parse_arch
+from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, list_archs, load_arch
 from tilewright.arch.units import clock_hz
 
 KIB = 1024 * 8
@@ -271,9 +271,3 @@ class TestDocumentation:
             assert int(bits) == arch.word_bits
             assert [memory.split()[0] for memory in memories.split(", ")] == [m.name for m in arch.memories[1:]]
             assert source == arch.source.partition("; estimates: ")[0]
-
-    def test_the_example_is_read(self) -> None:
-        text = self.PAGE.split("```yaml\n")[1].split("```")[0]
-        arch = parse_arch(text, set={"lanes": 32})
-        assert arch.description == "32 x 8 array, 128 KiB"
-        assert arch.memories[0].shared_bits_per_cycle == 32 * 8
