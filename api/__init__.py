@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
-    from .cascade_results import CascadeResult
     from .comparisons import compare, search_many
     from .compiled import CompiledNetwork, compile, load_network_plan
     from .cost_models import simulate
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Architecture",
     "Cascade",
-    "CascadeResult",
     "CompiledNetwork",
     "FusedMapping",
     "LoopNest",
@@ -86,7 +84,6 @@ __all__ = [
 _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
-    "CascadeResult": "cascade_results",
     "CompiledNetwork": "compiled",
     "FusedMapping": "ir",
     "LoopNest": "ir",

@@ -30,14 +30,15 @@ from .cost_models import ObjectiveLike, parse_objective
 from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
+from .mapper.answer import Answer
 from .mapper.means import DEFAULT_MEMORY_LIMIT
-from .mapper.question import Answer, Question
+from .mapper.question import Question
 from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .report.comparisons.comparison import Comparison, comparison_of
 from .report.fused import FusedComparison
-from .results import SearchResult
+from .results import NestResult, SearchResult
 from .run.batch.job import Failure, Outcome
 from .run.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
 from .run.batch.run import BatchResult, Watch, unwatched
@@ -47,7 +48,7 @@ from .workloads.network import Widths
 from .workloads.networks import is_onnx
 
 LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
-ManyResult: TypeAlias = SearchResult | InfeasibleError
+ManyResult: TypeAlias = NestResult | InfeasibleError
 """What a layer of many comes to."""
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
 """What is compared when nothing else is asked for."""

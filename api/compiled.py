@@ -21,15 +21,15 @@ from .arguments import (
     limits_of,
     tiling_or_default,
 )
-from .cascade_results import CascadeResult
 from .cost_models import ObjectiveLike, parse_objective
 from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import MappingError, ProblemError
 from .ir.display import Shown, ShownCost
 from .ir.units import count, energy, percent
+from .mapper.answer import TreeAnswer
 from .mapper.certificate import Certificate
-from .mapper.fusing import FUSES, FusedAnswer, answer_below
+from .mapper.fusing import FUSES, answer_below
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
 from .mapper.segmentation import (
@@ -44,7 +44,7 @@ from .mapper.segmentation import (
 )
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
-from .results import prepare_folder, write_file
+from .results import SearchResult, TreeResult, prepare_folder, write_file
 from .workloads import Network, load_network
 from .workloads.network import Uncounted, Widths
 
@@ -152,7 +152,7 @@ class CompiledNetwork(Shown):
         """The part of the objective that fusing saves, 0 to 1; None where there is nothing to compare with."""
         return self.answer.saves
 
-    def results(self) -> list[CascadeResult]:
+    def results(self) -> list[TreeResult]:
         """Every group that is counted as a result of its own, with its programs and pages: what stays on chip between
         groups comes from the outermost memory there, or goes to it."""
         answers = (on_its_own(one, self.answer.question) for one in self.segments)
@@ -240,15 +240,15 @@ class CompiledNetwork(Shown):
             files += result.save(place / "groups" / str(number))
         return tuple(files)
 
-    def _different(self) -> Iterator[tuple[int, CascadeResult]]:
+    def _different(self) -> Iterator[tuple[int, TreeResult]]:
         """The number of each group that differs from all before it in more than names, from 1, and its result."""
         for number, one in enumerate(self.segments):
             answer = on_its_own(one, self.answer.question) if one.alike == number else None
             if answer is not None:
                 yield number + 1, self._result(answer)
 
-    def _result(self, answer: FusedAnswer) -> CascadeResult:
-        return CascadeResult.of(answer.mapping.cascade, self.arch, answer)
+    def _result(self, answer: TreeAnswer) -> TreeResult:
+        return SearchResult.of(self.answer.question.of_group(answer.mapping.cascade), answer)
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each group: operations, energy, cycles, words at the outermost memory, and what is proven, as a

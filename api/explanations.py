@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import cast, overload
 
 from .arch import Architecture
 from .arguments import (
@@ -22,7 +22,6 @@ from .arguments import (
     limits_of,
     question_of,
 )
-from .cascade_results import CascadeResult
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
 from .ir import FusedMapping, InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
@@ -38,7 +37,7 @@ from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
 from .report.explain.trees import TreeExplanation, explain_tree
-from .results import SearchResult, evaluate
+from .results import NestResult, SearchResult, TreeResult, evaluate
 
 Watch = Callable[[str, int, int], None]
 """Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
@@ -77,12 +76,12 @@ class Searching:
 
 
 @overload
-def explain(mapping: CascadeResult) -> TreeExplanation: ...
+def explain(mapping: TreeResult) -> TreeExplanation: ...
 @overload
 def explain(mapping: FusedMapping, layer: ArchitectureLike) -> TreeExplanation: ...
 @overload
 def explain(
-    mapping: SearchResult | Mapping | str | os.PathLike[str],
+    mapping: NestResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
     objective: ObjectiveLike | None = None,
@@ -97,7 +96,7 @@ def explain(
     cache: bool = True,
 ) -> Explanation: ...
 def explain(
-    mapping: SearchResult | CascadeResult | FusedMapping | Mapping | str | os.PathLike[str],
+    mapping: NestResult | TreeResult | FusedMapping | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
     objective: ObjectiveLike | None = None,
@@ -130,12 +129,13 @@ def explain(
     checks.flag(cache, "cache")
     limits = limits_of(time_limit, memory_limit)
     searching = Searching(objective, tiling, space, constraints, limits, as_store(store), cache)
-    is_tree = isinstance(mapping, CascadeResult | FusedMapping)
+    is_tree = isinstance(mapping.mapping if isinstance(mapping, SearchResult) else mapping, FusedMapping)
     if is_tree or not changes:
         _refuse_searching("cascades have no changes yet" if is_tree else "with changes=False there is none", searching)
-    if isinstance(mapping, CascadeResult):
+    if isinstance(mapping, SearchResult) and is_tree:
         _refuse_places(layer, arch)
-        return explain_tree(mapping.mapping, mapping.arch, mapping.cost)
+        found = cast("TreeResult", mapping)
+        return explain_tree(found.mapping, found.arch, found.cost)
     if isinstance(mapping, FusedMapping):
         if arch is not None:
             check_layer(layer, None)
@@ -144,7 +144,7 @@ def explain(
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
         found_on = as_architecture(machine)
         return explain_tree(mapping, found_on, evaluate(mapping, found_on))
-    return explain_found(_found(mapping, layer, arch), searching, changes)
+    return explain_found(_found(cast("NestResult | Mapping | str", mapping), layer, arch), searching, changes)
 
 
 def _refuse_searching(why: str, searching: Searching) -> None:
@@ -182,7 +182,7 @@ def explain_found(found: ToExplain, searching: Searching, changes: bool = True) 
 
 
 def _found(
-    mapping: SearchResult | Mapping | str | os.PathLike[str],
+    mapping: NestResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None,
     arch: ArchitectureLike | None,
 ) -> ToExplain:
@@ -264,7 +264,7 @@ class _Searches:
     searching: Searching
     interrupted: bool = False
 
-    def best(self, machine: Architecture) -> SearchResult:
+    def best(self, machine: Architecture) -> NestResult:
         """The best mapping on a machine."""
         asked, how = self.asked, self.searching
         question = question_of(
@@ -279,7 +279,7 @@ class _Searches:
         self.interrupted = self.interrupted or result.certificate.interrupted
         return result
 
-    def best_if_any(self, machine: Architecture) -> SearchResult | None:
+    def best_if_any(self, machine: Architecture) -> NestResult | None:
         """The same; None once it was interrupted."""
         if self.interrupted:
             return None

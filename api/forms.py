@@ -18,35 +18,22 @@ from .mapper.tilings import TILINGS, Tiling
 if TYPE_CHECKING:
     from .cost_models import Cost
     from .cost_models.cascades import FusedCost
-    from .mapper.cascades import TriedForm
+    from .mapper.answer import TriedForm, Unfused
     from .mapper.certificate import Certificate
-    from .mapper.fusing import Unfused
 
 Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm"]
 
 
 class Emittable(Protocol):
-    """What there is to write down, such as a `SearchResult`; the certificate is None of what was not searched for."""
+    """What there is to write down, such as a `SearchResult`; certificate and unfused are None of what was not searched
+    for, and forms are of cascades alone."""
 
     @property
-    def mapping(self) -> Mapping: ...
+    def mapping(self) -> Mapping | FusedMapping: ...
     @property
     def arch(self) -> Architecture: ...
     @property
-    def cost(self) -> Cost: ...
-    @property
-    def certificate(self) -> Certificate | None: ...
-
-
-class EmittableTree(Protocol):
-    """What there is to write down of a cascade; certificate and unfused are None of what was not searched for."""
-
-    @property
-    def mapping(self) -> FusedMapping: ...
-    @property
-    def arch(self) -> Architecture: ...
-    @property
-    def cost(self) -> FusedCost: ...
+    def cost(self) -> Cost | FusedCost: ...
     @property
     def certificate(self) -> Certificate | None: ...
     @property
@@ -59,19 +46,19 @@ class EmittableTree(Protocol):
 class Form:
     """A form.
 
-    write    makes the text, from what there is and the options that are given
-    options  that it knows
+    write    makes the text of a nest, from what there is and the options that are given
+    options  that it knows, of nests
     tilings  that it can express
-    write_tree  makes the text of a fused mapping; None: it does not know cascades
+    write_tree  makes the text of a tree; None: it does not know cascades
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
-    write_tree: Callable[[EmittableTree], str] | None = None
+    write_tree: Callable[..., str] | None = None
 
 
-def _numpy(of: Emittable, fast: bool | None = None) -> str:
+def _numpy(of: Any, fast: bool | None = None) -> str:
     from .mapper.emit import emit_numpy
 
     if fast is not None:
@@ -79,68 +66,68 @@ def _numpy(of: Emittable, fast: bool | None = None) -> str:
     return emit_numpy(of.mapping, of.arch, fast)
 
 
-def _nest(of: Emittable) -> str:
+def _nest(of: Any) -> str:
     from .report.parts.nest import mapping_document
 
     return mapping_document(of.mapping, of.arch)
 
 
-def _json(of: Emittable) -> str:
+def _json(of: Any) -> str:
     # The document's models take longer to build than a small search takes to run.
     from .run.documents.mappings import dump_mapping
 
     return dump_mapping(of.mapping, of.arch, of.cost, of.certificate)
 
 
-def _yaml(of: Emittable) -> str:
+def _yaml(of: Any) -> str:
     from .mapper.emit import emit_mapping_yaml
 
     return emit_mapping_yaml(of.mapping, of.arch.name)
 
 
-def _timeloop(of: Emittable) -> str:
+def _timeloop(of: Any) -> str:
     from .mapper.emit import emit_timeloop
 
     return emit_timeloop(of.mapping, of.arch)
 
 
-def _c(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+def _c(of: Any, element: Any = "float", copied: Collection[str] | None = None) -> str:
     from .mapper.emit import emit_c
 
     return emit_c(of.mapping, of.arch, element, copied)
 
 
-def _mlir(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+def _mlir(of: Any, element: Any = "float", copied: Collection[str] | None = None) -> str:
     from .mapper.emit import emit_mlir
 
     return emit_mlir(of.mapping, of.arch, element, copied)
 
 
-def _tvm(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None) -> str:
     from .mapper.emit import emit_tvm
 
     return emit_tvm(of.mapping, of.arch, element, copied)
 
 
-def _tree_numpy(of: EmittableTree) -> str:
+def _tree_numpy(of: Any) -> str:
     from .mapper.emit import emit_tree
 
     return emit_tree(of.mapping, of.arch)
 
 
-def _tree_c(of: EmittableTree) -> str:
+def _tree_c(of: Any) -> str:
     from .mapper.emit import emit_c_tree
 
     return emit_c_tree(of.mapping, of.arch)
 
 
-def _tree_nest(of: EmittableTree) -> str:
+def _tree_nest(of: Any) -> str:
     from .report.parts.nest import mapping_document
 
     return mapping_document(of.mapping, of.arch, of.cost.occupancy)
 
 
-def _tree_json(of: EmittableTree) -> str:
+def _tree_json(of: Any) -> str:
     from .run.documents.cascades import dump_fused
 
     return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused, of.forms)
@@ -198,10 +185,15 @@ def check_writes_networks(name: str, where: str) -> None:
 def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     """A mapping in one of the forms; options that are None are left at their defaults.
 
-    Raises TilewrightError for an unknown form, and for an option that the form has not.
+    Raises TilewrightError for an unknown form or one that does not know cascades, and for an option that it has not.
     """
     form = form_named(name)
     given = {option: value for option, value in options.items() if value is not None}
+    if isinstance(of.mapping, FusedMapping):
+        write = _tree_writer(name)
+        for option in given:
+            raise TilewrightError("this option does not know cascades yet", where=option, hint="leave it out")
+        return write(of)
     for option in given:
         if option not in form.options:
             having = [other for other, one in FORMS.items() if option in one.options]
@@ -212,17 +204,12 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     return form.write(of, **given)
 
 
-def emit_fused(of: EmittableTree, name: str) -> str:
-    """A fused mapping in one of the forms; TilewrightError for a form that is unknown, or does not know cascades."""
-    return _tree_writer(name)(of)
-
-
 def check_knows_trees(name: str) -> None:
     """TilewrightError for a form that is unknown, or does not know cascades."""
     _tree_writer(name)
 
 
-def _tree_writer(name: str) -> Callable[[EmittableTree], str]:
+def _tree_writer(name: str) -> Callable[..., str]:
     write = form_named(name).write_tree
     if write is None:
         knowing = [other for other, form in FORMS.items() if form.write_tree is not None]

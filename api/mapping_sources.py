@@ -11,6 +11,7 @@ from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
 from .cost_models import Cost
 from .ir import Mapping, MappingError, Problem, TilewrightError
+from .mapper.answer import TriedForm, Unfused
 from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
 from .run.documents.mappings import Recorded, load_mapping
@@ -37,6 +38,8 @@ class EvaluatedMapping(NamedTuple):
     arch: Architecture
     cost: Cost
     certificate: Certificate | None
+    unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
 
 def load_any(

@@ -4,64 +4,76 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, overload
 
 from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
-from .cost_models import Cost
-from .cost_models.cascades import FusedCost, evaluate_open_tree
+from .cost_models import Cost, Objective
+from .cost_models.cascades import FusedCost, evaluate_open_tree, with_best_layouts
 from .cost_models.open_choices import evaluate_open
 from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
-from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
+from .ir import Cascade, FusedMapping, Mapping, MappingError, Problem, TilewrightError
 from .ir.display import Shown
 from .ir.limits import check_countable
-from .ir.units import count, energy
+from .ir.units import count, energy, percent
+from .mapper.answer import Answer, C, M, TriedForm, Unfused
 from .mapper.certificate import Certificate
-from .mapper.question import Answer, Question
+from .mapper.question import Question
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from .mapper.cascades import CascadeQuestion
     from .mapper.emit import Element, Verification
 
 AnyCost = TypeVar("AnyCost", Cost, FusedCost)
 
 
 @dataclass(frozen=True, repr=False)
-class SearchResult(Shown):
-    """The best mapping of a problem on an architecture, what it costs, and the proof.
+class SearchResult(Shown, Generic[M, C]):
+    """The best mapping of a problem, or of a cascade, on an architecture, what it costs, and the proof.
 
-    problem      that was searched for
-    arch         on which
-    mapping      the best one that was found
+    problem      that was searched for: a problem or a cascade
+    arch         on which, with the layouts and formats that were best where they are open
+    mapping      the best one that was found: of a cascade a tree
     cost         of the mapping
     certificate  what is proven of it
+    unfused      of a cascade, the best with every intermediate in the outermost memory, to compare with: energy,
+                 latency and what is proven; None where that was what was asked for, or nothing was found
+    forms        of a cascade that can be computed in several ways, what is known of each
     """
 
-    problem: Problem
+    problem: Problem | Cascade
     arch: Architecture
-    mapping: Mapping
-    cost: Cost
+    mapping: M
+    cost: C
     certificate: Certificate
-
-    @property
-    def answer(self) -> Answer:
-        """Mapping, cost and certificate alone."""
-        return Answer(self.mapping, self.cost, self.certificate)
+    unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
     @classmethod
-    def of(cls, question: Question, answer: Answer) -> SearchResult:
+    def of(cls, question: Question | CascadeQuestion, answer: Answer[M, C]) -> SearchResult[M, C]:
         """The result that an answer to a question makes."""
-        _, arch = evaluate_open(answer.mapping, question.arch, question.objective)
-        return cls(question.problem, arch, answer.mapping, answer.cost, answer.certificate)
+        arch = _closed(answer.mapping, question.arch, question.objective)
+        return cls(question.work, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused, answer.forms)
+
+    @property
+    def answer(self) -> Answer[M, C]:
+        """Mapping, cost and certificates alone."""
+        return Answer(self.mapping, self.cost, self.certificate, self.unfused, self.forms)
+
+    @property
+    def saves(self) -> float | None:
+        """The part of the objective that fusing saves, 0 to 1; None where there is nothing to compare with."""
+        return self.answer.saves
 
     def emit(
         self,
@@ -72,20 +84,23 @@ class SearchResult(Shown):
         fast: bool | None = None,
     ) -> str:
         """The mapping as a text: `numpy` an executable program, `c` a C99 file (docs/c.md), `nest` the annotated loop
-        nest, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture
-        and mapping, `mlir` and `tvm` a function for these compilers (docs/compilers.md).
+        nest or tree, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem,
+        architecture and mapping, `mlir` and `tvm` a function for these compilers (docs/compilers.md). Cascades have the
+        first four of these, without options.
 
         element  of the arrays in C, MLIR and TVM: "float" (the default), "double", "int32"
         copied   what these programs copy into local buffers: memories such as "GLB", tensors in them such as "GLB.W";
                  by default all that the mapping keeps
         fast     of numpy: whether steps that repeat others are run at once, as `verify` has it
 
-        Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
+        Raises TilewrightError for an unknown form and for one that does not know cascades, and MappingError for a
+        mapping that the form cannot express.
         """
         return emit_mapping(self, form, element=element, copied=copied, fast=fast)
 
     def verify(self, seed: int = 0, *, floats: bool = False, fast: bool | None = None) -> Verification:
-        """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
+        """Run the numpy program: does it compute what the operations compute, one after the other, and does it move the
+        words that the model counts?
 
         seed    of the random operands
         floats  operands of single precision, and outputs equal but for what rounding explains; else whole numbers, and
@@ -93,59 +108,97 @@ class SearchResult(Shown):
         fast    run a pass over the inner loops step by step where it differs from those before it, and at once where
                 it repeats one (docs/pipeline.md); else every step, which takes minutes for large layers. None: where
                 the program has more than 20,000 steps. The words of all steps are counted either way
-        """
-        from .mapper.emit import verify_numpy
 
+        Programs of cascades have whole numbers and run every step. Raises MappingError when no program can be written
+        for the mapping.
+        """
         checks.flag(floats, "floats")
         if fast is not None:
             checks.flag(fast, "fast")
-        return verify_numpy(self.mapping, self.arch, checks.whole(seed, "the seed", 0), floats, fast)
+        return verify_program(self.mapping, self.arch, checks.whole(seed, "the seed", 0), floats, fast)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.
+        """Write mapping.json, nest.txt and, if a program can be written for the mapping, reference.py; return their
+        paths. The folder is made, if need be.
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
-        return save_files(folder, self.emit)
+        place = prepare_folder(folder)
+        texts = {name: self._text_of(form) for name, form in _FILES.items()}
+        return tuple(write_file(place / name, text) for name, text in texts.items() if text is not None)
+
+    def _text_of(self, form: Format) -> str | None:
+        try:
+            return emit_mapping(self, form)
+        except MappingError:
+            if form != "numpy":
+                raise
+            return None
 
     def to_frame(self) -> pandas.DataFrame:
-        """Words read and written and energy by memory and tensor, as a pandas frame with units in the names of its
-        columns. Raises TilewrightError when pandas is not installed."""
-        from .report.comparisons.costs import cost_table
+        """Words read and written and energy by memory and tensor, of a cascade by operation too, as a pandas frame with
+        units in the names of its columns. Raises TilewrightError when pandas is not installed."""
+        from .report.comparisons.costs import cost_table, fused_cost_table
 
-        return cost_table(self.cost).to_frame()
+        table = fused_cost_table(self.cost) if isinstance(self.cost, FusedCost) else cost_table(self.cost)
+        return table.to_frame()
 
     def figure(self) -> Figure:
-        """The mapping under the roofs of its machine, as a matplotlib figure. Raises TilewrightError without it."""
+        """The operations under the roofs of the machine, as a matplotlib figure. Raises TilewrightError without it."""
         from .report.pages.roofline import draw_roofline, roofline_chart
         from .report.parts.figures import figure_style
 
         with figure_style():
-            return draw_roofline(
-                roofline_chart(str(self), self.arch, [(self.problem.name, 1, self.problem, self.cost)])
-            )
+            return draw_roofline(roofline_chart(str(self), self.arch, self._operations()))
+
+    def _operations(self) -> list[tuple[str, int, Problem, Cost]]:
+        """The name of every operation, how often it is done, what it computes, and its part of the cost."""
+        mapping, cost = self.mapping, self.cost
+        if isinstance(mapping, FusedMapping) and isinstance(cost, FusedCost):
+            parts = cost.operations.items()
+            return [(name, 1, mapping.cascade.operation(name).problem, part) for name, part in parts]
+        assert isinstance(cost, Cost)
+        assert isinstance(self.problem, Problem)
+        return [(self.problem.name, 1, self.problem, cost)]
 
     def __repr__(self) -> str:
         return f"<SearchResult: {self}>"
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
+        saved = f"; fusing saves {percent(self.saves, 1)}" if self.saves else ""
         return (
             f"{self.problem.name} on {self.arch.name}: {energy(cost.energy_pj)}, "
-            f"{count(cost.latency_cycles)} cycles, {verdict} for {self.certificate.objective}"
+            f"{count(cost.latency_cycles)} cycles, {verdict} for {self.certificate.objective}{saved}"
         )
 
 
-def save_files(folder: str | os.PathLike[str], emit: Callable[[Format], str | None]) -> tuple[Path, ...]:
-    """Write the files of a result and return their paths; the folder is made, if need be.
+NestResult: TypeAlias = SearchResult[Mapping, Cost]
+"""About one operation."""
 
-    emit  makes the text of a form; None: there is none of this result
+TreeResult: TypeAlias = SearchResult[FusedMapping, FusedCost]
+"""About a cascade."""
 
-    Raises TilewrightError when the folder or a file cannot be written.
-    """
-    place = prepare_folder(folder)
-    texts = {name: emit(form) for name, form in _FILES.items()}
-    return tuple(write_file(place / name, text) for name, text in texts.items() if text is not None)
+
+def _closed(mapping: Mapping | FusedMapping, arch: Architecture, objective: Objective) -> Architecture:
+    """The machine with the layouts and formats that are best for a mapping where they are open."""
+    if isinstance(mapping, FusedMapping):
+        return with_best_layouts(mapping, arch)
+    return evaluate_open(mapping, arch, objective)[1]
+
+
+def verify_program(
+    mapping: Mapping | FusedMapping, arch: Architecture, seed: int = 0, floats: bool = False, fast: bool | None = None
+) -> Verification:
+    """As `SearchResult.verify`, of a mapping on its machine."""
+    from .mapper.emit import verify_numpy, verify_tree
+
+    if isinstance(mapping, Mapping):
+        return verify_numpy(mapping, arch, seed, floats, fast)
+    for name, is_given in (("floats", floats), ("fast", fast is not None)):
+        if is_given:
+            raise TilewrightError("this option does not know cascades yet", where=name, hint="leave it out")
+    return verify_tree(mapping, arch, seed)
 
 
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}

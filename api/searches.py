@@ -35,10 +35,9 @@ from .mapper.several import search_best, search_front
 from .mapper.space import Space
 from .mapper.strategies import STRATEGIES, strategy_named
 from .mapper.tilings import TILINGS, Tiling
-from .results import SearchResult
+from .results import NestResult, SearchResult, TreeResult
 
 if TYPE_CHECKING:
-    from .cascade_results import CascadeResult
     from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
 
@@ -57,7 +56,7 @@ def search(
     fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
     layout: LayoutLike = None,
-) -> CascadeResult: ...
+) -> TreeResult: ...
 @overload
 def search(
     problem: Problem | str,
@@ -74,7 +73,7 @@ def search(
     store: StoreLike | None = None,
     density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
-) -> SearchResult: ...
+) -> NestResult: ...
 def search(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -91,7 +90,7 @@ def search(
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
-) -> SearchResult | CascadeResult:
+) -> NestResult | TreeResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
@@ -162,7 +161,7 @@ def search_top(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
-) -> Points[CascadeResult]: ...
+) -> Points[TreeResult]: ...
 @overload
 def search_top(
     problem: Problem | str,
@@ -176,7 +175,7 @@ def search_top(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     density: MappingABC[str, DensityLike] | None = None,
-) -> Points[SearchResult]: ...
+) -> Points[NestResult]: ...
 def search_top(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -190,7 +189,7 @@ def search_top(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
-) -> Points[SearchResult] | Points[CascadeResult]:
+) -> Points[NestResult] | Points[TreeResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
     of `search`. Fewer where there are no more, or where means run out: `complete` says whether these are the best.
 
@@ -210,16 +209,15 @@ def search_top(
     return best_few(question_of(layer, arch, objective, kind, space, constraints, limits), count)
 
 
-def best_fusings(question: CascadeQuestion, count: int) -> Points[CascadeResult]:
+def best_fusings(question: CascadeQuestion, count: int) -> Points[TreeResult]:
     """As `search_top`, of a question about a cascade."""
-    from .cascade_results import CascadeResult
     from .mapper.fusings import answer_fusings
 
     number = _number_of_few(question.objective, count)
-    return answer_fusings(question, number).each(lambda one: CascadeResult.of(question.cascade, question.arch, one))
+    return answer_fusings(question, number).each(lambda one: SearchResult.of(question, one))
 
 
-def best_few(question: Question, count: int) -> Points[SearchResult]:
+def best_few(question: Question, count: int) -> Points[NestResult]:
     """As `search_top`, of a question."""
     number = _number_of_few(question.objective, count)
     return search_best(question, number).each(lambda answer: SearchResult.of(question, answer))
@@ -245,7 +243,7 @@ def search_pareto(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
-) -> Points[CascadeResult]: ...
+) -> Points[TreeResult]: ...
 @overload
 def search_pareto(
     problem: Problem | str,
@@ -258,7 +256,7 @@ def search_pareto(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     density: MappingABC[str, DensityLike] | None = None,
-) -> Points[SearchResult]: ...
+) -> Points[NestResult]: ...
 def search_pareto(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -271,7 +269,7 @@ def search_pareto(
     store: StoreLike | None = None,
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
-) -> Points[SearchResult] | Points[CascadeResult]:
+) -> Points[NestResult] | Points[TreeResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
     these searches. Where means run out, points may be missing: `complete` says so, and `gap` how far they could be.
@@ -296,23 +294,21 @@ def search_pareto(
     return front_stored(question, store, warn)
 
 
-def cascade_front(question: CascadeQuestion) -> Points[CascadeResult]:
+def cascade_front(question: CascadeQuestion) -> Points[TreeResult]:
     """As `search_pareto`, of a question about a cascade."""
-    from .cascade_results import CascadeResult
     from .mapper.fusing import answer_front
 
-    return answer_front(question).each(lambda answer: CascadeResult.of(question.cascade, question.arch, answer))
+    return answer_front(question).each(lambda answer: SearchResult.of(question, answer))
 
 
-def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> CascadeResult:
-    from .cascade_results import CascadeResult
+def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> TreeResult:
     from .mapper.fusing import answer_cascade
 
     if as_store(store) is None:
-        return CascadeResult.of(question.cascade, question.arch, answer_cascade(question))
-    from .stored import cascade_stored
+        return SearchResult.of(question, answer_cascade(question))
+    from .stored import search_stored
 
-    return cascade_stored(question, store, warn).result
+    return search_stored(question, store, warn).result
 
 
 def _refuse_of(what: str, **given: object) -> None:

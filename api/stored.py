@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Generic, overload
 
 from .arguments import StoreLike
-from .cascade_results import CascadeResult
-from .ir import InfeasibleError, StoreError
+from .cost_models import Cost
+from .cost_models.cascades import FusedCost
+from .ir import FusedMapping, InfeasibleError, Mapping, StoreError
+from .mapper.answer import Answer, C, M, NestAnswer, TreeAnswer
 from .mapper.cascades import CascadeQuestion, NothingBelow
 from .mapper.certificate import Certificate, Points
-from .mapper.fusing import FusedAnswer, answer_below, answer_cascade
-from .mapper.question import Answer, Question
+from .mapper.fusing import answer_below, answer_cascade
+from .mapper.question import Question
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
-from .results import SearchResult
+from .results import NestResult, SearchResult
 from .run.batch.job import run_job
 from .run.store import CascadeOutcome, NoMapping, Record, Result, Store, was_interrupted
 from .run.store.opening import not_kept, opened
@@ -28,14 +31,20 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Stored:
+class Stored(Generic[M, C]):
     """A result, and the record that it was taken from; None where it has just been found."""
 
-    result: SearchResult
+    result: SearchResult[M, C]
     record: Record | None
 
 
-def search_stored(question: Question, store: StoreLike | None, note: Note) -> Stored:
+@overload
+def search_stored(question: Question, store: StoreLike | None, note: Note) -> Stored[Mapping, Cost]: ...
+@overload
+def search_stored(
+    question: CascadeQuestion, store: StoreLike | None, note: Note
+) -> Stored[FusedMapping, FusedCost]: ...
+def search_stored(question: Question | CascadeQuestion, store: StoreLike | None, note: Note) -> Stored[Any, Any]:
     """The exact search of a question, answered from the store if it can be.
 
     store  path of the store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
@@ -44,24 +53,29 @@ def search_stored(question: Question, store: StoreLike | None, note: Note) -> St
     written. Where nobody chose a store, that is a note: the search does not need it.
     """
     with opened(store, note) as keeper:
-        answer, record = _answered(question, keeper, note)
+        answer: Answer[Any, Any]
+        if isinstance(question, Question):
+            answer, record = _answered(question, keeper, note)
+        else:
+            outcome, record = _cascade_answered(question, keeper, note)
+            answer = _is_found(outcome)
         return Stored(SearchResult.of(question, answer), record)
 
 
-def front_stored(question: Question, store: StoreLike | None, note: Note) -> Points[SearchResult]:
+def front_stored(question: Question, store: StoreLike | None, note: Note) -> Points[NestResult]:
     """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
 
     store, note, errors  as of `search_stored`
     """
     with opened(store, note) as keeper:
 
-        def search(one: Question) -> Answer:
+        def search(one: Question) -> NestAnswer:
             return _answered(one, keeper, note)[0]
 
         return search_front(question, search).each(lambda point: SearchResult.of(question, point))
 
 
-def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[Answer, Record | None]:
+def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[NestAnswer, Record | None]:
     """The answer, and the record that it is from; raises the InfeasibleError of a result that there is none."""
     recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
@@ -79,25 +93,10 @@ def _may_be_kept(certificate: Certificate) -> bool:
     return certificate.proven or not certificate.interrupted
 
 
-def _answer(result: Result) -> Answer:
+def _answer(result: Result) -> NestAnswer:
     if isinstance(result, NoMapping):
         raise result.error
     return result
-
-
-@dataclass(frozen=True)
-class StoredCascade:
-    """A result of a cascade, and the record that it was taken from; None where it has just been found."""
-
-    result: CascadeResult
-    record: Record | None
-
-
-def cascade_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> StoredCascade:
-    """The search of a cascade, answered from the store if it can be; store, note and errors as of `search_stored`."""
-    with opened(store, note) as keeper:
-        outcome, record = _cascade_answered(question, keeper, note)
-        return StoredCascade(CascadeResult.of(question.cascade, question.arch, _is_found(outcome)), record)
 
 
 def group_solver(store: StoreLike | None, note: Note) -> Solve:
@@ -105,8 +104,8 @@ def group_solver(store: StoreLike | None, note: Note) -> Solve:
     return partial(group_stored, store=store, note=note)
 
 
-def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> FusedAnswer | NothingBelow:
-    """As `cascade_stored`, where only what is better than `below` may be of interest."""
+def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> TreeAnswer | NothingBelow:
+    """As `search_stored`, where only what is better than `below` may be of interest."""
     with opened(store, note) as keeper:
         if question.below == math.inf:
             return _is_found(_cascade_answered(question, keeper, note)[0])
@@ -131,7 +130,7 @@ def _cascade_answered(
     return outcome, None
 
 
-def _answered_below(question: CascadeQuestion, keeper: Store, note: Note) -> FusedAnswer | NothingBelow:
+def _answered_below(question: CascadeQuestion, keeper: Store, note: Note) -> TreeAnswer | NothingBelow:
     """What a search comes to that goes on from what the store knows; raises InfeasibleError where there is no tree."""
     known = keeper.recall_trees(question)
     if isinstance(known, NoMapping):
@@ -162,9 +161,9 @@ def _noting(note: Note) -> Iterator[None]:
         note(not_kept(error))
 
 
-def _is_found(outcome: CascadeOutcome) -> FusedAnswer:
+def _is_found(outcome: CascadeOutcome) -> TreeAnswer:
     """The answer; raises the InfeasibleError of a result that there is none."""
     if isinstance(outcome, NoMapping):
         raise outcome.error
-    assert isinstance(outcome, FusedAnswer), "trees were asked for"
+    assert isinstance(outcome, Answer), "trees were asked for"
     return outcome

@@ -21,9 +21,8 @@ from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
-from tilewright.mapper.cascades import TriedForm
+from tilewright.mapper.answer import TriedForm, Unfused
 from tilewright.mapper.certificate import Certificate, OpenPart, PartProof
-from tilewright.mapper.fusing import Unfused
 from tilewright.run.documents import cascades as cascade_documents
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document

@@ -95,6 +95,13 @@ class FusedMapping(Shown):
                 refused.append(error)
         raise refused[0]
 
+    def of(self, cascade: Cascade) -> FusedMapping:
+        """The same tree for a cascade that differs in its name alone; of several forms, for the one executed."""
+        if cascade.name == self.cascade.name:
+            return self
+        form = next(form for form in cascade.forms if form.operations == self.cascade.operations)
+        return FusedMapping(form, self.tree)
+
     @cached_property
     def leaves(self) -> dict[str, Address]:
         """The address of every operation's leaf, in the order in which they are done."""

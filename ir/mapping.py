@@ -42,6 +42,10 @@ class Mapping(Shown):
                     hint=f"add a line such as 'DRAM keeps {tensor.name}' at the top",
                 )
 
+    def of(self, problem: Problem) -> Mapping:
+        """The same nest for a problem that differs in its name alone."""
+        return self if problem.name == self.problem.name else Mapping(problem, self.nest)
+
     def __str__(self) -> str:
         return str(self.nest)
 

@@ -9,7 +9,8 @@ fused_slope.py   the least traffic of a cascade to one buffer, against its size
 cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof
-question.py      what a search is about, and what it comes to
+question.py      what a search is about
+answer.py        what it comes to: a mapping, its cost, its certificate
 several.py       the best few, one objective after another, the Pareto front
 means.py         the time and the memory that a search may take
 garbage.py       how often garbage is looked for while one runs

@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from typing import Any, Final
 
 from ..arch import Architecture, Memory
@@ -21,12 +21,11 @@ from ..cost_models.cost import capacity_parts
 from ..cost_models.layouts import has_lines, packed
 from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
+from .answer import Answer, TreeAnswer, Unfused
 from .cascades import (
-    CascadeAnswer,
     CascadeQuestion,
     Fuse,
     NothingBelow,
-    TriedForm,
     iterates,
     search_cascade,
     search_cascade_below,
@@ -38,7 +37,7 @@ from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
-from .kernel.tolerance import is_better, or_value
+from .kernel.tolerance import or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
 from .model_version import MODEL_VERSION
@@ -56,61 +55,6 @@ _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "whole": ("intermediates on chip whole: no shared loops",),
     "none": ("nothing fused: every intermediate in the outermost memory",),
 }
-
-
-@dataclass(frozen=True)
-class Unfused:
-    """What a cascade costs at best where every intermediate passes through the outermost memory.
-
-    energy_pj, latency_cycles  of the whole run
-    outer_words  words that the outermost memory reads and writes
-    certificate  what is proven of it
-    """
-
-    energy_pj: float
-    latency_cycles: float
-    outer_words: int
-    certificate: Certificate
-
-
-@dataclass(frozen=True)
-class FusedAnswer:
-    """What a search over trees comes to, and what there is without fusing.
-
-    mapping      the best one that was found
-    cost         of the mapping
-    certificate  what is proven of it
-    unfused      the same for the same question with nothing fused; None where that was the question, where nothing fits
-                 without fusing, and where it was not searched for
-    forms        of a cascade that can be computed in several ways, what is known of each
-    """
-
-    mapping: FusedMapping
-    cost: FusedCost
-    certificate: Certificate
-    unfused: Unfused | None = None
-    forms: tuple[TriedForm, ...] = ()
-
-    def of(self, cascade: Cascade) -> FusedAnswer:
-        """The same for a cascade that differs in its name alone."""
-        mine = self.mapping.cascade
-        if cascade.name == mine.name:
-            return self
-        form = next(form for form in cascade.forms if form.operations == mine.operations)
-        return replace(self, mapping=FusedMapping(form, self.mapping.tree))
-
-    @property
-    def is_fused(self) -> bool:
-        """Whether any intermediate has a node that is not in the outermost memory, above a split."""
-        return bool(on_chip(self.mapping, self.cost))
-
-    @property
-    def saves(self) -> float | None:
-        """The part of the objective that fusing saves; None where nothing is known to compare with."""
-        if self.unfused is None:
-            return None
-        apart, value = self.unfused.certificate.value, self.certificate.value
-        return 1 - value / apart if is_better(value, apart) else 0.0
 
 
 def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
@@ -146,7 +90,7 @@ def outer_words(cost: FusedCost) -> int:
 
 
 @in_one_call
-def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
+def answer_cascade(question: CascadeQuestion) -> TreeAnswer:
     """The best tree, and the best one with nothing fused.
 
     What is not fused is searched first: it takes least, and is a mapping to fall back on. The time limit is for both;
@@ -190,7 +134,7 @@ def _without_iterations(cascade: Cascade) -> Cascade | None:
     return replace(plain[0], others=tuple(plain[1:])) if plain else None
 
 
-def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
+def _answer_in_lines(question: CascadeQuestion) -> TreeAnswer:
     """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
     each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
     better. No tree costs less than the first does with full lines, and with what is empty in those that every tree
@@ -255,7 +199,7 @@ def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     return min((mapping for mapping, _ in found), key=cost), min(bound for _, bound in found)
 
 
-def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
+def _in_lines(question: CascadeQuestion, answer: TreeAnswer) -> TreeAnswer:
     """What a tree costs on a machine with lines that was found where they are full, and what no tree costs less than
     there."""
     cost, _ = evaluate_open_tree(answer.mapping, question.arch)
@@ -268,7 +212,7 @@ def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
 
 
 @in_one_call
-def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
+def answer_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     """The best tree, if it is better than `below` of the question says; nothing to compare it with. Where anything is
     of interest, as `answer_cascade`.
 
@@ -280,14 +224,14 @@ def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
     return found if isinstance(found, NothingBelow) else _of(question, found)
 
 
-def answer_without_search(question: CascadeQuestion) -> FusedAnswer | None:
+def answer_without_search(question: CascadeQuestion) -> TreeAnswer | None:
     """Each operation on its own in a mapping that needs no search: what there is when time is up."""
     plain = _without_iterations(question.cascade)
     found = None if plain is None else without_search(replace(question, cascade=replace(plain, others=())))
     return None if found is None else _of(question, found)
 
 
-def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
+def _not_compared(question: CascadeQuestion, apart: TreeAnswer, interrupted: bool) -> TreeAnswer:
     """The best with nothing fused as the answer to a question that was not searched: what is proven of it is so of
     trees with nothing fused alone."""
     proof, told = apart.certificate, _CONSTRAINTS[question.fuse]
@@ -303,7 +247,7 @@ def _known_from_the_start(question: CascadeQuestion) -> float:
 
 
 @in_one_call
-def answer_front(question: CascadeQuestion) -> Points[FusedAnswer]:
+def answer_front(question: CascadeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -316,7 +260,7 @@ def answer_front(question: CascadeQuestion) -> Points[FusedAnswer]:
 
 
 @in_one_call
-def answer_alone(question: CascadeQuestion) -> FusedAnswer:
+def answer_alone(question: CascadeQuestion) -> TreeAnswer:
     """The best tree, with nothing to compare it with.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -335,7 +279,7 @@ def answer_alone(question: CascadeQuestion) -> FusedAnswer:
         raise
 
 
-def answer_undiagnosed(question: CascadeQuestion) -> FusedAnswer:
+def answer_undiagnosed(question: CascadeQuestion) -> TreeAnswer:
     """As `answer_alone`, of an objective that is one value; an InfeasibleError does not say why."""
     return _of(question, search_cascade(question))
 
@@ -396,10 +340,10 @@ def _diagnose(question: CascadeQuestion) -> None:
             raise InfeasibleError(message, where=error.where, hint=error.hint) from None
 
 
-def _of(question: CascadeQuestion, answer: CascadeAnswer) -> FusedAnswer:
+def _of(question: CascadeQuestion, answer: TreeAnswer) -> TreeAnswer:
     told = (*_CONSTRAINTS[question.fuse], *answer.certificate.constraints, *question.constraints.lines)
     certificate = replace(answer.certificate, constraints=told)
-    return FusedAnswer(answer.mapping, answer.cost, certificate, forms=answer.forms)
+    return Answer(answer.mapping, answer.cost, certificate, forms=answer.forms)
 
 
 def cascade_key(question: CascadeQuestion) -> str:

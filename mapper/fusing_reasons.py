@@ -14,8 +14,9 @@ from typing import Final
 from ..arch import Architecture, Memory
 from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
+from .answer import TreeAnswer
 from .cascades import CascadeQuestion
-from .fusing import FusedAnswer, memories_of_exchange
+from .fusing import memories_of_exchange
 from .means import Means
 from .question import Limits
 
@@ -47,7 +48,7 @@ class Reason:
     is_known: bool = True
 
 
-def why_nothing_is_won(question: CascadeQuestion, search: Callable[[CascadeQuestion], FusedAnswer]) -> Reason:
+def why_nothing_is_won(question: CascadeQuestion, search: Callable[[CascadeQuestion], TreeAnswer]) -> Reason:
     """The reason, where the proven answer to a question is as good without fusing.
 
     search  answers questions about changed machines
@@ -84,7 +85,7 @@ class _Asked:
     """Searches of one cascade on changed machines, as long as there are means."""
 
     question: CascadeQuestion
-    search: Callable[[CascadeQuestion], FusedAnswer]
+    search: Callable[[CascadeQuestion], TreeAnswer]
     means: Means
 
     def saves(self, memory: Memory, factor: int | None) -> float | None:

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
+from .answer import TreeAnswer
 from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
-from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
+from .fusing import answer_alone, answer_undiagnosed
 from .kernel.tolerance import or_value
 from .means import Means, one_call
 from .several import ranking, with_time_left
@@ -52,7 +53,7 @@ def fusing_of(mapping: FusedMapping) -> tuple[Passing, ...]:
     return tuple(found)
 
 
-def answer_fusings(question: CascadeQuestion, count: int) -> Points[FusedAnswer]:
+def answer_fusings(question: CascadeQuestion, count: int) -> Points[TreeAnswer]:
     """The best trees of the `count` best fusings, best first, each with its proof: no tree that is fused otherwise than
     those listed before it is better. Fewer where there are no more, or where means run out. The time limit is for all.
 
@@ -89,7 +90,7 @@ class _Open(NamedTuple):
     number: int
     form: _FormFusings
     lines: tuple[str, ...] = ()
-    answer: FusedAnswer | None = None
+    answer: TreeAnswer | None = None
 
     @property
     def least(self) -> float:
@@ -116,8 +117,8 @@ class _Fusings:
         for form in self._forms:
             self._push(form.bound, form)
 
-    def best(self, count: int) -> Points[FusedAnswer]:
-        found: list[FusedAnswer] = []
+    def best(self, count: int) -> Points[TreeAnswer]:
+        found: list[TreeAnswer] = []
         error: TilewrightError | None = None
         while self._open and len(found) < count:
             best = heapq.heappop(self._open)
@@ -136,17 +137,17 @@ class _Fusings:
         are_all = len(found) == count or not any(form.is_cut_short for form in self._forms)
         return ranking(found, are_all)
 
-    def _has_answer(self, found: Sequence[FusedAnswer]) -> bool:
+    def _has_answer(self, found: Sequence[TreeAnswer]) -> bool:
         """Whether any tree is known."""
         return bool(found) or any(one.answer is not None for one in self._open)
 
     def _push(
-        self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None
+        self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: TreeAnswer | None = None
     ) -> None:
         self._searches += 1
         heapq.heappush(self._open, _Open(value, self._searches, form, lines, answer))
 
-    def _add(self, form: _FormFusings, answer: FusedAnswer, lines: tuple[str, ...]) -> None:
+    def _add(self, form: _FormFusings, answer: TreeAnswer, lines: tuple[str, ...]) -> None:
         self._push(answer.certificate.value, form, lines, answer)
         form.is_cut_short |= answer.certificate.interrupted
 
@@ -175,7 +176,7 @@ class _Fusings:
             self._iterating_until = now + max(now - self._started, ITERATED_SECONDS)
         return replace(question, limits=replace(question.limits, time_s=max(self._iterating_until - now, 0.0)))
 
-    def _proven(self, answer: FusedAnswer) -> FusedAnswer:
+    def _proven(self, answer: TreeAnswer) -> TreeAnswer:
         """The answer as the best of all fusings that are not listed yet."""
         proof = answer.certificate
         cut_short = (form.bound for form in self._forms if form.is_cut_short)
@@ -188,7 +189,7 @@ class _Fusings:
         )
         return replace(answer, certificate=proof)
 
-    def _divide(self, best: _Open, answer: FusedAnswer) -> None:
+    def _divide(self, best: _Open, answer: TreeAnswer) -> None:
         """Search all fusings that a search was about but the one that it found."""
         agreed = best.lines
         for same, other in self._choices(answer.mapping):

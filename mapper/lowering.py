@@ -22,8 +22,9 @@ from ..cost_models.ports import port_cycles
 from ..cost_models.sets import Move, lines_along_rank
 from ..ir import Problem, Tensor, TilewrightError, ceil_div
 from ..workloads.lowering import LOWERED, Lowered, lowered
+from .answer import NestAnswer
 from .kernel.tolerance import is_better, reaches
-from .question import Answer, Question
+from .question import Question
 from .several import best_of
 
 
@@ -52,8 +53,8 @@ class Forms:
 
     objective: Objective
     lowered: Lowered
-    direct: Answer
-    product: Answer
+    direct: NestAnswer
+    product: NestAnswer
     product_question: Question
     lowering: LoweringCost
     value: float

@@ -1,9 +1,9 @@
-"""What a search is about, and what it comes to.
+"""What a search is about.
 
-Every strategy takes a `Question` and gives an `Answer`. The key of a question is a hash of everything that its answer
-depends on, and of nothing else: names of layers and architectures, areas, and the words in which constraints were
-written, are left out, and so are the limits, for what is proven holds under any. So equal layers of two networks have
-one answer.
+Every strategy takes a `Question` and gives an `Answer` (`answer.py`). The key of a question is a hash of everything
+that its answer depends on, and of nothing else: names of layers and architectures, areas, and the words in which
+constraints were written, are left out, and so are the limits, for what is proven holds under any. So equal layers of
+two networks have one answer.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from functools import cached_property, lru_cache, wraps
 from typing import Any, Final, Protocol, TypeVar
 
 from ..arch import Architecture
-from ..cost_models import Cost, Objective
-from ..ir import Mapping, Problem
-from .certificate import Certificate
+from ..cost_models import Objective
+from ..ir import Problem
 from .constraints import Constraints
 from .means import DEFAULT_MEMORY_LIMIT, Means, within
 from .model_version import MODEL_VERSION
@@ -92,6 +91,11 @@ class Question:
     constraints: Constraints = FREE
     limits: Limits = DEFAULT_LIMITS
 
+    @property
+    def work(self) -> Problem:
+        """What is to be mapped."""
+        return self.problem
+
     @cached_property
     def key(self) -> str:
         """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
@@ -109,26 +113,6 @@ class Question:
     def __str__(self) -> str:
         dataflow = "" if self.constraints.is_free else f", {self.constraints.name}"
         return f"{self.problem.name} on {self.arch.name}{dataflow}, {self.objective.name}"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a search comes to.
-
-    mapping      the best one that was found
-    cost         of the mapping
-    certificate  what is proven of it
-    """
-
-    mapping: Mapping
-    cost: Cost
-    certificate: Certificate
-
-    def of(self, problem: Problem) -> Answer:
-        """The same for a problem that differs in its name alone."""
-        if problem.name == self.mapping.problem.name:
-            return self
-        return Answer(Mapping(problem, self.mapping.nest), self.cost, self.certificate)
 
 
 def canonical_json(value: object) -> str:

@@ -11,11 +11,12 @@ from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
 from ..cost_models.cascades import FusedCost
 from ..cost_models.least_cost import least_cost
 from ..ir import InfeasibleError, UndecidedError
+from .answer import Answer, NestAnswer
 from .certificate import Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .kernel.tolerance import RELATIVE_TOLERANCE
-from .question import Answer, Limits, Question
+from .question import Limits, Question
 
 STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
@@ -48,7 +49,7 @@ Answered = TypeVar("Answered", bound=_Answered)
 
 
 @collecting_rarely
-def search_best(question: Question, count: int) -> Points[Answer]:
+def search_best(question: Question, count: int) -> Points[NestAnswer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
@@ -70,7 +71,7 @@ def ranking(answers: Sequence[Answered], are_all: bool) -> Points[Answered]:
     return Points(tuple(answers), complete, max(answer.certificate.gap for answer in answers))
 
 
-def best_of(question: Question) -> Answer:
+def best_of(question: Question) -> NestAnswer:
     """The best mapping, with its proof."""
     return search_best(question, 1)[0]
 
@@ -128,7 +129,7 @@ def with_time_left(question: Asked, started: float) -> Asked:
     return replace(question, limits=replace(question.limits, time_s=left))
 
 
-def search_front(question: Question, search: Callable[[Question], Answer] = best_of) -> Points[Answer]:
+def search_front(question: Question, search: Callable[[Question], NestAnswer] = best_of) -> Points[NestAnswer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
@@ -154,8 +155,8 @@ class _Front:
     """
 
     question: Question
-    search: Callable[[Question], Answer]
-    found: list[Answer] = field(default_factory=list)
+    search: Callable[[Question], NestAnswer]
+    found: list[NestAnswer] = field(default_factory=list)
     fewer: float = 0.0
     has_end: bool = False
 
@@ -175,7 +176,7 @@ class _Front:
             return None
         return ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
 
-    def _searched(self, objective: Objective) -> Answer | None:
+    def _searched(self, objective: Objective) -> NestAnswer | None:
         """The best by an objective; None where there is none, or where it is not known in time."""
         try:
             return self.search(replace(self.question, objective=objective))
@@ -185,7 +186,7 @@ class _Front:
             self.has_end = isinstance(error, InfeasibleError)
             return None
 
-    def points(self) -> Points[Answer]:
+    def points(self) -> Points[NestAnswer]:
         """Those that none of the others beats, and how far what is missing could be."""
         gap, last = self.fewer, min(one.cost.latency_cycles for one in self.found)
         if not self.has_end:
@@ -195,7 +196,7 @@ class _Front:
         return Points(tuple(front), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
 
 
-def _beats(one: Answer, other: Answer) -> bool:
+def _beats(one: NestAnswer, other: NestAnswer) -> bool:
     """Whether a mapping costs no more energy and no more latency than another one, and less of one."""
     mine, others = ((answer.cost.energy_pj, answer.cost.latency_cycles) for answer in (one, other))
     return mine != others and mine[0] <= others[0] and mine[1] <= others[1]

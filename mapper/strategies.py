@@ -12,9 +12,10 @@ from typing import ClassVar, Protocol
 
 from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
+from .answer import Answer, NestAnswer
 from .certificate import Certificate
 from .means import Means, OutOfMeans
-from .question import Answer, Question
+from .question import Question
 from .several import best_of, search_in_turn
 from .tilings import TILINGS, Tiling
 
@@ -32,7 +33,7 @@ class Strategy(Protocol):
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]]
 
-    def search(self, question: Question) -> Answer:
+    def search(self, question: Question) -> NestAnswer:
         """The best mapping that it finds, with what is proven of it.
 
         Raises TilewrightError for what the strategy cannot do, InfeasibleError when nothing fits.
@@ -47,7 +48,7 @@ class Exact:
     name: ClassVar[str] = "exact"
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: Question) -> Answer:
+    def search(self, question: Question) -> NestAnswer:
         if question.objective.is_lexicographic:
             return search_in_turn(question, best_of)
         return best_of(question)
@@ -60,7 +61,7 @@ class ConstraintModel:
     name: ClassVar[str] = "cpsat"
     tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
 
-    def search(self, question: Question) -> Answer:
+    def search(self, question: Question) -> NestAnswer:
         from .cpsat import search_cpsat
 
         started = time.perf_counter()
@@ -85,7 +86,7 @@ class _Heuristic:
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: Question) -> Answer:
+    def search(self, question: Question) -> NestAnswer:
         from .heuristics.search import search_heuristic
 
         started = time.perf_counter()

@@ -22,6 +22,7 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, MappingError, Node, NoPlanError, Tree
+from tilewright.mapper.answer import Answer, TreeAnswer
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.emit.lowering.tree_lowering import lower_tree
 from tilewright.mapper.emit.lowering.tree_scalar_program import WholeLying
@@ -33,7 +34,6 @@ from tilewright.mapper.emit.network import (
     stored_bytes,
 )
 from tilewright.mapper.emit.network.stored import DTYPES
-from tilewright.mapper.fusing import FusedAnswer
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor, WeightsIn
 from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run
 from tilewright.mapper.segmentation.residency import residency_of, rooms_of
@@ -68,14 +68,14 @@ def random_answer(
         residents = random_residents(rng, graph, groups, chosen, arch) if stays else [() for _ in chosen]
         loaded = random_weights(rng, graph, chosen, arch) if weights else [() for _ in chosen]
         residents = [(*each, *others) for each, others in zip(loaded, residents, strict=True)]
-        costs: list[FusedAnswer | None] = []
+        costs: list[TreeAnswer | None] = []
         for group, lying in zip(chosen, residents, strict=True):
             own = [(one.own, one.memory) for one in lying if one.own is not None]
             mapping = None if group.cascade is None else written_tree(rng, group.cascade, arch, own)
             if mapping is None and group.cascade is not None:
                 break  # other groups may have one
             cost = None if mapping is None else evaluate_tree(mapping, arch, [tensor for tensor, _ in own])
-            costs.append(None if mapping is None or cost is None else FusedAnswer(mapping, cost, certificate))
+            costs.append(None if mapping is None or cost is None else Answer(mapping, cost, certificate))
         else:
             working = [
                 WorkingGroup(None if one is None else one.cost, lying)

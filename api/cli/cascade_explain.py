@@ -14,8 +14,8 @@ from .sources import MappingSource
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
-    from ..cascade_results import CascadeResult
     from ..mapper.cascades import Fuse
+    from ..results import TreeResult
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ def write_explanation(explanation: Pictured, written: Written) -> None:
 
 def _searched(
     source: MappingSource, op: list[str] | None, arch: str | None, set_fields: list[str] | None, asked: TreeQuestion
-) -> CascadeResult:
+) -> TreeResult:
     from ..arguments import cascade_question_of, constrained, limits_of
-    from ..cascade_results import CascadeResult
     from ..mapper.fusing import answer_cascade
-    from ..stored import cascade_stored
+    from ..results import SearchResult
+    from ..stored import search_stored
 
     if not source.given:
         raise TilewrightError("expected a cascade, found none", hint="name a file, or sizes beside --op")
@@ -110,5 +110,5 @@ def _searched(
     what = f"searching the best mapping of {cascade.name} on {machine.name}"
     with noting_interrupts(), status(what):
         if asked.no_cache:
-            return CascadeResult.of(cascade, machine, answer_cascade(question))
-        return cascade_stored(question, asked.store, say).result
+            return SearchResult.of(question, answer_cascade(question))
+        return search_stored(question, asked.store, say).result

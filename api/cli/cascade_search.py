@@ -15,9 +15,9 @@ from .terminal import is_quiet, noting_interrupts, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-    from ..cascade_results import CascadeResult
     from ..mapper.cascades import CascadeQuestion, Fuse
     from ..mapper.certificate import Points
+    from ..results import TreeResult
 
 _PROGRAM = "reference.py"
 
@@ -89,34 +89,34 @@ def refuse_of_cascades(context: typer.Context, *options: str) -> None:
         raise TilewrightError(error.message, where=error.where, hint="leave it out, or give a single layer") from None
 
 
-def _several(question: CascadeQuestion, options: CascadeOptions) -> Points[CascadeResult]:
+def _several(question: CascadeQuestion, options: CascadeOptions) -> Points[TreeResult]:
     """The best few, or the front."""
     from ..searches import best_fusings, cascade_front
 
     return cascade_front(question) if options.top is None else best_fusings(question, options.top)
 
 
-def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[CascadeResult, str]:
+def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[TreeResult, str]:
     """The best mapping, and where it is from, if it was not found just now."""
     if options.no_cache:
-        from ..cascade_results import CascadeResult
         from ..mapper.fusing import answer_cascade
+        from ..results import SearchResult
 
-        return CascadeResult.of(question.cascade, question.arch, answer_cascade(question)), ""
+        return SearchResult.of(question, answer_cascade(question)), ""
     from ..report.pages.stored import recalled_text
-    from ..stored import cascade_stored
+    from ..stored import search_stored
 
-    found = cascade_stored(question, options.store, say)
+    found = search_stored(question, options.store, say)
     return found.result, "" if found.record is None else recalled_text(found.record)
 
 
-def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
-    from ..forms import emit_fused
+def _show(result: TreeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
+    from ..forms import emit_mapping
     from ..report.pages.result import result_page
 
     files = _saved(result, options.out)
     if options.form is not None:
-        show_document(emit_fused(result, options.form))
+        show_document(emit_mapping(result, options.form))
         if origin:
             say(f"note: {origin}")
         return
@@ -129,7 +129,7 @@ def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOpti
     show_page(result_page(result.answer, result.arch, files, origin, reason))
 
 
-def _show_several(results: Points[CascadeResult], options: CascadeOptions) -> None:
+def _show_several(results: Points[TreeResult], options: CascadeOptions) -> None:
     """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`."""
     from ..report.pages.result import best_few_page, front_page
 
@@ -144,7 +144,7 @@ def _show_several(results: Points[CascadeResult], options: CascadeOptions) -> No
         show_page(page(results.each(lambda result: result.answer), results[0].arch, options.out))
 
 
-def _saved(result: CascadeResult, out: Path | None) -> tuple[Path, ...]:
+def _saved(result: TreeResult, out: Path | None) -> tuple[Path, ...]:
     """The files that are written, and a note where no program can be."""
     if out is None:
         return ()

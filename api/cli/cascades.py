@@ -18,9 +18,8 @@ from .terminal import say, show_document, show_page
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models.cascades import FusedCost
-    from ..mapper.cascades import TriedForm
+    from ..mapper.answer import TriedForm, Unfused
     from ..mapper.certificate import Certificate
-    from ..mapper.fusing import Unfused
 
 
 def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | None = None) -> bool:
@@ -135,7 +134,7 @@ def evaluate_cascade(
     layout: Iterable[str] | None = None,
 ) -> None:
     """Print what a tree costs."""
-    from ..forms import emit_fused
+    from ..forms import emit_mapping
     from ..report.pages.result import evaluated_page
 
     found = fused_named(source, op, tree, arch, set_fields)
@@ -146,7 +145,7 @@ def evaluate_cascade(
         machine = with_best_layouts(found.mapping, laid_out(found.arch, found.mapping.cascade, layout))
         found = FusedToShow(found.mapping, machine, evaluate(found.mapping, machine))
     if json:
-        show_document(emit_fused(found._replace(certificate=None, unfused=None), "json"))
+        show_document(emit_mapping(found._replace(certificate=None, unfused=None), "json"))
     else:
         show_page(evaluated_page(found.mapping, found.arch, found.cost))
 
@@ -160,6 +159,6 @@ def tree_text(
     form: str,
 ) -> str:
     """A tree in one of the forms; TilewrightError for forms that do not know cascades."""
-    from ..forms import emit_fused
+    from ..forms import emit_mapping
 
-    return emit_fused(fused_named(source, op, tree, arch, set_fields), form)
+    return emit_mapping(fused_named(source, op, tree, arch, set_fields), form)

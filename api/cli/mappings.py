@@ -221,7 +221,7 @@ def show_result(
     files   that it was written to
     origin  where it is from, if it was not found just now
     """
-    from ..mapper.question import Answer
+    from ..mapper.answer import Answer
     from ..report.pages.result import evaluated_page, result_page
 
     if certificate is None:

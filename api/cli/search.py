@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ..mapper.space import Space
     from ..mapper.strategies import Strategy
     from ..mapper.tilings import Tiling
-    from ..results import SearchResult
+    from ..results import NestResult
     from ..stored import Stored
 
 
@@ -223,7 +223,7 @@ class _CommandSearches:
     cached: bool
     store: Path | None
 
-    def one(self) -> tuple[SearchResult, str]:
+    def one(self) -> tuple[NestResult, str]:
         """The best mapping, and where it is from, if it was not found just now."""
         from ..results import SearchResult
 
@@ -234,7 +234,7 @@ class _CommandSearches:
         found = search_stored(self.question, self.store, say)
         return found.result, _origin(found)
 
-    def several(self, top: int | None) -> Points[SearchResult]:
+    def several(self, top: int | None) -> Points[NestResult]:
         """The best few, or the front."""
         from ..results import SearchResult
         from ..searches import best_few
@@ -292,7 +292,7 @@ def _space(space: str) -> Space:
     return cast("Space", space)
 
 
-def _origin(found: Stored) -> str:
+def _origin(found: Stored[Any, Any]) -> str:
     """Where a result is from, if it was not found just now."""
     if found.record is None:
         return ""
@@ -301,7 +301,7 @@ def _origin(found: Stored) -> str:
     return recalled_text(found.record)
 
 
-def _show(result: SearchResult, out: Path | None, form: str | None, origin: str) -> None:
+def _show(result: NestResult, out: Path | None, form: str | None, origin: str) -> None:
     """Write the files that were asked for, and print the page, or the form that is asked for."""
     from ..forms import emit_mapping
 

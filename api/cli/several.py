@@ -9,10 +9,10 @@ from .terminal import show_document, show_page
 
 if TYPE_CHECKING:
     from ..mapper.certificate import Points
-    from ..results import SearchResult
+    from ..results import NestResult
 
 
-def show_several(results: Points[SearchResult], is_front: bool, out: Path | None, json: bool) -> None:
+def show_several(results: Points[NestResult], is_front: bool, out: Path | None, json: bool) -> None:
     """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`.
 
     is_front  of energy and latency; else it is a ranking
@@ -25,7 +25,7 @@ def show_several(results: Points[SearchResult], is_front: bool, out: Path | None
     if json:
         show_document(points_json(results, (result.emit("json") for result in results)))
         return
-    from ..mapper.question import Answer
+    from ..mapper.answer import Answer
     from ..report.pages.result import best_few_page, front_page
 
     answers = results.each(lambda r: Answer(r.mapping, r.cost, r.certificate))

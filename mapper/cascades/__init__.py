@@ -28,21 +28,19 @@ from .forms import (
     search_cascade_below,
     search_cascade_front,
 )
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
+from .question import CascadeQuestion, NothingBelow
 from .relaxations.operation_bounds import Nearest
 from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
 __all__ = [
     "ITERATED_SECONDS",
-    "CascadeAnswer",
     "CascadeQuestion",
     "Fuse",
     "Nearest",
     "NothingBelow",
     "SharedBranches",
     "SingleLeast",
-    "TriedForm",
     "bound_by_singles",
     "bound_cascade",
     "forms_with_bounds",

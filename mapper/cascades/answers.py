@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from ...cost_models import Objective
 from ...ir import TilewrightError
+from ..answer import TreeAnswer
 from ..certificate import Points
 from ..means import Means
 from .objectives.search import CascadeSearch
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow
+from .question import CascadeQuestion, NothingBelow
 from .recounts.filled import FilledSearch
 from .recounts.overlapped import OverlappedSearch
 from .relaxations.operation_bounds import Nearest
@@ -19,7 +20,7 @@ from .terms.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 from .tree_searches import Corner
 
 
-def search_alone(question: CascadeQuestion) -> CascadeAnswer:
+def search_alone(question: CascadeQuestion) -> TreeAnswer:
     """The proven best fused mapping; where time or memory run out, the best found and its gap.
 
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
@@ -28,14 +29,14 @@ def search_alone(question: CascadeQuestion) -> CascadeAnswer:
     return _search(question).run()
 
 
-def without_search(question: CascadeQuestion) -> CascadeAnswer | None:
+def without_search(question: CascadeQuestion) -> TreeAnswer | None:
     """Each operation on its own in a mapping that needs no search; None where no such one fits."""
     search = _kind(question, False)(question, Means.from_now(0.0, question.limits.memory_bytes))
     search.know_unsearched()
     return search.answer_about(search.corners[0], question.objective) if search.corners else None
 
 
-def search_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
+def search_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     """As `search_alone`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
@@ -43,7 +44,7 @@ def search_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
     return _search(question).run_below()
 
 
-def front_alone(question: CascadeQuestion) -> Points[CascadeAnswer]:
+def front_alone(question: CascadeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
     at."""
     search = _search(question, whole_front=True)

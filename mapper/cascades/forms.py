@@ -21,13 +21,14 @@ from dataclasses import dataclass, field, replace
 from ...cost_models import LATENCY, Objective
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
+from ..answer import Answer, TreeAnswer, TriedForm
 from ..certificate import Certificate, PartProof, Points
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
 from ..means import Means
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
 from .objectives.search import CascadeSearch, front_of
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm, check_searchable
+from .question import CascadeQuestion, NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
 from .terms.regions import Point, front_gap
 from .terms.tree_constraints import read_tree_constraints
@@ -42,7 +43,7 @@ SEEN_SHARE, PLAIN_SHARE = 0.2, 0.5
 
 
 @collecting_rarely
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
+def search_cascade(question: CascadeQuestion) -> TreeAnswer:
     """The proven best fused mapping, of any form of the cascade; where time or memory run out, the best found and its
     gap.
 
@@ -53,12 +54,12 @@ def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
 
 
 @collecting_rarely
-def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
+def search_cascade_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
     """
-    best: CascadeAnswer | NothingBelow = NothingBelow(question.below)
+    best: TreeAnswer | NothingBelow = NothingBelow(question.below)
     started = time.perf_counter()
     least, below, interrupted = math.inf, question.below, False
     every, means = questions_of_forms(question), question.limits.means()
@@ -86,7 +87,7 @@ def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBe
 
 
 @collecting_rarely
-def search_cascade_front(question: CascadeQuestion) -> Points[CascadeAnswer]:
+def search_cascade_front(question: CascadeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""
     return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
@@ -187,7 +188,7 @@ class FormsSearch:
             _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)
         ]
 
-    def run(self) -> CascadeAnswer:
+    def run(self) -> TreeAnswer:
         """The best mapping, its cost, and the proof."""
         self._search_all()
         best = min(self.known, key=self._value)
@@ -195,7 +196,7 @@ class FormsSearch:
             raise self._failed()
         return self._answer(best, self.question.objective)
 
-    def front(self) -> Points[CascadeAnswer]:
+    def front(self) -> Points[TreeAnswer]:
         """The front, each mapping with the proof that nothing of as little energy is faster, or how much faster it
         could be."""
         self._search_all()
@@ -264,7 +265,7 @@ class FormsSearch:
 
     # ---- what is proven -------------------------------------------------------------------------------------
 
-    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
+    def _answer(self, best: Corner, objective: Objective) -> TreeAnswer:
         """What all searches prove of a mapping together."""
         value, proofs, tried = objective.value(best.energy, best.latency), list[Certificate](), list[TriedForm]()
         whole, by_form = value, list[tuple[float, Certificate | None]]()
@@ -294,7 +295,7 @@ class FormsSearch:
             interrupted=self.interrupted,
             parts=tuple(part for part in _parts_of_all(by_form) if part.lower_bound > whole),
         )
-        return CascadeAnswer(best.mapping, best.cost, certificate, tuple(tried))
+        return Answer(best.mapping, best.cost, certificate, forms=tuple(tried))
 
     def _least_of(self, form: _SearchedForm, objective: Objective) -> float | None:
         """The value of the best of a form's own mappings that are known."""

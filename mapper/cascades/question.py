@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from ...arch import Architecture
 from ...cost_models import ENERGY, Objective
-from ...cost_models.cascades import FusedCost
 from ...cost_models.layouts import refuse_lines
-from ...ir import Cascade, FusedMapping, TilewrightError
-from ..certificate import Certificate
+from ...ir import Cascade, TilewrightError
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
@@ -48,6 +46,11 @@ class CascadeQuestion:
     floor: float = 0.0
 
     @property
+    def work(self) -> Cascade:
+        """What is to be mapped."""
+        return self.cascade
+
+    @property
     def overlaps(self) -> bool:
         """Whether latency counts, or what leaks, on a machine on which operations overlap."""
         is_timed = self.objective != ENERGY or self.arch.total_leakage_pj_per_cycle > 0
@@ -66,37 +69,6 @@ class NothingBelow:
     bound: float
     seconds: float = field(default=math.inf, compare=False)
     interrupted: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True)
-class TriedForm:
-    """What is known of one form of a cascade that can be computed in several ways.
-
-    form         as `Cascade.form`
-    value        of the best of its mappings that were found; None where none is better than those of other forms, or
-                 none was found
-    lower_bound  no mapping of it has less, or it has none that is better than the best of all; None: nothing fits
-    """
-
-    form: str
-    value: float | None
-    lower_bound: float | None
-
-
-@dataclass(frozen=True)
-class CascadeAnswer:
-    """What a search over trees comes to.
-
-    mapping      the best one that was found
-    cost         of the mapping
-    certificate  what is proven of it
-    forms        of a cascade that can be computed in several ways, what is known of each, as they were searched
-    """
-
-    mapping: FusedMapping
-    cost: FusedCost
-    certificate: Certificate
-    forms: tuple[TriedForm, ...] = ()
 
 
 def check_searchable(question: CascadeQuestion) -> None:

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..answer import TreeAnswer
 from ..cascades.objectives.proofs import limits_of
 from ..cascades.terms.regions import Box, heaviest, least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
-from ..fusing import FusedAnswer
 from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
 from .corners import Corners
 from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
@@ -241,7 +241,7 @@ class FrontWays:
         self._known[number, id(tree.answer)] = found
         return found
 
-    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> FusedAnswer:
+    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> TreeAnswer:
         """A tree with what is proven of it by the sum that says most of the whole."""
         value = self.weights.of(tree.energy, tree.latency)
         least = least_weight(front.lines(taken), self.weights)

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
+from ..answer import TreeAnswer
 from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
-from ..fusing import FusedAnswer, answer_without_search
+from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
 from ..question import Limits
@@ -290,7 +291,7 @@ class GroupCosts:
         known = max(kind.floor or 0.0, kind.by_fewer(taken))
         return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
-    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
+    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: TreeAnswer | NothingBelow) -> Finding:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
         answer, and what it costs remains a bound."""
         if isinstance(answer, NothingBelow):

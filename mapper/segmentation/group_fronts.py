@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...cost_models.objective import LIMIT_TOLERANCE
+from ..answer import TreeAnswer
 from ..cascades.terms.regions import Line, least_weight
 from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
-from ..fusing import FusedAnswer
 from ..kernel.tolerance import reaches
 from .kinds import GroupKind, at_most
 from .residency import Residency, Taken
@@ -34,7 +34,7 @@ class KnownTree(NamedTuple):
     energy: float
     latency: float
     used: Taken
-    answer: FusedAnswer
+    answer: TreeAnswer
 
 
 class Fact(NamedTuple):
@@ -129,6 +129,6 @@ class GroupFront:
                 yield tree
 
 
-def known_tree(answer: FusedAnswer, used: Taken) -> KnownTree:
+def known_tree(answer: TreeAnswer, used: Taken) -> KnownTree:
     """A tree that a search has found."""
     return KnownTree(answer.cost.energy_pj, answer.cost.latency_cycles, used, answer)

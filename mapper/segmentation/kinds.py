@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ...cost_models.cascades import FusedCost
 from ...ir import Cascade, TilewrightError
-from ..fusing import FusedAnswer
+from ..answer import TreeAnswer
 from ..kernel.tolerance import is_better, reaches
 from .residency import Residency, Taken
 
@@ -39,7 +39,7 @@ class Finding:
     below: float
     bound: float
     value: float = math.inf
-    answer: FusedAnswer | None = None
+    answer: TreeAnswer | None = None
     used: Taken = ()
     is_over: bool = True
     is_all: bool = False

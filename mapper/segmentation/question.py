@@ -13,9 +13,10 @@ from ...cost_models.cascades import FusedCost
 from ...ir import Cascade
 from ...workloads.graph import NetworkGraph
 from ...workloads.network import Uncounted
+from ..answer import TreeAnswer
 from ..cascades import CascadeQuestion, Fuse
 from ..certificate import Certificate
-from ..fusing import FusedAnswer, outer_words
+from ..fusing import outer_words
 from ..memory_plan import MemoryPlan
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
@@ -108,7 +109,7 @@ class Segment:
     """
 
     names: tuple[str, ...]
-    answer: FusedAnswer | None
+    answer: TreeAnswer | None
     arenas: tuple[Arena, ...]
     alike: int
     stays: tuple[tuple[str, str], ...] = ()
@@ -203,7 +204,7 @@ class NetworkAnswer:
     left_out: tuple[LeftOutWeight, ...] = ()
 
     @property
-    def answers(self) -> tuple[FusedAnswer, ...]:
+    def answers(self) -> tuple[TreeAnswer, ...]:
         """Of all segments that are counted."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 

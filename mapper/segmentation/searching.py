@@ -7,10 +7,10 @@ from concurrent.futures import Future
 from typing import Protocol, TypeAlias
 
 from ...ir import InfeasibleError, UndecidedError
+from ..answer import TreeAnswer
 from ..cascades import CascadeQuestion, NothingBelow
-from ..fusing import FusedAnswer
 
-Solve: TypeAlias = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
+Solve: TypeAlias = Callable[[CascadeQuestion], "TreeAnswer | NothingBelow"]
 """Answers a question about one group. Raises InfeasibleError and UndecidedError where there is no answer."""
 
 
@@ -18,7 +18,7 @@ class GroupLost(UndecidedError):
     """The process that searched a group has died, more than once."""
 
 
-GroupOutcome: TypeAlias = "FusedAnswer | NothingBelow | InfeasibleError | UndecidedError"
+GroupOutcome: TypeAlias = "TreeAnswer | NothingBelow | InfeasibleError | UndecidedError"
 
 
 def outcome_of(solve: Solve, question: CascadeQuestion) -> GroupOutcome:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ...cost_models import ENERGY, parse_objective
 from ...cost_models.cascades import evaluate_tree
 from ...ir import NoPlanError, UndecidedError
-from ..fusing import FusedAnswer
+from ..answer import Answer, TreeAnswer
 from ..means import Means
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
@@ -194,7 +194,7 @@ def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:
     return runs
 
 
-def on_its_own(segment: Segment, question: NetworkQuestion) -> FusedAnswer | None:
+def on_its_own(segment: Segment, question: NetworkQuestion) -> TreeAnswer | None:
     """The answer of a segment as a mapping of its cascade alone: what stays on chip comes from the outermost memory
     first, or goes there in the end. None: no operation.
 
@@ -211,4 +211,4 @@ def on_its_own(segment: Segment, question: NetworkQuestion) -> FusedAnswer | Non
     proof = replace(
         proof, value=value, lower_bound=min(value, least), constraints=(*proof.constraints, *told), parts=()
     )
-    return FusedAnswer(answer.mapping, cost, proof)
+    return Answer(answer.mapping, cost, proof)

@@ -15,8 +15,8 @@ from ...cost_models import Objective
 from ...cost_models.cascades import evaluate_tree
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
+from ..answer import Answer, TreeAnswer
 from ..cascades.terms.equal import CascadeNames, form_of, under_names_of
-from ..fusing import FusedAnswer
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
@@ -256,7 +256,7 @@ class NetworkSteps:
         found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
         return total(totals_of(answer.cost, edge.times) for edge, answer in found if answer is not None)
 
-    def answer(self, edge: GroupEdge) -> FusedAnswer | None:
+    def answer(self, edge: GroupEdge) -> TreeAnswer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""
         kind, cascade = edge.kind, self.groups[edge.step.group].cascade
         if kind is None or cascade is None:
@@ -272,7 +272,7 @@ class NetworkSteps:
             return answer.of(cascade)
         mapping = under_names_of(answer.mapping, cascade)
         cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
-        return FusedAnswer(mapping, cost, answer.certificate, answer.unfused)
+        return Answer(mapping, cost, answer.certificate, answer.unfused)
 
 
 def _form(group: OperationGroup, arch: Architecture) -> object:

@@ -15,11 +15,11 @@ from ...cost_models.cascades import FusedCost
 from ...cost_models.parallel import most_at_work, ragged_at_work
 from ...ir import FusedMapping, Problem
 from ...ir.units import count, energy, percent, plural, power_of_ten, seconds, significant, size
+from ...mapper.answer import Answer
 from ...mapper.certificate import Certificate, Points
-from ...mapper.fusing import FusedAnswer, on_chip, outer_words
+from ...mapper.fusing import on_chip, outer_words
 from ...mapper.fusing_reasons import Reason
 from ...mapper.fusings import fusing_of
-from ...mapper.question import Answer
 from ..parts.costs import cost_rows, intermediate_table, roofline_table, table_parts
 from ..parts.leaves import AnyCost, AnyMapping, parts_of
 from ..parts.lines import line_parts
@@ -29,7 +29,7 @@ from ..parts.sparse import MEANS, density_rows, zero_rows
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
 from ..parts.work import work_of, work_rows
 
-AnyAnswer: TypeAlias = Answer | FusedAnswer
+AnyAnswer: TypeAlias = Answer[Any, Any]
 
 NOT_IN_THE_SPACE = "parts of an array that work on different operations at once"
 
@@ -49,7 +49,7 @@ def result_page(
     """
     mapping, cost, proof = answer.mapping, answer.cost, answer.certificate
     parts = _sections(mapping, arch, cost)
-    if isinstance(answer, FusedAnswer):
+    if isinstance(answer.mapping, FusedMapping):
         parts.append(section("Fusing", _fusing(answer, reason)))
         parts += [section("Forms", _forms(answer))] if answer.forms else []
         rows = certificate_rows(proof, origin, is_tree=True)
@@ -111,7 +111,7 @@ def front_page(answers: Points[Any], arch: Architecture, out: object | None = No
 def best_few_page(answers: Points[Any], arch: Architecture, out: object | None = None) -> Group:
     """A line for each of the best few, best first, and where its files are; of trees, how they are fused."""
     told = [] if answers.complete else [ranking_words(answers)]
-    fused = [answer for answer in answers if isinstance(answer, FusedAnswer)]
+    fused = [answer for answer in answers if isinstance(answer.mapping, FusedMapping)]
     if not fused:
         return _several_page(answers, arch, told, "", [], out)
     told.insert(
@@ -214,7 +214,7 @@ def beyond_rows(certificate: Certificate, cost: Cost, problem: Problem, arch: Ar
 # ---- fusing ------------------------------------------------------------------------------------------------
 
 
-def _forms(answer: FusedAnswer) -> Group:
+def _forms(answer: AnyAnswer) -> Group:
     """What is known of each way to compute the cascade, and which of them is the best."""
     table = columns(("form",), ("best found", "at least"))
     unit = parse_objective(answer.certificate.objective).unit
@@ -226,14 +226,14 @@ def _forms(answer: FusedAnswer) -> Group:
     return Group(table, Text(""), Text("\n".join(wrapped(told)), no_wrap=True))
 
 
-def _fusing(answer: FusedAnswer, reason: Reason | None) -> Group:
+def _fusing(answer: AnyAnswer, reason: Reason | None) -> Group:
     """The best mapping beside the best one without fusing, and what that means."""
     if answer.unfused is None:
         if not answer.mapping.cascade.intermediates:
             told = "There is nothing to fuse: no operation reads what another one writes."
         elif any(operation.iterates for operation in answer.mapping.cascade):
             told = "An iteration is fused: its operations share the loop from one generation to the next."
-        elif answer.certificate.constraints and not answer.is_fused:
+        elif answer.certificate.constraints and not on_chip(answer.mapping, answer.cost):
             told = "Nothing was to be fused."
         else:
             told = "No mapping without fusing was found to compare with."
@@ -250,7 +250,7 @@ def _fusing(answer: FusedAnswer, reason: Reason | None) -> Group:
     return Group(table, Text(""), Text("\n".join(wrapped(_verdict(answer, reason))), no_wrap=True))
 
 
-def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
+def _verdict(answer: AnyAnswer, reason: Reason | None) -> str:
     objective, saves = answer.certificate.objective, answer.saves
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
@@ -272,7 +272,7 @@ def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     return f"Fusing wins nothing for {objective}.{told}"
 
 
-def reason_sentence(reason: Reason, answer: FusedAnswer) -> str:
+def reason_sentence(reason: Reason, answer: AnyAnswer) -> str:
     """Why fusing wins nothing, in a sentence."""
     outermost, names = answer.cost.memories[0].name, ", ".join(reason.memories)
     what = " and ".join(answer.mapping.cascade.intermediates)

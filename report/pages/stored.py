@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from rich.console import Group
 
 from ...ir.units import count, energy, percent, plural, seconds, significant
-from ...mapper.fusing import FusedAnswer
 from ...run.store import NoMapping, Record, Searches
 from ..parts.tables import Table, Value
 from ..parts.text import columns, pairs
@@ -58,7 +57,7 @@ def record_page(record: Record) -> Group:
         bound = f"no mapping of it has less {record.objective} than {found.bound:,.10g}"
         return Group(pairs(_record_rows(record)), f"\nwhat searches for whole networks found out of it: {bound}")
     head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
-    if isinstance(found, FusedAnswer):
+    if record.is_cascade:
         from ...run.documents.cascades import parse_fused
 
         arch = parse_fused(record.text, record.key).arch

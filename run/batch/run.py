@@ -17,8 +17,9 @@ from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
 from ...ir import TilewrightError
+from ...mapper.answer import Answer
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import Answer, Question
+from ...mapper.question import Question
 from ..store import Claims, NoMapping, Store, stored_key
 from .estimate import estimated_seconds
 from .job import Done, Failure, Outcome, run_job

@@ -10,20 +10,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...cost_models import Cost, Objective
+from ...mapper.answer import Answer, NestAnswer
 from ...mapper.certificate import Certificate
 from ...mapper.constraints.violations import violations
-from ...mapper.question import Answer, Question
+from ...mapper.question import Question
 from .job import Failure, Outcome
 
 
-def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> dict[str, Answer]:
+def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> dict[str, NestAnswer]:
     """Better answers to those questions whose own is not proven, or missing, by their keys."""
     alike: dict[object, list[Question]] = {}
     for question in questions:
         if question.key in outcomes:
             rest = replace(question, constraints=Question.constraints)
             alike.setdefault(rest.key, []).append(question)
-    better: dict[str, Answer] = {}
+    better: dict[str, NestAnswer] = {}
     for group in alike.values():
         for question in group if len(group) > 1 else ():
             found = _improved(question, group, outcomes)
@@ -32,7 +33,7 @@ def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> di
     return better
 
 
-def _improved(question: Question, group: list[Question], outcomes: Mapping[str, Outcome]) -> Answer | None:
+def _improved(question: Question, group: list[Question], outcomes: Mapping[str, Outcome]) -> NestAnswer | None:
     """The best of the mappings that keep the constraints of a question; None where its own answer stands."""
     own = outcomes[question.key]
     if not isinstance(own, Failure) and not (isinstance(own, Answer) and not own.certificate.proven):
@@ -61,7 +62,7 @@ def _rank(objective: Objective, cost: Cost) -> tuple[float, ...]:
     return tuple(part.value(cost.energy_pj, cost.latency_cycles) for part in parts)
 
 
-def _nothing_known(question: Question, best: Answer) -> Certificate:
+def _nothing_known(question: Question, best: NestAnswer) -> Certificate:
     """The certificate of a search that found nothing: of its bound, what the MACs alone take."""
     arch, cost = question.arch, best.cost
     first = question.objective.parts[0] if question.objective.is_lexicographic else question.objective

@@ -53,9 +53,8 @@ from ...ir import (
 )
 from ...ir.expression import unbracketed
 from ...ir.limits import check_countable
-from ...mapper.cascades import TriedForm
+from ...mapper.answer import TriedForm, Unfused, saved_by_fusing
 from ...mapper.certificate import Certificate, OpenPart, PartProof
-from ...mapper.fusing import FusedAnswer, Unfused
 from ...workloads import read_expression
 from .files import CASCADE_SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
 from .mappings import check_objective, written_by
@@ -260,7 +259,7 @@ def fused_document_of(
     forms: tuple[TriedForm, ...] = (),
 ) -> FusedMappingDocument:
     """The document of a fused mapping and its cost."""
-    saves = FusedAnswer(mapping, cost, certificate, unfused).saves if certificate else None
+    saves = saved_by_fusing(certificate, unfused) if certificate else None
     summary = FusedSummary(
         energy_pj=cost.energy_pj,
         latency_cycles=cost.latency_cycles,

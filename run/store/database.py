@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import Final, Literal
 
 from ...ir import StoreError, UnwritableStoreError
+from ...mapper.answer import Answer
 from ...mapper.cascades import CascadeQuestion
-from ...mapper.question import Answer, Question
+from ...mapper.question import Question
 from .key import Part, stored_key
 from .known_trees import KnownTrees
 from .record import COLUMNS, DAMAGED_RECORD, Record, cascade_record_of, record_of

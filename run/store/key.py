@@ -9,9 +9,10 @@ from typing import Final, Literal, TypeAlias
 
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ...cost_models.cascades import FusedCost, Held
-from ...mapper.cascades import CascadeQuestion, TriedForm
+from ...mapper.answer import TriedForm, Unfused
+from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
-from ...mapper.fusing import Unfused, cascade_key
+from ...mapper.fusing import cascade_key
 from ...mapper.question import Question, canonical_json
 from ..documents.files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
 

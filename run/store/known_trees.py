@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ...mapper.answer import TreeAnswer
 from ...mapper.cascades import CascadeQuestion, NothingBelow
-from ...mapper.fusing import FusedAnswer
 from ...mapper.kernel.tolerance import reaches
 from .result import PastSearch, Searches
 
@@ -25,7 +25,7 @@ class KnownTrees:
     """
 
     searches: Searches = Searches(0.0)
-    answer: FusedAnswer | None = None
+    answer: TreeAnswer | None = None
 
     @property
     def bound(self) -> float:
@@ -37,7 +37,7 @@ class KnownTrees:
         """What the best tree weighs; infinite where none is known."""
         return math.inf if self.answer is None else self.answer.certificate.value
 
-    def outcome(self, question: CascadeQuestion) -> FusedAnswer | NothingBelow | None:
+    def outcome(self, question: CascadeQuestion) -> TreeAnswer | NothingBelow | None:
         """What a search would come to; None where it could find out more than is known."""
         asked = PastSearch(min(self.value, question.below), question.limits)
         is_proven = reaches(self.bound, asked.below)
@@ -54,7 +54,7 @@ class KnownTrees:
         """The question, only for what is better than what is known."""
         return replace(question, below=min(self.value, question.below), floor=max(self.bound, question.floor))
 
-    def with_outcome(self, question: CascadeQuestion, found: FusedAnswer | NothingBelow) -> KnownTrees:
+    def with_outcome(self, question: CascadeQuestion, found: TreeAnswer | NothingBelow) -> KnownTrees:
         """What is known with what a search of the question has found; one that was interrupted counts as not made."""
         if isinstance(found, NothingBelow):
             bound, best, seconds = found.bound, self.answer, found.seconds
@@ -78,6 +78,6 @@ class KnownTrees:
         return KnownTrees(Searches(bound, (*kept, *more)), best)
 
 
-def was_interrupted(found: FusedAnswer | NothingBelow) -> bool:
+def was_interrupted(found: TreeAnswer | NothingBelow) -> bool:
     """Whether someone ended the search that came to this."""
     return found.interrupted if isinstance(found, NothingBelow) else found.certificate.interrupted

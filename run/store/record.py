@@ -15,18 +15,18 @@ from ...arch import Architecture
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
+from ...mapper.answer import Answer, NestAnswer, TreeAnswer, Unfused
 from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
-from ...mapper.fusing import FusedAnswer, Unfused
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import FREE, Answer, Limits, Question, canonical_json
+from ...mapper.question import FREE, Limits, Question, canonical_json
 from ..documents.cascades import fused_document_of, parse_fused
 from ..documents.mappings import document_of, parse_mapping, written_by
 from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
 from .result import CascadeOutcome, NoMapping, PastSearch, Result, Searches
 
 LoadedT = TypeVar("LoadedT")
-ProvenT = TypeVar("ProvenT", Answer, FusedAnswer, Unfused)
+ProvenT = TypeVar("ProvenT", NestAnswer, TreeAnswer, Unfused)
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -119,7 +119,7 @@ class Record:
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
-        return FusedAnswer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused, recorded.forms)
+        return Answer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused, recorded.forms)
 
     def _missing(self) -> NoMapping | None:
         """The reason why there is no mapping, if that was stored."""
@@ -180,7 +180,7 @@ class Record:
         """The better mapping of two records, with what both prove."""
         if self.is_cascade:
             arch, trees = self._read(parse_fused).arch, (before.cascade_result(), self.cascade_result())
-            earlier, later = (tree for tree in trees if isinstance(tree, FusedAnswer))
+            earlier, later = (tree for tree in trees if isinstance(tree, Answer))
             best = merged_proofs(earlier, later)
             apart = [tree.unfused for tree in (earlier, later) if tree.unfused is not None]
             return _found_tree(replace(best, unfused=reduce(merged_proofs, apart) if apart else None), arch)
@@ -223,12 +223,12 @@ class _Found:
     certificate: Certificate
 
 
-def _found(answer: Answer, arch: Architecture) -> _Found:
+def _found(answer: NestAnswer, arch: Architecture) -> _Found:
     cost, proof = answer.cost, answer.certificate
     return _Found(document_of(answer.mapping, arch, cost, proof).model_dump_json(), proof.proven, cost, proof)
 
 
-def _found_tree(answer: FusedAnswer, arch: Architecture) -> _Found:
+def _found_tree(answer: TreeAnswer, arch: Architecture) -> _Found:
     cost, proof, apart = answer.cost, answer.certificate, answer.unfused
     text = fused_document_of(answer.mapping, arch, cost, proof, apart, answer.forms).model_dump_json()
     return _Found(text, proof.proven and (apart is None or apart.certificate.proven), cost, proof)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...ir import Cascade, InfeasibleError, Problem
-from ...mapper.fusing import FusedAnswer
-from ...mapper.question import Answer, Limits
+from ...mapper.answer import NestAnswer, TreeAnswer
+from ...mapper.question import Limits
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class NoMapping:
         return InfeasibleError(self.message, where=self.where, hint=self.hint)
 
 
-Result: TypeAlias = Answer | NoMapping
+Result: TypeAlias = NestAnswer | NoMapping
 """What a search came to."""
 
 
@@ -80,5 +80,5 @@ class Searches:
         return self
 
 
-CascadeOutcome: TypeAlias = FusedAnswer | NoMapping | Searches
+CascadeOutcome: TypeAlias = TreeAnswer | NoMapping | Searches
 """What is stored of a cascade."""

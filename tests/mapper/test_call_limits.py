@@ -18,10 +18,11 @@ from tilewright.arch import load_arch
 from tilewright.cost_models import ENERGY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper import means
+from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.exact.simplest import unsearched_mappings
-from tilewright.mapper.fusing import FusedAnswer, answer_below, answer_cascade
+from tilewright.mapper.fusing import answer_below, answer_cascade
 from tilewright.mapper.means import MARGIN, Account, Means, OutOfMeans, one_call
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import GroupLost, NetworkQuestion, OneAfterTheOther, segment
@@ -166,7 +167,7 @@ def test_groups_whose_processes_die_are_told(tmp_path: Path) -> None:
     graph = load_network(path).wiring
     assert graph is not None
 
-    def solve(asked: CascadeQuestion) -> FusedAnswer | NothingBelow:
+    def solve(asked: CascadeQuestion) -> TreeAnswer | NothingBelow:
         if any(operation.name == "fc" for operation in asked.cascade):
             raise GroupLost("the process that searched it died", where=asked.cascade.name)
         return answer_below(asked)

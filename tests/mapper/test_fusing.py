@@ -13,7 +13,8 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
-from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade
+from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
@@ -136,7 +137,7 @@ def test_an_interrupt_before_what_is_asked_for_gives_no_other_tree(monkeypatch: 
     asked = question(machine("256 B"))
     told = replace(asked, constraints=read_tree_constraints(["T in GLB"], asked.cascade, asked.arch))
 
-    def interrupted(one: CascadeQuestion) -> CascadeAnswer:
+    def interrupted(one: CascadeQuestion) -> TreeAnswer:
         found = search_cascade(one)
         return replace(found, certificate=replace(found.certificate, interrupted=True))
 

@@ -12,8 +12,9 @@ from cascade_skeletons import Skeleton, Skeletons
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError, UndecidedError
 from tilewright.mapper import fusings
+from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.cascades import CascadeQuestion
-from tilewright.mapper.fusing import FusedAnswer, answer_undiagnosed
+from tilewright.mapper.fusing import answer_undiagnosed
 from tilewright.mapper.fusings import Passing, answer_fusings, fusing_of
 
 SEEDS = longer.seeds(8) if longer.TIMES > 1 else (0, 2, 12, 18)
@@ -75,7 +76,7 @@ def test_the_best_few_are_those_of_brute_force(seed: int) -> None:
 def test_what_is_not_known_in_time_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[CascadeQuestion] = []
 
-    def late(question: CascadeQuestion) -> FusedAnswer:
+    def late(question: CascadeQuestion) -> TreeAnswer:
         asked.append(question)
         if len(asked) == 2:
             raise UndecidedError("no time")

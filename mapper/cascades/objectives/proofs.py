@@ -16,10 +16,11 @@ from ....cost_models import Capped, Objective
 from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ....cost_models.objective import LIMIT_TOLERANCE
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
+from ...answer import Answer, TreeAnswer
 from ...certificate import Certificate, PartProof
 from ...exact.unmet_limits import unmet_limits
 from ...kernel.tolerance import or_value, reaches
-from ..question import CascadeAnswer, check_searchable
+from ..question import check_searchable
 from ..terms.regions import Line, Point, front_gap, least_value
 from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 from ..tree_searches import Corner
@@ -57,13 +58,13 @@ class Proofs(WeightedSums):
         """For which it has been searched."""
         return time.perf_counter() - self._started
 
-    def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
+    def answer_about(self, best: Corner, objective: Objective) -> TreeAnswer:
         """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
         divided = or_value(self._bound(objective, value, self.bounds), value)
         least = min(self._least_ragged(objective, value), divided)
         parts = tuple(part for part in self._parts(objective, value, divided) if part.lower_bound > least)
-        return CascadeAnswer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
+        return Answer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
 
     def _least_ragged(self, objective: Objective, value: float) -> float:
         """What no tree has a lower objective than in which tiles below shared loops need not divide."""

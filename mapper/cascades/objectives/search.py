@@ -24,10 +24,11 @@ from functools import partial
 from typing import NamedTuple
 
 from ....cost_models import LATENCY, Capped
+from ...answer import TreeAnswer
 from ...certificate import Points
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
-from ..question import CascadeAnswer, NothingBelow
+from ..question import NothingBelow
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
 from ..terms.regions import Box, Line, heaviest, line_across, opening
@@ -75,7 +76,7 @@ class CascadeSearch(Proofs):
     _lines: list[_Span] = field(default_factory=list)
     _cut_short: bool = False
 
-    def run(self) -> CascadeAnswer:
+    def run(self) -> TreeAnswer:
         """The best mapping, its cost, and the proof."""
         self._explore_within_means()
         if not self.corners and self.out_of_means:
@@ -88,7 +89,7 @@ class CascadeSearch(Proofs):
             raise self._nothing_within(objective)
         return self.answer_about(best, objective)
 
-    def run_below(self) -> CascadeAnswer | NothingBelow:
+    def run_below(self) -> TreeAnswer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
         self._explore_within_means()
         objective, below = self.question.objective, self.question.below
@@ -102,7 +103,7 @@ class CascadeSearch(Proofs):
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
         return front_of(self.corners)
 
-    def front_answers(self) -> Points[CascadeAnswer]:
+    def front_answers(self) -> Points[TreeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
         front = self.front()
         gap = self.gap_of_front([(corner.energy, corner.latency) for corner in front])

@@ -21,11 +21,11 @@ from functools import cached_property
 from ....cost_models import ENERGY
 from ....cost_models.cascades import evaluate_tree
 from ....ir import UndecidedError
+from ...answer import TreeAnswer
 from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..objectives.search import CascadeSearch
-from ..question import CascadeAnswer
 from ..terms.weights import ENERGY_ALONE, Weights
 from ..tree_searches import Corner
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
@@ -162,7 +162,7 @@ class OverlappedSearch(CascadeSearch):
             raise KeyboardInterrupt
         return answer.certificate.lower_bound + computing
 
-    def _know(self, answer: CascadeAnswer) -> None:
+    def _know(self, answer: TreeAnswer) -> None:
         """Keep a tree with what it costs here."""
         stays = [tensor for tensor, _ in self.question.stays]
         cost = evaluate_tree(answer.mapping, self.question.arch, stays)

@@ -134,7 +134,7 @@ EYERISS_PJ = 1_803_026_432
 """The optimum of two products on eyeriss, m=1024 k=128 n=1024 p=128: tiles of shared loops do not divide."""
 
 
-def two_products(**given: Any) -> tw.CascadeResult:
+def two_products(**given: Any) -> tw.SearchResult:
     pair = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
     return tw.search(tw.cascade(pair, m=1024, k=128, n=1024, p=128), "eyeriss", "energy", **given)
 

@@ -19,7 +19,8 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, Loop, Node
-from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
 from tilewright.workloads import cascade
 
 SMALL = Path(__file__).parents[2] / "golden" / "fused" / "small_bruteforce.jsonl"
@@ -35,7 +36,7 @@ WITHOUT_WINDOWS = ("trees without shared loops along windows",)
 """Trees among which AccelForge's are: of two convolutions in a row, what others cost at least is not always known."""
 
 
-def optimum(whole: Cascade, arch: Architecture, objective: str, mode: str) -> CascadeAnswer:
+def optimum(whole: Cascade, arch: Architecture, objective: str, mode: str) -> TreeAnswer:
     """The proven best of the uneven space with perfect tiles; where operations read in windows, of the peer's trees."""
     question = CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven", FUSE[mode])
     answer = search_cascade(question)

@@ -13,7 +13,8 @@ from longer import blocks
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import FusedCost, evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
-from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
 from tilewright.mapper.cascades.recounts.prices import Resources
 
 SEEDS, BLOCK, SAMPLES = 6, 3, 12
@@ -76,7 +77,7 @@ def test_prices_weigh_no_more_than_latency() -> None:
             assert sum(prices[one] * cycles[one] for one in prices) <= cost.latency_cycles * (1 + 1e-9)
 
 
-def pair(objective: str, **changes: object) -> CascadeAnswer:
+def pair(objective: str, **changes: object) -> TreeAnswer:
     whole = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=16, n=16, p=16)
     arch = tw.load_arch("eyeriss").model_copy(update={"overlap": "across_operations", **changes})
     return search_cascade(CascadeQuestion(whole, arch, parse_objective(objective), "perfect"))

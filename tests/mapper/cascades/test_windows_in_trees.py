@@ -14,7 +14,8 @@ from longer import TIMES, blocks
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree, simulate_tree
 from tilewright.ir import InfeasibleError, Loop
-from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade
+from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.cascades import CascadeQuestion, Fuse, search_cascade
 
 SEEDS = 4
 OBJECTIVES = ("energy", "latency", "edp")
@@ -29,7 +30,7 @@ mac: {energy: 0.5 pJ}
 """
 
 
-def searched(case: WindowCase, objective: str, fuse: Fuse) -> CascadeAnswer | None:
+def searched(case: WindowCase, objective: str, fuse: Fuse) -> TreeAnswer | None:
     question = CascadeQuestion(case.cascade, case.arch, parse_objective(objective), "perfect", case.space, fuse)
     try:
         return search_cascade(question)

@@ -22,9 +22,10 @@ from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
+from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
 from tilewright.mapper.cascades.terms.equal import under_names_of
-from tilewright.mapper.fusing import FusedAnswer, answer_below, cascade_key
+from tilewright.mapper.fusing import answer_below, cascade_key
 from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
 from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of_run
@@ -82,10 +83,10 @@ def graph_of(folder: Path, text: str) -> NetworkGraph:
     return found
 
 
-known: dict[str, FusedAnswer | NothingBelow] = {}
+known: dict[str, TreeAnswer | NothingBelow] = {}
 
 
-def solve_once(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
+def solve_once(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     """Each question about a group once, for all tests."""
     key = cascade_key(question)
     if key not in known:

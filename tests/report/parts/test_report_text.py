@@ -16,8 +16,8 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Memory, load_arch
 from tilewright.cost_models import Cost, evaluate
 from tilewright.cost_models.parallel import most_at_work
 from tilewright.ir import LoopNest, Mapping, Problem
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.certificate import Certificate
-from tilewright.mapper.question import Answer
 from tilewright.report.pages.describe import page_of
 from tilewright.report.pages.result import beyond_rows, certificate_rows, evaluated_page, result_page
 from tilewright.report.parts.costs import bound_text

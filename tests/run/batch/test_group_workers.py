@@ -11,8 +11,9 @@ import pytest
 import tilewright as tw
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError, TilewrightError
+from tilewright.mapper.answer import Answer, TreeAnswer
 from tilewright.mapper.cascades import CascadeQuestion
-from tilewright.mapper.fusing import FusedAnswer, answer_below
+from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.segmentation import GroupLost
 from tilewright.run.batch.group_workers import GroupWorkers
 
@@ -23,16 +24,16 @@ def question() -> CascadeQuestion:
     return CascadeQuestion(cascade, arch, ENERGY, "perfect")
 
 
-def ended(_: CascadeQuestion) -> FusedAnswer:
+def ended(_: CascadeQuestion) -> TreeAnswer:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
-def nothing_fits(_: CascadeQuestion) -> FusedAnswer:
+def nothing_fits(_: CascadeQuestion) -> TreeAnswer:
     raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
 
-def refused(_: CascadeQuestion) -> FusedAnswer:
+def refused(_: CascadeQuestion) -> TreeAnswer:
     raise TilewrightError("the store is damaged")
 
 
@@ -48,9 +49,9 @@ def test_processes_find_what_this_process_finds() -> None:
     try:
         assert workers.at_once() == 2
         found = workers.begin(question()).result()
-        assert isinstance(found, FusedAnswer)
+        assert isinstance(found, Answer)
         expected = answer_below(question())
-        assert isinstance(expected, FusedAnswer)
+        assert isinstance(expected, Answer)
         assert (found.mapping, found.certificate.value) == (expected.mapping, expected.certificate.value)
     finally:
         workers.drop()

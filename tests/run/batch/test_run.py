@@ -14,7 +14,7 @@ import pytest
 
 from batches import Here, killing_job, questions, undecided_job
 from tilewright.ir import TilewrightError, UnwritableStoreError
-from tilewright.mapper.question import Answer
+from tilewright.mapper.answer import Answer
 from tilewright.run.batch import run as run_module
 from tilewright.run.batch.job import Failure, run_job
 from tilewright.run.batch.processes import Processes

@@ -9,9 +9,10 @@ import pytest
 
 from batches import Here, questions
 from tilewright.cost_models import evaluate
+from tilewright.mapper.answer import Answer, NestAnswer
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.simplest import simplest_mapping
-from tilewright.mapper.question import Answer, Question
+from tilewright.mapper.question import Question
 from tilewright.run.batch import run as run_module
 from tilewright.run.batch.job import Done, Failure, Outcome, run_job
 from tilewright.run.batch.run import run_batch
@@ -26,7 +27,7 @@ def asked(tmp_path: Path) -> list[Question]:
     return [question for question in found if question.problem == found[0].problem]
 
 
-def poor(question: Question, bound: float) -> Answer:
+def poor(question: Question, bound: float) -> NestAnswer:
     """What a search that ran out might say: the simplest mapping, and a bound in parts of the optimum."""
     best = run_job(question).result
     assert isinstance(best, Answer)

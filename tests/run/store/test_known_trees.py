@@ -15,8 +15,9 @@ import tilewright as tw
 from tilewright import stored
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
+from tilewright.mapper.answer import Answer, TreeAnswer
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
-from tilewright.mapper.fusing import FusedAnswer, answer_below
+from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.kernel.tolerance import RELATIVE_TOLERANCE
 from tilewright.mapper.question import Limits
 from tilewright.run.store import KnownTrees, NoMapping, Store
@@ -31,13 +32,13 @@ def question() -> CascadeQuestion:
 
 
 @cache
-def best() -> FusedAnswer:
+def best() -> TreeAnswer:
     found = answer_below(question())
-    assert isinstance(found, FusedAnswer)
+    assert isinstance(found, Answer)
     return found
 
 
-def tree(value: float, bound: float, interrupted: bool = False) -> FusedAnswer:
+def tree(value: float, bound: float, interrupted: bool = False) -> TreeAnswer:
     proof = replace(best().certificate, value=value, lower_bound=bound, interrupted=interrupted)
     return replace(best(), certificate=proof)
 
@@ -46,7 +47,7 @@ def asked(below: float, seconds: float | None = None, floor: float = 0.0) -> Cas
     return replace(question(), below=below, floor=floor, limits=Limits(seconds))
 
 
-def pretended(asked: CascadeQuestion, least: float) -> FusedAnswer | NothingBelow:
+def pretended(asked: CascadeQuestion, least: float) -> TreeAnswer | NothingBelow:
     """What a search might come to where the best tree weighs `least`: with more time, a better tree, a closer bound."""
     seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
     share = min(1.0, seconds / 100)
@@ -72,8 +73,8 @@ def test_what_is_known_is_never_wrong_and_never_less(seed: int) -> None:
         assert answer is not None, "what has just been searched is known"
         assert before.bound <= known.bound <= least * (1 + RELATIVE_TOLERANCE)
         assert least <= known.value <= before.value
-        if isinstance(fresh, FusedAnswer):
-            assert isinstance(answer, FusedAnswer)
+        if isinstance(fresh, Answer):
+            assert isinstance(answer, Answer)
             assert answer.certificate.value <= fresh.certificate.value * (1 + RELATIVE_TOLERANCE)
             assert answer.certificate.value < one.below
             assert answer.certificate.lower_bound >= min(fresh.certificate.lower_bound, answer.certificate.value)
@@ -95,18 +96,18 @@ def test_a_tree_that_the_bound_meets_is_proven() -> None:
     assert (narrow.below, narrow.floor) == (80, 60)
     known = known.with_outcome(narrow, NothingBelow(80))
     found = known.outcome(asked(math.inf, None))
-    assert isinstance(found, FusedAnswer)
+    assert isinstance(found, Answer)
     assert found.certificate.proven
 
 
 @pytest.mark.parametrize("found", [NothingBelow(50, interrupted=True), tree(80, 50, interrupted=True)])
-def test_an_interrupted_search_is_made_again(found: FusedAnswer | NothingBelow) -> None:
+def test_an_interrupted_search_is_made_again(found: TreeAnswer | NothingBelow) -> None:
     known = KnownTrees().with_outcome(asked(100, 5), found)
     assert known.outcome(asked(100, 5)) is None
     assert known.bound == 50
     later = known.with_outcome(asked(80, 5), NothingBelow(80)).outcome(asked(100, 600))
-    if isinstance(found, FusedAnswer):  # it is proven by now, and nobody ends a network for what was ended before
-        assert isinstance(later, FusedAnswer)
+    if isinstance(found, Answer):  # it is proven by now, and nobody ends a network for what was ended before
+        assert isinstance(later, Answer)
         assert later.certificate.proven
         assert not later.certificate.interrupted
 
@@ -122,12 +123,12 @@ def test_an_answer_from_the_store_tells_how_long_the_last_search_took(tmp_path: 
         recalled = store.recall_trees(asked(100, 30))
     assert isinstance(recalled, KnownTrees)
     answer, nothing = recalled.outcome(asked(100, 30)), recalled.outcome(asked(70, 30))
-    assert isinstance(answer, FusedAnswer)
+    assert isinstance(answer, Answer)
     assert (answer.certificate.seconds, answer.certificate.lower_bound) == (39.0, 60)
     assert isinstance(nothing, NothingBelow)
     assert nothing.seconds == 39.0
     answer = known.with_outcome(asked(80, 45), NothingBelow(60)).outcome(asked(100, 42))  # it did not say how long
-    assert isinstance(answer, FusedAnswer)
+    assert isinstance(answer, Answer)
     assert answer.certificate.seconds == 45
 
 
@@ -137,22 +138,22 @@ def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.Monke
     made: list[CascadeQuestion] = []
     value = best().certificate.value
 
-    def solve(asked: CascadeQuestion) -> FusedAnswer | NothingBelow:
+    def solve(asked: CascadeQuestion) -> TreeAnswer | NothingBelow:
         made.append(asked)
         return tree(1.5 * value, value / 2) if len(made) == 1 else answer_below(asked)
 
     monkeypatch.setattr(stored, "answer_below", solve)
     path = tmp_path / "store.sqlite3"
     first = stored.group_stored(asked(2 * value, 0.001), path, pytest.fail)
-    assert isinstance(first, FusedAnswer)
+    assert isinstance(first, Answer)
     assert first.certificate.gap == pytest.approx(2 / 3)
     second = stored.group_stored(asked(1.9 * value, 60), path, pytest.fail)
-    assert isinstance(second, FusedAnswer)
+    assert isinstance(second, Answer)
     assert (made[1].below, made[1].floor) == (1.5 * value, value / 2)
     assert second.certificate.proven
     assert second.certificate.value == value
     third = stored.group_stored(asked(1.8 * value, 600), path, pytest.fail)
-    assert isinstance(third, FusedAnswer)
+    assert isinstance(third, Answer)
     assert third.certificate.proven
     assert stored.group_stored(asked(0.9 * value, None), path, pytest.fail) == NothingBelow(0.9 * value)
     assert len(made) == 2
@@ -161,7 +162,7 @@ def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.Monke
 def test_that_there_is_no_tree_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.sqlite3"
 
-    def nothing_fits(_: CascadeQuestion) -> FusedAnswer:
+    def nothing_fits(_: CascadeQuestion) -> TreeAnswer:
         raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
     monkeypatch.setattr(stored, "answer_below", nothing_fits)

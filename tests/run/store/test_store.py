@@ -23,10 +23,11 @@ from tilewright.arch import Memory
 from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, StoreError, UnwritableStoreError
 from tilewright.mapper import question as question_module
+from tilewright.mapper.answer import Answer, NestAnswer
 from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.fusing import answer_cascade
-from tilewright.mapper.question import Answer, Limits, Question
+from tilewright.mapper.question import Limits, Question
 from tilewright.run.store import NoMapping, Store, stored_key
 from tilewright.run.store import key as key_module
 from tilewright.run.store import record as record_module
@@ -41,13 +42,13 @@ def question(size: int = 4, name: str = "gemm", **changes: Any) -> Question:
 
 
 @cache
-def solution(size: int = 4) -> Answer:
+def solution(size: int = 4) -> NestAnswer:
     asked = question(size)
     found = tw.search(asked.problem, asked.arch, tiling="perfect")
     return Answer(found.mapping, found.cost, found.certificate)
 
 
-def unproven(lower_bound: float = 1.0) -> Answer:
+def unproven(lower_bound: float = 1.0) -> NestAnswer:
     found = solution()
     return replace(found, certificate=replace(found.certificate, lower_bound=lower_bound))
 
