@@ -57,35 +57,15 @@ def placements(
 
 
 def structure(arch: Architecture, placement: list[tuple[Memory, list[str]]]) -> list[list[Node] | Axis | str]:
-    """The nest's skeleton, outermost first: nodes of a memory, "time" for its temporal loops, then fanout axes, each
-    fanout's with "inside" for the temporal loops directly inside it."""
+    """The nest's skeleton, outermost first: nodes of a memory, "time" for its temporal loops, then fanout axes."""
     keeping = {m.name: names for m, names in placement}
     parts: list[list[Node] | Axis | str] = []
     for level in arch.levels:
         if isinstance(level, Fanout):
-            parts += [*(Axis(level.name, i) for i in reversed(range(len(level.axes)))), "inside"]
+            parts += [Axis(level.name, i) for i in reversed(range(len(level.axes)))]
         elif level.name in keeping:
             parts += [[Node(level.name, t) for t in keeping[level.name]], "time"]
     return parts
-
-
-def is_plain(parts: list[list[Node] | Axis | str], loops: Iterable[bool]) -> bool:
-    """Whether there are no temporal loops directly inside an array without a spatial loop: they stand outside it.
-
-    loops  whether there are any, for every part that is no nodes
-    """
-    spread, there = False, iter(loops)
-    for part in parts:
-        if isinstance(part, list):
-            continue
-        any_here = next(there)
-        if isinstance(part, Axis):
-            spread |= any_here
-        elif part == "inside" and any_here and not spread:
-            return False
-        else:
-            spread = False
-    return True
 
 
 @cache
@@ -108,8 +88,7 @@ def all_mappings(problem: Problem, arch: Architecture, ragged: bool, keep: KeepR
         slots = [i for i, part in enumerate(parts) if not isinstance(part, list)][::-1]
         per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
         for chosen in itertools.product(*per_dim):
-            if is_plain(parts, (any(t > 1 for t in trips) for trips in reversed(list(zip(*chosen, strict=True))))):
-                yield from _nests(problem, parts, slots, chosen)
+            yield from _nests(problem, parts, slots, chosen)
 
 
 def _nests(
@@ -139,8 +118,7 @@ def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int
             return limit
         in_time = [i for i, slot in enumerate(slots) if isinstance(slot, str)]
         for loops, ways in loop_counts(sizes, len(slots), ragged).items():
-            if is_plain(parts, (n > 0 for n in reversed(loops))):
-                total += ways * math.prod(math.factorial(loops[i]) for i in in_time)
+            total += ways * math.prod(math.factorial(loops[i]) for i in in_time)
         if total >= limit:
             return limit
     return total
@@ -191,9 +169,9 @@ def best_of(
 # ---- the uneven space --------------------------------------------------------------------------------------
 #
 # The hierarchy falls into regions: the memories above the outermost fanout, those between two fanouts, those below the
-# innermost. A region is its fanout's spatial loops and, if there are any, temporal loops directly inside them; then its
-# nodes in any order that keeps each tensor's memories in the hierarchy's order, with temporal loops below every node.
-# The outermost memory's nodes stand on top, without a loop between them.
+# innermost. A region is its fanout's spatial loops; then its nodes in any order that keeps each tensor's memories in
+# the hierarchy's order, with temporal loops below every node. The outermost memory's nodes stand on top, without a loop
+# between them.
 #
 # Two nests are the same mapping when they are equal once loops of one trip are dropped and nodes that stand next to
 # each other are sorted. So a region is listed as blocks of nodes: every block but the last is followed by at least one
@@ -218,12 +196,10 @@ class Region:
 
 @dataclass(frozen=True)
 class Place:
-    """A place for loops: an axis, or time (None). At least one loop is there if `needed`, none without spatial loops
-    directly outside if `inside` an array."""
+    """A place for loops: an axis, or time (None). At least one loop is there if `needed`."""
 
     axis: Axis | None = None
     needed: bool = False
-    inside: bool = False
 
 
 def uneven_mappings(
@@ -330,7 +306,7 @@ def _families(
     for shape in itertools.product(*map(sorted, found)):
         places = [Place()]
         for region, count in zip(regions, shape, strict=True):
-            places += [*(Place(axis) for axis in region.axes), Place(inside=True)] if region.axes else []
+            places += [Place(axis) for axis in region.axes]
             places += [Place(needed=i < count - 1) for i in range(count)]
         filled = _filled(problem, arch, places, tiling)
         yield regions, [blocks[count] for blocks, count in zip(found, shape, strict=True)], filled
@@ -346,16 +322,12 @@ def _filled(problem: Problem, arch: Architecture, places: list[Place], tiling: T
         per_dim.append([way for way in ways if all(u or t == 1 for u, t in zip(usable, way, strict=True))])
     for chosen in itertools.product(*per_dim):
         fillings: list[list[Loops]] = []
-        spread = False
         for place, trips in zip(places, zip(*chosen, strict=True), strict=True):
             loops = tuple(Loop(d, t, place.axis) for d, t in zip(problem.dim_names, trips, strict=True) if t > 1)
             if place.axis is not None:
                 fillings.append([loops] if math.prod(trips) <= axes[place.axis].size else [])
-                spread |= bool(loops)
                 continue
-            wrong = (place.needed and not loops) or (place.inside and loops and not spread)
-            fillings.append([] if wrong else list(itertools.permutations(loops)))
-            spread = False
+            fillings.append([] if place.needed and not loops else list(itertools.permutations(loops)))
         yield from itertools.product(*fillings)
 
 
@@ -367,7 +339,6 @@ def _uneven_nest(
     for region, here in zip(regions, blocks, strict=True):
         for _ in region.axes:
             items += next(rest)
-        items += next(rest) if region.axes else ()
         for block in here:
             items += (*block, *next(rest))
     return tuple(items)

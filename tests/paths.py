@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from tilewright.mapper.exact.counting.cost_columns import CostColumns
 from tilewright.mapper.exact.counting.fill_point import FillPoint
 from tilewright.mapper.exact.counting.footprints import Footprints
 from tilewright.mapper.exact.effort import EFFORT, Effort
-from tilewright.mapper.exact.hierarchy import BLOCK_END, MAC, Block, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from tilewright.mapper.exact.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from tilewright.mapper.exact.lattice import Lattice
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
@@ -117,17 +116,7 @@ def _start(mapping: Mapping, hierarchy: Hierarchy) -> Step:
     ones = np.ones((1, len(mapping.problem.dims)), dtype=np.int64)
     fill_points = tuple((MemoryBoundary(t, MAC, held[0]), None) for t, held in enumerate(placement))
     rows = Rows(1, [], _arrays(mapping, hierarchy))
-    every = tuple(range(len(mapping.problem.dims)))
-    blocks = tuple(Block(fanout, every, every) for fanout in sorted(_blocked(mapping, hierarchy)))
-    return Step(Path(hierarchy, placement), hierarchy.start(placement, blocks), rows, ones, fill_points, ones)
-
-
-def _blocked(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[int]:
-    """The fanouts whose spatial loops have loops in time directly inside them."""
-    names = [fanout.name for fanout in hierarchy.fanouts]
-    for outer, inner in itertools.pairwise(mapping.nest.items):
-        if isinstance(outer, Loop) and outer.axis and isinstance(inner, Loop) and inner.axis is None:
-            yield names.index(outer.axis.fanout)
+    return Step(Path(hierarchy, placement), hierarchy.start(placement), rows, ones, fill_points, ones)
 
 
 def _arrays(mapping: Mapping, hierarchy: Hierarchy) -> list[Ints]:
@@ -149,17 +138,13 @@ def _node_groups(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[Loop | Node
     names = [memory.name for memory in hierarchy.memories]
     tensors = [t.name for t in mapping.problem.tensors]
     open_block: NodeGroup | None = None
-    in_time = False
     for item in reversed(mapping.nest.items):
         if isinstance(item, Loop):
             if open_block is not None:
                 yield open_block
-                open_block, in_time = None, False
+                open_block = None
             if item.axis is None:
                 yield item
-            elif in_time:
-                yield BLOCK_END
-            in_time = item.axis is None
             continue
         memory, tensor = names.index(item.memory), tensors.index(item.tensor)
         joined = open_block is not None and open_block.memory == memory

@@ -14,7 +14,6 @@ from brute_force import (
     chains,
     count,
     count_uneven,
-    is_plain,
     placements,
     regions_of,
     uneven_mappings,
@@ -30,8 +29,7 @@ Skeleton = list[Node | Axis | str]
 
 
 def skeletons(problem: Problem, arch: Architecture) -> Iterator[Skeleton]:
-    """Every order of the nodes of every placement, with "time" below every node, and axes in their places, "inside"
-    below them."""
+    """Every order of the nodes of every placement, with "time" below every node, and axes in their places."""
     for placement in placements(problem, arch):
         keeping = {memory.name: names for memory, names in placement}
         top: Skeleton = [Node(arch.memories[0].name, t) for t in keeping[arch.memories[0].name]]
@@ -43,7 +41,6 @@ def skeletons(problem: Problem, arch: Architecture) -> Iterator[Skeleton]:
                 [
                     [
                         *region.axes,
-                        *["inside"] * bool(region.axes),
                         *itertools.chain(*((node, "time") for node in order)),
                     ]
                     for order in itertools.permutations(nodes)
@@ -63,9 +60,6 @@ def naive_nests(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[
         slots = [i for i, part in enumerate(skeleton) if not isinstance(part, Node)]
         per_dim = [list(chains(size, len(slots), ragged)) for _, size in problem.dims]
         for chosen in itertools.product(*per_dim):
-            there = (any(chain[::-1][i] > 1 for chain in chosen) for i in range(len(slots)))
-            if not is_plain([part for part in skeleton if not isinstance(part, Node)], there):
-                continue
             ways: list[list[tuple[Loop | Node, ...]]] = []
             for i, part in enumerate(skeleton):
                 if isinstance(part, Node):

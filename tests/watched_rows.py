@@ -22,7 +22,6 @@ from tilewright.mapper.exact.canonical import CanonicalForm, canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.found import BestFound
-from tilewright.mapper.exact.hierarchy import Outline
 from tilewright.mapper.exact.loop_bands.dominance import comparable, standing_for, undominated
 from tilewright.mapper.exact.loop_bands.loops import expand_loops
 from tilewright.mapper.space import SPACES
@@ -64,7 +63,7 @@ class Watched:
         """Grow some rows of some placements."""
         plans = ArrayPlans(self.context)
         placements = list(self.context.hierarchy.placements())
-        queue = [plans.start(Outline(placement), ANY) for placement in rng.sample(placements, min(3, len(placements)))]
+        queue = [plans.start(placement, ANY) for placement in rng.sample(placements, min(3, len(placements)))]
         for _ in range(MOST_BATCHES):
             queue = [batch for batch in queue if len(batch) and not batch.complete]
             if not queue:

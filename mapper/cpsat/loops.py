@@ -55,8 +55,7 @@ class LoopVariables:
 
     def __init__(self, problem: Problem, arch: Architecture) -> None:
         self.problem, self.arch = problem, arch
-        # Directly inside an array stands what makes neighbours' tiles overlap otherwise: without windows, none do.
-        self.places = Places.of(arch, inside=any(windows(problem, tensor) for tensor in problem.tensors))
+        self.places = Places.of(arch)
         self.dims = moving_dims(problem)
         self.model = cp_model.CpModel()
         self.patterns = [self._patterns(t) for t in range(len(problem.tensors))]

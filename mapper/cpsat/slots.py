@@ -11,8 +11,7 @@ from ...ir import Axis, Problem, Tensor
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for one loop of each dimension: in time, directly below the nodes of a memory, or directly inside an
-    array if there is no memory; or on an array axis."""
+    """A place for one loop of each dimension: in time, directly below the nodes of a memory; or on an array axis."""
 
     memory: Memory | None = None
     fanout: Fanout | None = None
@@ -42,8 +41,8 @@ class Places:
     node: tuple[int, ...]
 
     @classmethod
-    def of(cls, arch: Architecture, inside: bool = True) -> Places:
-        """The places of an architecture; those directly inside arrays only if wanted."""
+    def of(cls, arch: Architecture) -> Places:
+        """The places of an architecture."""
         slots: list[Slot] = []
         for level in arch.levels:
             if isinstance(level, Memory):
@@ -51,7 +50,6 @@ class Places:
             else:
                 axes = reversed(range(len(level.axes)))
                 slots += [Slot(fanout=level, axis=Axis(level.name, index)) for index in axes]
-                slots += [Slot()] * inside
         node = tuple(i for i, slot in enumerate(slots) if slot.memory is not None)
         return cls(tuple(slots), node)
 

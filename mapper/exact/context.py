@@ -14,7 +14,6 @@ import numpy as np
 from ...cost_models import Objective
 from ..means import Means
 from ..tilings import Tiling
-from .arrays.blocks import Blocks
 from .batch import Batch, Order
 from .bounds.bounds import FINER_AT_LEAST, MOST_STATES, Bounds, states_above
 from .bounds.groups import GroupBounds
@@ -24,7 +23,7 @@ from .counting.footprints import Footprints
 from .counting.traffic import TrafficModel
 from .counting.zeros import ZeroBounds
 from .effort import EFFORT, Effort
-from .hierarchy import BLOCK_END, MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from .hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from .limits import SearchLimits
 from .loop_bands.trip_rules import trip_rules, trips_tried, windows_of
 from .rows import Floats, Ints, Rows
@@ -146,13 +145,6 @@ class SearchContext:
         """Innermost tiles that there is room for, of those asked for last."""
         return TableBudget(self.means, self.effort.first_tiles_share * self.means.memory_limit).memo()
 
-    @cached_property
-    def blocks(self) -> Blocks:
-        """Where loops directly inside arrays may pay."""
-        patterned = self.zeros.rules.patterned if self.zeros is not None else frozenset()
-        every = self.every_mapping or self._zeros_say_more
-        return Blocks(self.hierarchy, self.tiling, every, patterned, self.costs.lines)
-
     @property
     def zeros(self) -> ZeroBounds | None:
         """What those of operands leave; None: they have none."""
@@ -162,11 +154,8 @@ class SearchContext:
     def keeps_dominated(self) -> bool:
         """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
         not say what lines cost, or all that zeros do."""
-        return self.every_mapping or self.costs.lines is not None or self._zeros_say_more
-
-    @property
-    def _zeros_say_more(self) -> bool:
-        return self.zeros is not None and self.zeros.rules.rows_count
+        zeros_say_more = self.zeros is not None and self.zeros.rules.rows_count
+        return self.every_mapping or self.costs.lines is not None or zeros_say_more
 
     @property
     def many_arrays(self) -> bool:
@@ -224,7 +213,7 @@ class SearchContext:
 
     def largest(self, state: State, node_groups: Sequence[NodeGroup]) -> Sequence[int]:
         """Per dimension, the largest tile that any of some node groups has room for."""
-        if self.tiling == "perfect" or BLOCK_END in node_groups:
+        if self.tiling == "perfect":
             return self.sizes
         return self.footprints.largest(
             tuple((node_group, self.hierarchy.residents(state, node_group)) for node_group in node_groups)

@@ -46,9 +46,6 @@ class Effort:
     """Arrays inside each other from which on rows are bounded by their own arrays, besides by those of their group."""
     rows_at_first: int = 20_000
     """Arrays of a machine, up to which all of them are decided at once."""
-    rows_looked_at_first: int = 64
-    """Arrays with the lowest bounds that are looked at first for one that may have loops directly inside; then eight
-    times as many, and so on."""
     extended_at_once: int = 50_000
     """Choices that others are extended to together, about."""
 

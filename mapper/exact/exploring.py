@@ -90,7 +90,7 @@ class Exploring:
         """Dive into the most promising placements."""
         for item in self._first_placements():
             if not self._far_off:
-                started = self.plans.start(item.outline, self._cutoff)
+                started = self.plans.start(item.chains, self._cutoff)
                 self._dive_into(started)
                 if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
                     self._dive_alone(started)
@@ -108,7 +108,6 @@ class Exploring:
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
         found: list[tuple[float, OpenPlacement]] = []
-        with_blocks: list[tuple[float, OpenPlacement]] = []
         try:
             for _ in range(self._effort.decided_first):
                 if len(found) == self._effort.dives or not self.frontier.is_open:
@@ -118,10 +117,10 @@ class Exploring:
                 if self._is_partial(item):
                     self.work_on(item)
                 elif isinstance(item, OpenPlacement):
-                    (with_blocks if item.blocks else found).append((self.frontier.working_on, item))
+                    found.append((self.frontier.working_on, item))
                 self.frontier.done()
         finally:
-            for bound, item in (*found, *with_blocks):
+            for bound, item in found:
                 self.frontier.push(bound, item)
         return [item for _, item in found] or self._some_placement()
 
@@ -154,11 +153,10 @@ class Exploring:
             for bound, further in self.placements.further(item):
                 self.frontier.push(bound, further)
         elif not item.sharp:
-            for outline in self.context.blocks.outlines(item.chains):
-                sharp = max(self.frontier.working_on, self.plans.first_bound(outline))
-                self.frontier.push(sharp, replace(item, sharp=True, blocks=outline.blocks))
+            sharp = max(self.frontier.working_on, self.plans.first_bound(item.chains))
+            self.frontier.push(sharp, replace(item, sharp=True))
         else:
-            self._push_started(self.plans.start(item.outline, self._cutoff))
+            self._push_started(self.plans.start(item.chains, self._cutoff))
 
     def _decide_arrays(self, choices: ArrayChoices) -> None:
         count = self.plans.at_once(choices)
@@ -168,10 +166,7 @@ class Exploring:
 
     def _push_started(self, started: ArrayChoices | Batch) -> None:
         self.own_tables.note(started)
-        if isinstance(started, Batch) and started.state.blocks:
-            self.frontier.put_off(started)
-        else:
-            self.frontier.push_rows(started)
+        self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
         if self.turns.is_over:

@@ -46,19 +46,8 @@ class Frontier:
     _near: list[tuple[float, float, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
-    _later: list[tuple[float, Batch]] = field(default_factory=list)
     _in_work: Open | None = None
     _lowest_let_go: Open | None = None
-
-    def put_off(self, rows: Batch) -> None:
-        """Queue rows that are to be looked at when nothing else may lead to something better: what is better on few
-        machines only, and takes long to leave aside, takes less with a better mapping at hand."""
-        if not len(rows):
-            return
-        if sum(item.nbytes for _, item in self._later) + rows.nbytes < self.most / 4:
-            self._later.append((float(rows.bound[0]), rows))
-        else:
-            self.push_rows(rows)
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
@@ -112,27 +101,17 @@ class Frontier:
 
     @property
     def _least(self) -> float:
-        heads = (queue[0][0] for queue in (self._queue, self._near) if queue)
-        return min((*heads, *(bound for bound, _ in self._later)), default=math.inf)
+        return min((queue[0][0] for queue in (self._queue, self._near) if queue), default=math.inf)
 
     def take(self) -> Open:
         """Take the lowest to work on, of those in focus if there are any; it counts as open until that is done."""
         self.working_on = self._least  # also while an item is in no queue: an interrupt may come at any moment
-        queue = self._next_queue
-        if not queue or queue[0][0] >= self.best.cutoff:
-            later, self._later = self._later, []
-            for bound, put_off in later:
-                self.push(bound, put_off)
-            queue = self._next_queue  # what was put off may be in focus
+        # Of those in focus the lowest, while it may lead to something better.
+        queue = self._near if self._near and self._near[0][0] < self.best.cutoff else self._queue
         self.working_on, _, _, item = heapq.heappop(queue)
         self._in_work = item
         self._nbytes -= item.nbytes
         return item
-
-    @property
-    def _next_queue(self) -> list[tuple[float, float, int, Open]]:
-        """The queue of which the lowest is next."""
-        return self._near if self._near and self._near[0][0] < self.best.cutoff else self._queue
 
     def done(self) -> None:
         """What has been taken is worked on no more."""
@@ -143,12 +122,12 @@ class Frontier:
         """What is open, or was let go of, with the lowest bound; of that, its first row counts."""
         heads = [(queue[0][0], queue[0][-1]) for queue in (self._queue, self._near) if queue]
         others = ((self.working_on, self._in_work), (self.let_go, self._lowest_let_go))
-        every: list[tuple[float, Open | None]] = [*heads, *self._later, *others]
+        every: list[tuple[float, Open | None]] = [*heads, *others]
         return min(every, key=lambda entry: entry[0])[1]
 
     def open_below(self, value: float) -> int:
         """How many rows and placements are open with lower bounds, as far as they were not let go of."""
-        every = [(bound, item) for bound, *_, item in (*self._queue, *self._near)] + self._later
+        every = [(bound, item) for bound, *_, item in (*self._queue, *self._near)]
         if self._in_work is not None:
             every.append((self.working_on, self._in_work))
         placements = sum(bound < value for bound, item in every if isinstance(item, OpenPlacement))

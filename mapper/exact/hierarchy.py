@@ -8,9 +8,6 @@ fanout inside it, and below those of the fanout outside it.
 In the even space a memory's nodes are one node group, and memories follow each other in hierarchy order. In the uneven
 space every node is a node group of its own, and the node groups of a region may follow each other in any order that
 takes the memories of one tensor from the inside out.
-
-Where loops in time are to stand directly inside a fanout, so that each instance works on a block of neighbouring tiles,
-the fanout is *blocked* (`blocks.py`): a node group without nodes ends the band of these loops.
 """
 
 from __future__ import annotations
@@ -30,38 +27,10 @@ MAC = -1
 """The holder inside memory 0: the MAC, which holds nothing."""
 
 NOWHERE = -2
-"""In place of the memory of a node group without nodes."""
+"""In place of the memory of a node that there is none of."""
 
 Placement = tuple[tuple[int, ...], ...]
 """One placement: per tensor, the memories that keep it, inside out; the outermost memory is always the last."""
-
-
-class Block(NamedTuple):
-    """Loops in time directly inside a fanout.
-
-    fanout     which
-    outermost  dimensions that the outermost of these loops may have
-    inner      dimensions that the others may have
-    """
-
-    fanout: int
-    outermost: tuple[int, ...]
-    inner: tuple[int, ...]
-
-    def may_have(self, d: int) -> bool:
-        """Whether any of the loops may have a dimension."""
-        return d in self.outermost or d in self.inner
-
-
-class Outline(NamedTuple):
-    """What is decided before anything else.
-
-    placement  the memories that keep each tensor
-    blocks     where loops in time stand directly inside fanouts, the innermost first
-    """
-
-    placement: Placement
-    blocks: tuple[Block, ...] = ()
 
 
 class MemoryBoundary(NamedTuple):
@@ -78,15 +47,10 @@ class MemoryBoundary(NamedTuple):
 
 
 class NodeGroup(NamedTuple):
-    """Storage nodes that stand together: the tiles of some tensors end here, in one memory. Without nodes, the end of
-    the loops directly inside a fanout."""
+    """Storage nodes that stand together: the tiles of some tensors end here, in one memory."""
 
     memory: int
     tensors: tuple[int, ...]
-
-
-BLOCK_END = NodeGroup(NOWHERE, ())
-"""The end of the loops directly inside a fanout."""
 
 
 class State(NamedTuple):
@@ -95,7 +59,6 @@ class State(NamedTuple):
     passed   fanouts passed
     ahead    per tensor, the memories that are still to keep it, inside out
     waiting  boundaries that no temporal loop has charged yet
-    blocks   loops directly inside fanouts that are still to come, the innermost first
     taken    memories of which some nodes stand, and others are still to come, with the bits that are taken there, as
              far as these are told apart (`bounds/rooms.py`): at least
     groups_behind  of the groups in which constraints order the loops that come next, how many are behind: at least
@@ -104,7 +67,6 @@ class State(NamedTuple):
     passed: int
     ahead: Placement
     waiting: tuple[MemoryBoundary, ...]
-    blocks: tuple[Block, ...] = ()
     taken: tuple[tuple[int, int], ...] = ()
     groups_behind: int = 0
 
@@ -113,11 +75,6 @@ class State(NamedTuple):
         """The memory that the temporal loops belong to which come next: the innermost one that is still to keep a
         tensor."""
         return min(ahead[0] for ahead in self.ahead if ahead)
-
-    @property
-    def block(self) -> Block | None:
-        """The loops directly inside the fanout that comes next, if there are to be any."""
-        return next((block for block in self.blocks if block.fanout == self.passed), None)
 
     def at_next_group(self) -> State:
         """The state when loops come from the next group, further out, of those that constraints order."""
@@ -228,17 +185,15 @@ class Hierarchy:
 
     # ---- steps outwards ------------------------------------------------------------------------------------
 
-    def start(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> State:
+    def start(self, placement: Placement) -> State:
         """Inside everything."""
-        return State(0, placement, (), blocks)
+        return State(0, placement, ())
 
     def next_node_groups(self, state: State) -> tuple[NodeGroup, ...]:
         """The node groups that may come next; none if a fanout comes first, or if nothing is left."""
         edge = self.inside[state.passed] if state.passed < len(self.inside) else len(self.memories)
         heads = {t: ahead[0] for t, ahead in enumerate(state.ahead) if ahead and ahead[0] < edge}
         inner = {t: m for t, m in heads.items() if m != self.home(t)}
-        if not heads and state.block is not None:
-            return (BLOCK_END,)
         if not inner:
             return (NodeGroup(self.outermost, tuple(heads)),) if heads else ()
         if self.space == "uneven":
@@ -256,11 +211,9 @@ class Hierarchy:
 
     def place(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> State:
         """The state above a node group, where the boundaries `still` go on waiting."""
-        if node_group == BLOCK_END:
-            return state._replace(waiting=still, blocks=tuple(b for b in state.blocks if b.fanout != state.passed))
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
-        above = State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
+        above = State(state.passed, ahead, tuple(sorted((*still, *new))))
         if state.groups_behind and any(ahead) and above.loops_at == state.loops_at:  # loops go on, and so does order
             above = above._replace(groups_behind=state.groups_behind)
         return self.beside(above, state.taken)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .context import SearchContext
-from .hierarchy import MAC, Block, MemoryBoundary, Outline
+from .hierarchy import MAC, MemoryBoundary
 from .rows import Floats
 
 
@@ -28,13 +28,11 @@ class OpenPlacement:
     chains  per tensor, the memories that keep it, from the inside out
     costs   (columns,) of the boundaries between them
     sharp   whether the bound takes the arrays into account that the machine has
-    blocks  then, where loops stand directly inside these
     """
 
     chains: tuple[tuple[int, ...], ...]
     costs: Floats
     sharp: bool = False
-    blocks: tuple[Block, ...] = ()
 
     nbytes = 500
 
@@ -42,10 +40,6 @@ class OpenPlacement:
     def depth(self) -> float:
         """How far it is decided: less than anything in which arrays are."""
         return sum(map(len, self.chains)) / 1_000 - 1
-
-    @property
-    def outline(self) -> Outline:
-        return Outline(self.chains, self.blocks)
 
 
 class Placements:

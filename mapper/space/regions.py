@@ -9,15 +9,14 @@ is a place between nodes; loops in one slot have distinct dimensions.
   other are sorted: then nodes form blocks, and every block of a region but the last has a loop below it. The outermost
   memory's nodes stand on top, with a slot below all of them.
 
-In both spaces there is one slot more directly inside an array, above the nodes of its region, if it has spatial loops:
-without any, what stands there stands in the slot outside it.
+No slot stands directly inside an array, between its spatial loops and the first node inside it (docs/search.md says
+what that leaves out).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,8 +29,7 @@ from .chain_tables import Region
 class SlotWays:
     """A region, and per number of slots, how many ways there are to have so many (any of them may be empty).
 
-    These may be differences: negative where slots that must not be empty are told apart from slots that may be, or a
-    term of a sum takes mappings off.
+    These may be differences: negative where slots that must not be empty are told apart from slots that may be.
     """
 
     region: Region
@@ -44,7 +42,7 @@ def placements(problem: Problem, arch: Architecture) -> int:
 
 
 def slot_ways(problem: Problem, arch: Architecture, space: Literal["even", "uneven"]) -> tuple[SlotWays, ...]:
-    """The regions of an architecture, outermost first, without slots directly inside arrays."""
+    """The regions of an architecture, outermost first."""
     parts: list[tuple[tuple[ArrayAxis, ...], list[list[Keep]]]] = [((), [])]
     for level in arch.levels[1:]:
         if isinstance(level, Memory):
@@ -63,20 +61,6 @@ def slot_ways(problem: Problem, arch: Architecture, space: Literal["even", "unev
 def without_arrays(regions: Sequence[SlotWays]) -> tuple[SlotWays, ...]:
     """The regions where no array has a spatial loop."""
     return tuple(SlotWays(Region((), ways.region.slots), ways.ways) for ways in regions)
-
-
-def with_blocks(regions: Sequence[SlotWays]) -> Iterator[tuple[SlotWays, ...]]:
-    """The regions with a slot directly inside every array that has spatial loops: as terms of a sum. Of all mappings
-    with the slot, those without spatial loops are taken off, and put back without the slot; the last two are one term,
-    since they differ in their ways alone."""
-    outermost, *inner = regions
-    terms = []
-    for ways in inner:
-        axes, slots, more = ways.region.axes, ways.region.slots + 1, (0, *ways.ways)
-        put_back = tuple(fewer - n for fewer, n in zip((*ways.ways, 0), more, strict=True))
-        terms.append([SlotWays(Region(axes, slots), more), SlotWays(Region((), slots), put_back)])
-    for chosen in itertools.product(*terms):
-        yield outermost, *chosen
 
 
 def _keeps(problem: Problem, memory: Memory) -> list[Keep]:

@@ -30,7 +30,7 @@ from ...ir import Problem
 from ..means import UNLIMITED, Means
 from ..tilings import Tiling
 from .chain_tables import ChainTable, CountArray, Indices, rooms, tables, whole
-from .regions import SlotWays, placements, slot_ways, with_blocks, without_arrays
+from .regions import SlotWays, placements, slot_ways, without_arrays
 
 Space = Literal["even", "uneven"]
 SPACES: tuple[Space, ...] = ("even", "uneven")
@@ -88,20 +88,9 @@ _counted: dict[tuple[Problem, tuple[SlotWays, ...], Tiling], int] = {}
 MOST_COUNTED = 256
 
 
-def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
-    return _totals(problem, regions, tiling, means, (True,))[0]
-
-
-def _totals(
-    problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means, ordered: Sequence[bool]
-) -> list[int]:
-    """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
-    totals = [0] * len(ordered)
-    for term in with_blocks(regions):
-        halves = _halves(tables(problem, [r.region for r in term], tiling, means), term, means)
-        for i, tell_apart in enumerate(ordered):
-            totals[i] += _sum(halves, term, means, tell_apart)
-    return totals
+def _count(problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means) -> int:
+    halves = _halves(tables(problem, [r.region for r in regions], tiling, means), regions, means)
+    return _sum(halves, regions, means, ordered=True)
 
 
 def space_size(
@@ -110,13 +99,14 @@ def space_size(
     """The size of a space by source, before capacities are looked at. Raises OutOfMeans."""
     regions = slot_ways(problem, arch, space)
     in_time = without_arrays(regions)
-    found = tables(problem, [r.region for r in in_time], tiling, means)
-    spread, total = _totals(problem, regions, tiling, means, (False, True))
+    in_time_halves, halves = (
+        _halves(tables(problem, [r.region for r in some], tiling, means), some, means) for some in (in_time, regions)
+    )
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(_halves(found, in_time, means), in_time, means, ordered=False),
-        spread=spread,
-        total=total,
+        tiled=_sum(in_time_halves, in_time, means, ordered=False),
+        spread=_sum(halves, regions, means, ordered=False),
+        total=_sum(halves, regions, means, ordered=True),
     )
 
 

@@ -2,6 +2,5 @@
 
 array_choices.py  step: arrays, one fanout after the other, before any tile
 fanouts.py       bounds on rows of arrays; and putting an array in place when a mapping has grown to it
-blocks.py        loops in time directly inside arrays, and where they may pay
 single_axes.py   an array with one axis, as the search sees it
 """

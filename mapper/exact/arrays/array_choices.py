@@ -20,7 +20,7 @@ from ..bounds.array_groups import partly_decided
 from ..bounds.boundary_costs import BoundaryBounds
 from ..bounds.once import OnceEach, all_boundaries
 from ..context import SearchContext
-from ..hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
+from ..hierarchy import MAC, MemoryBoundary, Path, Placement
 from ..instances import array_vectors
 from ..rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from ..symmetry import compared
@@ -29,14 +29,14 @@ from .fanouts import bounded, least_beyond
 
 @dataclass
 class ArrayChoices:
-    """Arrays of the first few fanouts of an outline, sorted by bound.
+    """Arrays of the first few fanouts with one placement, sorted by bound.
 
     rows   the choices; only these fanouts have arrays
     bound  (rows,) objective that no mapping with such arrays undercuts
     costs  (columns, rows) what these cost at least
     """
 
-    outline: Outline
+    placement: Placement
     rows: Rows
     bound: Floats
     costs: Floats
@@ -45,7 +45,7 @@ class ArrayChoices:
 
     def take(self, index: Index) -> ArrayChoices:
         costs = taken(self.costs, index, axis=1)
-        return ArrayChoices(self.outline, self.rows.take(index), taken(self.bound, index), costs)
+        return ArrayChoices(self.placement, self.rows.take(index), taken(self.bound, index), costs)
 
     def __len__(self) -> int:
         return len(self.bound)
@@ -113,9 +113,9 @@ class ArrayPlans:
 
     # ---- of a placement ------------------------------------------------------------------------------------
 
-    def first_bound(self, outline: Outline) -> float:
-        """An objective that no mapping of an outline undercuts: every tensor passes every boundary once."""
-        rows, context, placement = self.first, self.context, outline.placement
+    def first_bound(self, placement: Placement) -> float:
+        """An objective that no mapping of a placement undercuts: every tensor passes every boundary once."""
+        rows, context = self.first, self.context
         if not self._decides_all(rows):
             at_macs, once = self._least(placement, rows)
             return float(context.value(at_macs + once, self.least_steps(rows)).min(initial=np.inf))
@@ -123,27 +123,13 @@ class ArrayPlans:
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
                 costs = costs + context.bounds.any_boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
-        return self._least_possible(outline, rows, context.value(costs, self._steps(rows)))
+        return float(context.value(costs, self._steps(rows)).min(initial=np.inf))
 
-    def _least_possible(self, outline: Outline, rows: Rows, bound: Floats) -> float:
-        """The least bound of a row whose arrays may have the loops directly inside them that an outline wants. One of
-        the rows with the lowest bounds mostly does: few are looked at."""
-        if not outline.blocks:
-            return float(bound.min(initial=np.inf))
-        order, count = np.argsort(bound, kind="stable"), self.context.effort.rows_looked_at_first
-        while len(order):
-            some, order = order[:count], order[count:]
-            fine = self.context.blocks.possible(outline, [taken(array, some) for array in rows.arrays])
-            if fine.any():
-                return float(bound[some[np.argmax(fine)]])
-            count *= 8
-        return math.inf
-
-    def start(self, outline: Outline, below: float) -> Batch | ArrayChoices:
-        """The choices of an outline whose bound stays below the cutoff."""
+    def start(self, placement: Placement, below: float) -> Batch | ArrayChoices:
+        """The choices with a placement whose bound stays below the cutoff."""
         if self._decides_all(self.first):
-            return self._decided(outline, self.first, below)
-        return self._open(outline, self.first, below)
+            return self._decided(placement, self.first, below)
+        return self._open(placement, self.first, below)
 
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
         """The choices, with those for the next fanout."""
@@ -152,9 +138,9 @@ class ArrayPlans:
             self.context.means.check()
             rows = self._hopeful(choices, vectors[first : first + self.context.effort.extended_at_once], below)
             if self._decides_all(rows):
-                yield self._decided(choices.outline, rows, below)
+                yield self._decided(choices.placement, rows, below)
             else:
-                yield self._open(choices.outline, rows, below)
+                yield self._open(choices.placement, rows, below)
 
     def _hopeful(self, choices: ArrayChoices, vectors: Ints, below: float) -> Rows:
         """The choices with some arrays for the next fanout, but for those that are too slow: most are, and that is soon
@@ -165,7 +151,7 @@ class ArrayPlans:
         rows = rows.take(np.flatnonzero(self.context.below(bound, below)))
         if not self._decides_all(rows) or not len(rows):
             return rows
-        at_macs, once = self._least(choices.outline.placement, rows)
+        at_macs, once = self._least(choices.placement, rows)
         bound = self.context.value(at_macs + once, self.least_steps(rows))
         return rows.take(np.flatnonzero(self.context.below(bound, below)))
 
@@ -173,25 +159,24 @@ class ArrayPlans:
         """How many choices are to be extended together."""
         return max(1, self.context.effort.extended_at_once // len(self.vectors(len(choices.rows.arrays))))
 
-    def _open(self, outline: Outline, rows: Rows, below: float) -> ArrayChoices:
+    def _open(self, placement: Placement, rows: Rows, below: float) -> ArrayChoices:
         """Choices in which the arrays of some fanouts are not decided."""
-        context, state = self.context, self.hierarchy.start(*outline)
-        rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
-        at_macs, once = self._least(outline.placement, rows)
+        context, state = self.context, self.hierarchy.start(placement)
+        at_macs, once = self._least(placement, rows)
         steps, member = self.least_steps(rows), np.zeros(len(rows), dtype=np.int64)
         least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
         costs = at_macs + once
         bound = np.maximum(context.value(costs, steps), least)
-        found = ArrayChoices(outline, rows, bound, costs).take(np.flatnonzero(context.below(bound, below)))
+        found = ArrayChoices(placement, rows, bound, costs).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
 
-    def _decided(self, outline: Outline, rows: Rows, below: float) -> Batch:
+    def _decided(self, placement: Placement, rows: Rows, below: float) -> Batch:
         """A batch of rows of which all arrays are decided, and nothing else is."""
-        context, hierarchy, count, placement = self.context, self.hierarchy, len(rows), outline.placement
+        context, hierarchy, count = self.context, self.hierarchy, len(rows)
         at_macs = (MemoryBoundary(tensor, MAC, held[0]) for tensor, held in enumerate(placement))
         batch = Batch(
             Path(hierarchy, placement),
-            hierarchy.start(*outline),
+            hierarchy.start(placement),
             context.bounds,
             np.zeros(count, dtype=np.int64),
             rows,
@@ -201,9 +186,9 @@ class ArrayPlans:
             np.zeros((count, 0), dtype=np.int64),
             [Pending(b, None, self._feeding(b, placement, rows)) for b in at_macs if context.only_bounded(b, 0)],
         )
-        fine = context.limits.enough_at_work(batch.steps) & context.blocks.possible(outline, rows.arrays)
+        kept = np.flatnonzero(context.limits.enough_at_work(batch.steps))
         once = self._once(placement, rows)
-        batch, kept = batch.take(np.flatnonzero(fine)), np.flatnonzero(fine)
+        batch = batch.take(kept)
         return bounded(context, batch, context.bounds, below, {b: costs[:, kept] for b, costs in once.items()})
 
     # ---- what the choices decide ---------------------------------------------------------------------------

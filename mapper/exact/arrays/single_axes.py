@@ -61,10 +61,5 @@ def on_both_axes(mapping: Mapping) -> Mapping:
     return Mapping(mapping.problem, LoopNest(tuple(items)))
 
 
-def is_outer_axis(fanout: Fanout) -> bool:
-    """Whether a fanout of the architecture as the search sees it is axis y of one that has two."""
-    return fanout.name.endswith(_SUFFIX[1])
-
-
 def _is_split(fanout: Fanout) -> bool:
     return len(fanout.axes) > 1 and fanout.hop_pj_per_bit > 0

@@ -23,30 +23,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...tilings import Tiling, grid
 from ..counting.footprints import Footprints
 from ..effort import EFFORT, Effort
-from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Ahead, AroundBlock, AroundBlocks, Growing
+from .ahead import Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
-from .charged_inside import ChargedInside
 from .loop_charges import End, LoopCharge, LoopCharges
 from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 from .tile_bits import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
-AROUND_BLOCK = "around block"
 """Kinds of tables."""
 
 PERFECT_CELLS = 5
@@ -289,83 +287,12 @@ class Bounds:
         node_groups = self.hierarchy.next_node_groups(state)
         alone = node_groups[0] if len(node_groups) == 1 and not state.waiting else None
         more = None if alone is None else self._more_bits(alone)
-        if alone is not None and self.fanouts_after(state):
-            above, count = self.after(state, alone, ())
-            return Growing(self._pairs([(more, self.table(above))], dims, later), count)
-        block = None if alone is None else self.block_after(state, alone)
-        if block is not None:
-            each = self.around_block(block, apart=True)
-            choices = [(one.near if more is None else one.near + more, one.far) for one in each]
-            return Growing(self._pairs(choices, dims, later), self.fanouts_after_block(block), block)
+        above, count = (state, 0) if alone is None else self.after(state, alone, ())
+        if count:
+            return Growing(self._decided(more, dims, later), self._decided(self.table(above), dims, later), count)
         part = self._part(state.passed)
         stopped = self.memo.of((STOPPED, state), lambda: part.whole(self._stopped(state, part)))
-        return Growing(self._pairs([(stopped, None)], dims, later))
-
-    def _pairs(self, choices: Sequence[Ahead], dims: tuple[int, ...], later: tuple[int, ...]) -> list[list[Ahead]]:
-        """Each of some pairs of bounds, per number of dimensions that are decided; `later` never are."""
-
-        def decided(table: Floats | None) -> list[Floats | None]:
-            if table is None:
-                return [None] * (len(dims) + 1)
-            return self._decided(self.lattice.around(table, later), dims)
-
-        each = [zip(decided(near), decided(far), strict=True) for near, far in choices]
-        return [list(pairs) for pairs in zip(*each, strict=True)]
-
-    def around_block(self, state: State, apart: bool = False) -> AroundBlocks:
-        """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
-        that these loops charge, what those cost, by the tile, and all the rest, by what the arrays make of the tile
-        that follow directly. Any of the choices may be the best.
-
-        apart  for every dimension of the outermost of these loops by itself
-        """
-        return self.memo.of((AROUND_BLOCK, state, apart), lambda: AroundBlocks(self._around_block(state, apart)))
-
-    def block_after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...] = ()) -> State | None:
-        """The state above a node group, where some boundaries go on waiting, if loops directly inside an array come
-        next."""
-        placed = self.hierarchy.place(state, node_group, still)
-        return placed if self.hierarchy.next_node_groups(placed) == (BLOCK_END,) else None
-
-    def fanouts_after_block(self, state: State) -> int:
-        """Fanouts that follow loops directly inside an array, before anything else comes."""
-        return self.after(state, BLOCK_END, ())[1]
-
-    def _around_block(self, state: State, apart: bool = False, one: bool = False) -> Iterator[AroundBlock]:
-        """The same; `one`: by what the first of the arrays makes of the tile, whatever the others are."""
-        block = state.block
-        assert block is not None
-        moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
-        choices = {moved[d] for d in block.outermost}  # the outermost loop has charged all that it moves
-        for d in block.inner:
-            choices |= {choice | moved[d] for choice in choices}
-        for choice in sorted(choices, key=sorted):
-            still = tuple(c for c in state.waiting if c not in choice)
-            above, _ = self.after(state, BLOCK_END, still)
-            if one:
-                above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
-            # No other boundary is charged, so the loops have no other dimensions.
-            outermost, inner = (tuple(d for d in dims if moved[d] <= choice) for dims in block[1:])
-            for outer in [(d,) for d in outermost] if apart else [outermost]:
-                loops = Block(block.fanout, outer, inner)
-                near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
-                for boundary in sorted(choice):
-                    near += self._by_first(boundary, loops, self.boundaries.cost(boundary, state.passed))
-                ways = (self.lattice.around(self.table(above), {*inner, d}) for d in outer)
-                yield AroundBlock(tuple(sorted(choice)), loops, near, functools.reduce(np.minimum, ways))
-
-    def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
-        """The least over the tiles that may be charged by the first of a block's loops that moves them."""
-        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
-        least = self.lattice.around(values, free)
-        for d in filter(block.may_have, self.hierarchy.sliding(boundary)):
-            least = np.minimum(least, self.lattice.around(values, [*free, d]))
-        return least
-
-    @functools.cached_property
-    def charged_inside(self) -> ChargedInside:
-        """What loops directly inside an array charge, for rows whose arrays are known."""
-        return ChargedInside(self.lattice, self.any_boundaries, self.moves, self.memo)
+        return Growing(self._decided(stopped, dims, later), [None] * (len(dims) + 1))
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
@@ -373,16 +300,16 @@ class Bounds:
         any_array = any_arrays(self.hierarchy)
         return BoundaryBounds(self.hierarchy, self.lattice, self.columns.rows, any_array, self.boundaries)
 
-    def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
+    def _decided(self, table: Floats | None, dims: tuple[int, ...], later: tuple[int, ...]) -> list[Floats | None]:
+        """Bounds, per number of dimensions that are decided; `later` never are."""
+        if table is None:
+            return [None] * (len(dims) + 1)
+        table = self.lattice.around(table, later)
         tables: list[Floats | None] = [table]
         for d in reversed(dims):
             table = self.lattice.around(table, [d])
             tables.append(table)
         return tables[::-1]
-
-    def fanouts_after(self, state: State) -> int:
-        """Fanouts that follow the next node group directly, whichever it is; 0 if that depends."""
-        return min(self.after(state, node_group, ())[1] for node_group in self.hierarchy.next_node_groups(state))
 
     def _end(self, state: State, end: End, part: LatticePart) -> Floats:
         """(groups, columns, part) the least cost from a node group's tile on, where all that waits goes on waiting; a
@@ -421,25 +348,11 @@ class Bounds:
                 state = self.hierarchy.passing(state)
                 continue
             (node_group, *_) = self.hierarchy.next_node_groups(state)
-            if node_group == BLOCK_END and state.passed == fanout and state.waiting and waiting:
-                return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
         if not waiting:
             state = state.charging(state.waiting)
         owner = self._owner(state)
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
-
-    def _beyond_block(self, state: State) -> Floats:
-        return self.memo.of(
-            (BEYOND, state), lambda: self._least_around(AroundBlocks(self._around_block(state, one=True)))
-        )
-
-    def _least_around(self, choices: AroundBlocks) -> Floats:
-        """(groups, columns, lattice) the least of some choices, by what the array makes of a tile."""
-        flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
-        inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
-        tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
-        return functools.reduce(np.minimum, tables)
 
     def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
         """The state above a node group, and above the fanouts that follow it directly; how many those are."""

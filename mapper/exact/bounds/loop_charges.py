@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...constraints import Constraints
-from ..hierarchy import BLOCK_END, Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..limits import SearchLimits
 
 
@@ -99,8 +99,7 @@ class LoopCharges:
             )
             for node_group in hierarchy.next_node_groups(state)
         )
-        block = state.block if ends[0].node_group == BLOCK_END else None
-        dims = {d for d in self.every_dim if self.limits.may_loop(state, d) and (block is None or block.may_have(d))}
+        dims = {d for d in self.every_dim if self.limits.may_loop(state, d)}
         charges = (move._replace(dims=tuple(filter(dims.__contains__, move.dims))) for move in self.of(waiting))
         moves = tuple((move, state.charging(move.moved)) for move in charges if move.dims)
         free = tuple(filter(dims.__contains__, self.free(waiting)))

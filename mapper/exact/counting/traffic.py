@@ -284,42 +284,6 @@ class TrafficModel:
         """(rows, dims) what has grown so far."""
         return self.loops.array_tile(rows, self.path.band)
 
-    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
-        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
-        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
-        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
-        return self._instances_along(
-            rows, boundary, [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
-        )
-
-    def most_shared_if_slid(
-        self, rows: Rows, boundary: MemoryBoundary, tile: Ints, slides: Sequence[tuple[int, Ints]]
-    ) -> list[Floats]:
-        """(rows,) the same for a tensor that is charged at a tile, (rows, dims), inside all fanouts; and then of those
-        that slide along a dimension up to so many elements, (rows,), at least."""
-        tensor, sharing = self.problem.tensors[boundary.tensor], sorted(self.sharing(boundary))
-        others = self._instances_along(
-            rows, boundary, [d for dim, d in self.dim_index.items() if dim not in tensor.dims]
-        )
-        windows = [rank for rank in tensor.ranks if len(rank) > 1]
-        still = [self.ranks.shared(rows, rank, tile, sharing, tile) for rank in windows]
-        found: list[Floats] = [np.prod([others, *still], axis=0)]
-        for d, above in slides:
-            apart, along = tile.copy(), list(still)
-            apart[:, d] = above
-            for r, rank in enumerate(windows):
-                if any(self.dim_index[dim] == d for dim, _ in rank):
-                    along[r] = self.ranks.shared(rows, rank, tile, sharing, apart, d)
-            found.append(np.prod([others, *along], axis=0))
-        return found
-
-    def _instances_along(self, rows: Rows, boundary: MemoryBoundary, dims: Sequence[int]) -> Floats:
-        """(rows,) instances along some dimensions of the fanouts that share words."""
-        found = np.ones(len(rows))
-        for fanout in self.sharing(boundary):
-            found = found * rows.arrays[fanout][:, dims].prod(axis=1)
-        return found
-
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
         return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))

@@ -28,7 +28,7 @@ from ....cost_models.sparse import Density, Uniform, densities_of
 from ....cost_models.sparse.at_mac import zeros_at_mac
 from ....cost_models.sparse.formats import nonzero_share, possible_formats
 from ....cost_models.sparse.savings import box
-from ....cost_models.sparse.shares import check_known, patterned_dims
+from ....cost_models.sparse.shares import check_known
 from ....ir import Problem, Role, Tensor
 from ...tilings import Tiling
 
@@ -221,18 +221,6 @@ class ZeroRules:
             by_shape = any("csr" in self.formats(memory, tensor) for memory in self.keeping(tensor))
             if density is not None and (by_shape or not isinstance(density, Uniform)):
                 found |= tensor.dims
-        return frozenset(found)
-
-    @property
-    def patterned(self) -> frozenset[str]:
-        """Dimensions along which it counts which words are used together, and not only how many: of operands that
-        decide about others, and whose words are not all alike."""
-        found: set[str] = set()
-        for tensor in self.problem.tensors:
-            for memory in self.keeping(tensor):
-                for roles in (memory.gates.get(tensor.role, ()), memory.skips.get(tensor.role, ())):
-                    for other in self.deciding(tensor, roles):
-                        found |= patterned_dims(other, self.densities[other.name])
         return frozenset(found)
 
     @property

@@ -3,7 +3,6 @@
 loops.py         the step: loops one after the other, innermost first, and what each of them charges
 loop_band.py     the rows of a stage of these loops, and how their tiles grow
 first_tiles.py   the innermost tiles, for many arrays at once
-below_block.py   bounds on them where loops directly inside an array come next
 trip_rules.py    where loops longer than the number of tiles asks for may pay
 dominance.py     rows that another one stands for
 """

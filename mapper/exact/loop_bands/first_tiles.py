@@ -17,11 +17,10 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..context import SearchContext
-from ..hierarchy import NodeGroup, State
+from ..hierarchy import NodeGroup
 from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
-from .below_block import BelowBlock, GrownRows
 
 
 @dataclass(frozen=True)
@@ -56,35 +55,7 @@ def first_tiles(
         return None
     if not len(tiles):
         return iter(())
-    block = batch.bounds.block_after(batch.state, node_groups[0]) if len(node_groups) == 1 else None
-    if block is not None:
-        return _below_block(context, batch, block, tiles, trip_rules, below)
     return _hopeful(context, batch, tiles, trip_rules, below)
-
-
-def _below_block(
-    context: SearchContext, batch: Batch, state: State, tiles: Ints, trip_rules: Ints, below: float
-) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs of a row and one of some tiles, (tiles, dims), with loops directly inside the first fanout above them;
-    `state` is that above the tile's node group."""
-    dims = range(len(context.sizes))
-    follow = batch.bounds.fanouts_after_block(state)
-    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d], adjacent=False) for d in dims]
-    below_block, codes = BelowBlock(context, batch, state), [np.zeros(0, dtype=np.int64)]
-    choices = batch.bounds.around_block(state)
-    bounds = [_PairBounds.of(context, batch, tiles, choice.far, choice.near) for choice in choices]
-    for choice, rows, which in _pairs(context, batch, bounds, along, tiles, below):
-        context.means.check()
-        rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
-        grown = GrownRows(rows, tiles[which], batch.costs[:, rows])
-        for way in below_block.choices:
-            if way.charged == choices[choice].charged:
-                hopeful = below_block.hopeful(way, grown, way.far, below)
-                codes.append((rows * len(tiles) + which)[hopeful])
-    found = np.unique(np.concatenate(codes))
-    for first in range(0, len(found), context.rows_at_once):
-        rows, which = np.divmod(found[first : first + context.rows_at_once], len(tiles))
-        yield rows, tiles[which]
 
 
 def _hopeful(
@@ -92,14 +63,14 @@ def _hopeful(
 ) -> Iterator[tuple[Ints, Ints]]:
     """The pairs of a row and one of some tiles, (tiles, dims)."""
     tables = batch.bounds.growing(batch.state, ())
-    ((near, far),) = tables.tables[0]
+    near, far = tables.near[0], tables.far[0]
     table, near = (near, None) if far is None else (far, near)
     assert table is not None
     follow = tables.fanouts
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
     bounds = _PairBounds.of(context, batch, tiles, table, near)
-    for _, rows, which in _pairs(context, batch, [bounds], along, tiles, below):
+    for rows, which in _pairs(context, batch, bounds, along, tiles, below):
         context.means.check()
         kept = _not_mirrored(context, batch, rows, tiles[which])
         found.append((rows[kept], which[kept]))
@@ -173,10 +144,8 @@ def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules
     return [f for f in sorted(trips) if f <= most]
 
 
-def _along(
-    context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints, adjacent: bool = True
-) -> _Along:
-    """One dimension of all pairs; the first `follow` fanouts stand above the tile, directly if `adjacent`."""
+def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints) -> _Along:
+    """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
     codes = tiles[:, d]
     first, picks = distinct(codes)
     sizes, arrays = codes[first], [array[:, d] for array in batch.rows.arrays]
@@ -187,7 +156,7 @@ def _along(
     lattice = batch.bounds.lattice
     stride, never = int(np.prod(lattice.shape[d + 1 :])), int(np.prod(lattice.shape))
     covered = np.minimum(np.multiply.outer(counts[:follow].prod(axis=0), sizes), context.sizes[d])
-    fine = _leaves_room(context, sizes, counts, d, context.limits.spans(0)[d] if follow and adjacent else None)
+    fine = _leaves_room(context, sizes, counts, d, context.limits.spans(0)[d] if follow else None)
     fine &= _tried(context, sizes, known, d)
     cells = np.where(fine, lattice.places[d][covered] * stride, never).astype(np.int32)
     return _Along(picks, cells, instances)
@@ -272,34 +241,27 @@ class _PairBounds:
 
 
 def _pairs(
-    context: SearchContext,
-    batch: Batch,
-    choices: Sequence[_PairBounds],
-    along: Sequence[_Along],
-    tiles: Ints,
-    below: float,
-) -> Iterator[tuple[int, Ints, Ints]]:
-    """Rows and tiles, by their indices, that stay below the cutoff by one of some choices; and which choice that is."""
+    context: SearchContext, batch: Batch, bounds: _PairBounds, along: Sequence[_Along], tiles: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """Rows and tiles, by their indices, that stay below the cutoff."""
     count, columns, never = len(tiles), batch.bounds.columns, math.prod(batch.bounds.lattice.shape)
     at_once = max(1, min(context.effort.pairs_at_once, 64 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
-        cells = np.zeros((len(rows), count), dtype=np.int32)
+        places = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
-            cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
-        np.minimum(cells, never, out=cells)
-        member = (batch.member[rows, None] * (never + 1)).astype(np.int32)
-        of_groups = cells + member if any(choice.has_groups(never) for choice in choices) else cells
-        for i, choice in enumerate(choices):
-            places = of_groups if choice.has_groups(never) else cells
-            hopeful = choice.hopeful(context, batch, rows, never, below)
-            of_kinds = places if len(hopeful) == 1 else places + choice.kinds * np.int32(hopeful.shape[1])
-            found = np.nonzero(hopeful.reshape(-1)[of_kinds])
-            context.leave_aside("bound", cells.size - len(found[0]))
-            for part in range(0, len(found[0]), 8 * context.rows_at_once):
-                row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
-                costs = batch.costs[:, rows[row]] + columns.in_rows(choice.flat[:, places[row, tile]])
-                if choice.near is not None:
-                    costs += batch.bounds.at(choice.near, tiles[tile], batch.member[rows[row]])
-                fine = np.flatnonzero(context.below(context.value(costs, batch.steps[rows[row]]), below))
-                yield i, rows[row[fine]], tile[fine]
+            places += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
+        np.minimum(places, never, out=places)
+        if bounds.has_groups(never):
+            places += (batch.member[rows, None] * (never + 1)).astype(np.int32)
+        hopeful = bounds.hopeful(context, batch, rows, never, below)
+        of_kinds = places if len(hopeful) == 1 else places + bounds.kinds * np.int32(hopeful.shape[1])
+        found = np.nonzero(hopeful.reshape(-1)[of_kinds])
+        context.leave_aside("bound", places.size - len(found[0]))
+        for part in range(0, len(found[0]), 8 * context.rows_at_once):
+            row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
+            costs = batch.costs[:, rows[row]] + columns.in_rows(bounds.flat[:, places[row, tile]])
+            if bounds.near is not None:
+                costs += batch.bounds.at(bounds.near, tiles[tile], batch.member[rows[row]])
+            fine = np.flatnonzero(context.below(context.value(costs, batch.steps[rows[row]]), below))
+            yield rows[row[fine]], tile[fine]

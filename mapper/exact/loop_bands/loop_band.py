@@ -15,13 +15,12 @@ import numpy as np
 from ....ir import ceil_div
 from ...tilings import grow
 from ..batch import Batch, Pending
-from ..bounds.ahead import Ahead, Growing
+from ..bounds.ahead import Growing
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
-from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
+from ..hierarchy import MemoryBoundary, NodeGroup, State
 from ..instances import tiles_needed
 from ..rows import Flags, Floats, Ints, distinct, repeated, row_codes, taken
-from .below_block import BelowBlock, GrownRows
 from .first_tiles import first_tiles
 
 
@@ -116,15 +115,12 @@ class LoopBand:
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.state.loops_at
-        self._below_blocks: dict[State, BelowBlock] = {}
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
         """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
         after the other."""
-        if not self.innermost or BLOCK_END in self.node_groups:
-            return None
-        if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
+        if not self.innermost or len(dims) < len(self.sizes) or len(stage) < len(self.batch):
             return None
         found = first_tiles(self.context, self.batch, self.node_groups, self.memory, self.below)
         if found is None:
@@ -146,10 +142,7 @@ class LoopBand:
             return
         for longer in self.longer(stage, dims[done]):
             self.context.means.check()
-            if tables.block is None or not self.innermost:
-                hopeful = self.hopeful(longer, tables.tables[done + 1], tables.fanouts)
-            else:
-                hopeful = self._hopeful_below_block(longer, tables.block, tables.tables[done + 1], dims[done + 1 :])
+            hopeful = self.hopeful(longer, tables.near[done + 1], tables.far[done + 1], tables.fanouts)
             yield from self._grown_further(hopeful, dims, done + 1, tables)
 
     def longer(self, stage: Stage, d: int) -> Iterator[Stage]:
@@ -161,57 +154,23 @@ class LoopBand:
             grown.tiles[:, d] = tiles
             yield grown
 
-    def hopeful(self, stage: Stage, tables: Sequence[Ahead], fanouts: int = 0) -> Stage:
+    def hopeful(self, stage: Stage, near: Floats | None, far: Floats | None = None, fanouts: int = 0) -> Stage:
         """The rows that may lead to something below the cutoff, and that fit.
 
-        tables   bounds on what follows: on each of the things that may come next
-        fanouts  that follow
+        near, far  bounds on what follows, to be added: by the tile, and by what the fanouts that follow make of it
+        fanouts    how many follow
         """
         # Room is quicker to look at than bounds are; but where most of what bounds leave fits, it is looked at last.
         most_fit = self.context.tiling == "perfect"
         if not (self.last or most_fit):
             stage = self._fitting(stage)
-        keep = self._below(stage, tables[0], fanouts)
-        for table in tables[1:]:
-            rest = np.flatnonzero(~keep)
-            keep[rest] = self._below(stage.take(rest), table, fanouts)
-        self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
+        costs = stage.costs
+        for table, count in ((near, 0), (far, fanouts)):
+            if table is not None:
+                costs = costs + self.ahead(table, stage, stage.state, count)
+        keep = self.context.below(self.context.value(costs, self.batch.steps[stage.parents]), self.below)
         stage = stage.take(np.flatnonzero(keep))
         return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
-
-    def _hopeful_below_block(
-        self, stage: Stage, block: State, tables: Sequence[Ahead], undecided: tuple[int, ...]
-    ) -> Stage:
-        """The same, where loops directly inside the first fanout come next.
-
-        tables     per choice of these loops
-        undecided  dimensions along which the tile is still to grow
-        """
-        stage, below_block = self._fitting(stage), self.below_block(block)
-        grown, keep = GrownRows(stage.parents, stage.tiles, stage.costs), np.zeros(len(stage), dtype=bool)
-        fanouts = self.bounds.fanouts_after_block(block)
-        for choice, (near, far) in zip(below_block.choices, tables, strict=True):
-            assert far is not None
-            rest = np.flatnonzero(~keep)
-            rest = rest[self._below(stage.take(rest), (near, far), fanouts)]  # by any arrays, which takes no time
-            keep[rest] = below_block.hopeful(choice, grown.take(rest), far, self.below, undecided)
-        self.context.leave_aside("bound", len(keep) - int(np.count_nonzero(keep)))
-        return stage.take(np.flatnonzero(keep))
-
-    def below_block(self, state: State) -> BelowBlock:
-        """Bounds where loops directly inside the first fanout come next, in a state above the innermost node group."""
-        if state not in self._below_blocks:
-            self._below_blocks[state] = BelowBlock(self.context, self.batch, state)
-        return self._below_blocks[state]
-
-    def _below(self, stage: Stage, table: Ahead, fanouts: int) -> Flags:
-        """Whether rows stay below the cutoff by bounds on what follows."""
-        costs = stage.costs
-        for bounds, count in zip(table, (0, fanouts), strict=True):
-            if bounds is not None:
-                costs = costs + self.ahead(bounds, stage, stage.state, count)
-        below: Flags = self.context.value(costs, self.batch.steps[stage.parents]) < self.below
-        return below
 
     def _fitting(self, stage: Stage) -> Stage:
         """The rows that fit some node group."""
@@ -224,8 +183,6 @@ class LoopBand:
     def fits(self, stage: Stage, node_group: NodeGroup) -> Flags:
         """Whether a node group's memory holds the tiles, besides those that node groups inside it hold there
         already."""
-        if node_group == BLOCK_END:
-            return np.ones(len(stage), dtype=bool)
         residents = self.hierarchy.residents(self.batch.state, node_group)
         return self.context.footprints.leaves_room(residents, node_group, self._earlier(stage, node_group), stage.tiles)
 

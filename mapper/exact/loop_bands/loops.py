@@ -18,7 +18,7 @@ compared: one that costs no less than another in every column is left aside (`do
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,10 +27,9 @@ from ..batch import Batch, Pending, merged
 from ..bounds.loop_charges import LoopCharge
 from ..context import SearchContext
 from ..counting.fill_point import FillPoint
-from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
+from ..hierarchy import MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
 from ..told_apart import told_apart
-from .below_block import GrownRows
 from .dominance import undominated
 from .loop_band import LoopBand, Stage
 
@@ -60,9 +59,7 @@ class _Loops(LoopBand):
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
         super().__init__(context, batch, below)
-        self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
-        self.in_pairs = False  # whether innermost tiles have been looked at with each row (`first_tiles.py`)
 
     def batches(self) -> Iterator[Batch]:
         """The rows above the band, by node group and by the boundaries that go on waiting."""
@@ -99,7 +96,6 @@ class _Loops(LoopBand):
         real  only where it really grows along each of them
         """
         first = self.first(stage, dims)
-        self.in_pairs |= first is not None
         for grown in self.grown(stage, dims) if first is None else first:
             piece = grown
             if real:
@@ -111,8 +107,6 @@ class _Loops(LoopBand):
         """All that may come next."""
         for node_group in self.node_groups:
             self._place(stage, node_group)
-        if self.block is not None:
-            stage = stage.take(np.flatnonzero(self._may_still_pay(stage)))
         yield
         if stage.state.waiting and len(stage):
             yield from self._charge_next(stage)
@@ -121,9 +115,7 @@ class _Loops(LoopBand):
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
         """Whether the order of loops lets one over a dimension come next, be it of one trip."""
-        if d in stage.order or (self.block is not None and not self.block.may_have(d)):
-            return False
-        return self.context.limits.in_order(stage.state, d)
+        return d not in stage.order and self.context.limits.in_order(stage.state, d)
 
     def _may_grow(self, d: int) -> bool:
         """Whether constraints allow more than one trip along a dimension."""
@@ -200,7 +192,7 @@ class _Loops(LoopBand):
                 stage.charged.append(Pending(boundary, fill_point, amount))
         stage.tiles[:, along] = above
         stage = replace(stage, order=(*stage.order, along))
-        return self.hopeful(stage, [(self.bounds.table(stage.state), None)])
+        return self.hopeful(stage, self.bounds.table(stage.state))
 
     # ---- node groups --------------------------------------------------------------------------------------------
 
@@ -234,7 +226,6 @@ class _Loops(LoopBand):
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
-        bound = self._closer_below_block(bound, stage, node_group, still)
         keep = np.flatnonzero(self.context.below(bound, self.below))
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
@@ -256,26 +247,11 @@ class _Loops(LoopBand):
             key = (node_group, grown.state, tuple((p.boundary, p.slides_along) for p in grown.pending))
             self.found.setdefault(key, []).append(grown)
 
-    def _closer_below_block(
-        self, bound: Floats, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
-    ) -> Floats:
-        """Bounds of rows, closer for those below the cutoff where the innermost node group is placed, and loops
-        directly inside the first fanout come next. Of perfect tiles that have been looked at with each row so few are
-        left that growing them takes less time."""
-        block = self.bounds.block_after(stage.state, node_group, still) if self.innermost else None
-        if block is None or (self.in_pairs and self.context.tiling == "perfect"):
-            return bound
-        open_rows = np.flatnonzero(bound < self.below)
-        grown = GrownRows(stage.parents, stage.tiles, stage.costs).take(open_rows)
-        closer = bound.copy()
-        closer[open_rows] = np.maximum(bound[open_rows], self.below_block(block).least(grown, self.below))
-        return closer
-
     def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
         """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
         known; those of the stage's costs are added in place."""
         zeros, memory = self.context.zeros, node_group.memory
-        if zeros is None or self.last or node_group == BLOCK_END:
+        if zeros is None or self.last:
             return pending
         columns, level = self.context.costs.cost_columns, self.hierarchy.memories[memory]
         for t in node_group.tensors:
@@ -317,8 +293,6 @@ class _Loops(LoopBand):
         if self.last:
             whole: Flags = (stage.tiles == self.whole).all(axis=1)
             return whole
-        if node_group == BLOCK_END:
-            return self._block_pays(stage)
         keep = self.fits(stage, node_group)
         if self.context.footprints.zeros is not None:
             keep &= self.holds(stage, node_group)
@@ -327,28 +301,6 @@ class _Loops(LoopBand):
             if (inner.memory, inner.tensors) > (node_group.memory, node_group.tensors):
                 keep &= (stage.tiles > taken(self.start, stage.parents)).any(axis=1)
         return keep
-
-    def _block_pays(self, stage: Stage) -> Flags:
-        """Whether the outermost loop directly inside an array may pay there."""
-        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
-        below = taken(self.start, stage.parents)
-        real = stage.tiles > below
-        pay = self.context.blocks.pay(
-            stage.state.passed,
-            self.path.placement,
-            arrays,
-            (below, stage.tiles),
-            [_first_of(real, stage.order, moves) for moves in self.bounds.moves.moving],
-            stage.state.waiting,
-        )
-        outermost = _first_of(real, stage.order[::-1], frozenset(self.bounds.every_dim))
-        pays: Flags = np.logical_or.reduce(pay & outermost, axis=1)
-        return pays
-
-    def _may_still_pay(self, stage: Stage) -> Flags:
-        """Whether another loop may come that pays directly inside an array."""
-        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
-        return self.context.blocks.may_still_pay(stage.state.passed, self.path.placement, arrays, stage.state.waiting)
 
     def _least_above(
         self, stage: Stage, rows: Rows, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
@@ -365,13 +317,3 @@ class _Loops(LoopBand):
             index = np.flatnonzero(which == number)
             found[:, index] = self.ahead(self.bounds.table(own), stage.take(index), stage.state, fanouts)
         return found
-
-
-def _first_of(real: Flags, order: Sequence[int], dims: frozenset[int]) -> Flags:
-    """(rows, dims) the first dimension of an order that is one of some, and has a real loop: one per row at most."""
-    found, open_rows = np.zeros_like(real), np.ones(len(real), dtype=bool)
-    for d in order:
-        if d in dims:
-            found[:, d] = real[:, d] & open_rows
-            open_rows &= ~real[:, d]
-    return found

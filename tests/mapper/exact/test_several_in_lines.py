@@ -17,7 +17,7 @@ from tilewright.cost_models import EDP, ENERGY, Objective, evaluate
 from tilewright.ir import MappingError, Problem
 from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front
-from tilewright.mapper.tilings import TILINGS, Tiling
+from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm
 
 SEEDS = 6
@@ -104,10 +104,3 @@ def test_sums_are_as_wide_where_a_line_holds_as_many() -> None:
     apart = Fanout(name="apart", axes=axes[:1], spatial_reduction=False)
     arch = machine(apart, Fanout(name="together", axes=axes, spatial_reduction=True), partial_sum_bits=16)
     check(gemm(M=1, N=1, K=3), arch, (arch,), "ragged")
-
-
-@pytest.mark.parametrize("tiling", TILINGS)
-def test_instances_with_neighbours_and_without_are_two_mappings(tiling: Tiling) -> None:
-    """A loop directly inside an array only costs more here, by lines that instances touch together, or each alone."""
-    arch = machine(Fanout(name="array", axes=(ArrayAxis(size=2),)))
-    check(gemm(M=1, N=8, K=1), arch, (arch,), tiling)

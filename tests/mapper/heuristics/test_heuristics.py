@@ -170,8 +170,7 @@ BLIND_SPOTS = [
 
 
 def fitting(problem: Problem, arch: Architecture, tiling: Tiling) -> set[str]:
-    """Every mapping of the brute-force list that fits, and that heuristics try: no loops in time directly inside an
-    array, before the first node there."""
+    """Every mapping of the brute-force list that fits."""
     assert count(problem, arch, tiling == "ragged", 10_000) < 10_000
     found = set()
     for mapping in all_mappings(problem, arch, tiling == "ragged"):
@@ -179,19 +178,8 @@ def fitting(problem: Problem, arch: Architecture, tiling: Tiling) -> set[str]:
             check_fit(mapping, arch)
         except MappingError:
             continue
-        if not has_blocks(mapping):
-            found.add(str(mapping))
+        found.add(str(mapping))
     return found
-
-
-def has_blocks(mapping: Mapping) -> bool:
-    """Whether a loop in time stands below a spatial one, with no node between them."""
-    inside = False
-    for item in mapping.nest.items:
-        if isinstance(item, Loop) and item.axis is None and inside:
-            return True
-        inside = item.axis is not None if isinstance(item, Loop) else False
-    return False
 
 
 @pytest.mark.some(1)

@@ -187,15 +187,14 @@ def test_figures_beyond_64_bits() -> None:
     assert space_size(problem, arch, "ragged").tiled == expected
 
 
-def chains_by_use(size: int, axis: int, ragged: bool) -> MappingABC[tuple[int, bool], int]:
-    """Chains over time, an axis and time twice, by the trips on the axis, and whether a loop is directly inside."""
-    found: Counter[tuple[int, bool]] = Counter()
+def chains_by_use(size: int, axis: int, ragged: bool) -> MappingABC[int, int]:
+    """Chains over time, an axis and time, by the trips on the axis."""
+    found: Counter[int] = Counter()
     for inner in range(1, size + 1):
-        for inside in range(1, ceil_div(size, inner) + 1):
-            left = ceil_div(ceil_div(size, inner), inside)
-            for trips in range(1, min(left, axis) + 1):
-                if ragged or (size % (inner * inside) == 0 and left % trips == 0):
-                    found[trips, inside > 1] += 1
+        left = ceil_div(size, inner)
+        for trips in range(1, min(left, axis) + 1):
+            if ragged or (size % inner == 0 and left % trips == 0):
+                found[trips] += 1
     return found
 
 
@@ -207,8 +206,7 @@ def test_an_array_shared_by_dimensions(tiling: Tiling, axis: int) -> None:
     expected = sum(
         math.prod(uses[use] for uses, use in zip(per_dim, chosen, strict=True))
         for chosen in itertools.product(*per_dim)
-        if math.prod(trips for trips, _ in chosen) <= axis
-        if any(trips > 1 for trips, _ in chosen) or not any(inside for _, inside in chosen)
+        if math.prod(chosen) <= axis
     )
     assert space_size(gemm(24, 30, 56), arch, tiling).spread == expected
 

@@ -18,7 +18,6 @@ from tilewright.mapper.exact.bounds.array_groups import any_arrays, group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.hierarchy import Outline
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
 
 
@@ -34,8 +33,8 @@ def groups_with_several(seed: int) -> list[tuple[Batch, SearchContext]]:
     machine = random_architecture(rng, rng.randint(1, 2), rng.choice([None, 24]))
     reduced = canonical_problem(random_problem(rng, 12), machine, "perfect")
     context = context_of(reduced.problem, reduced.arch, "perfect", "even")
-    outline = Outline(next(context.hierarchy.placements()))
-    batch = ArrayPlans(context).start(outline, float("inf"))
+    placement = next(context.hierarchy.placements())
+    batch = ArrayPlans(context).start(placement, float("inf"))
     assert isinstance(batch, Batch)
     groups = (batch.take(index) for index in groups_of(context, batch))
     return [(group, context) for group in groups if len(group) > 1]
@@ -66,7 +65,7 @@ def test_rough_groups_are_made_of_groups_and_bounded_by_the_least_of_them() -> N
         rng = random.Random(seed)
         reduced = canonical_problem(random_problem(rng, 12), random_architecture(rng, 3, 24), "perfect")
         context = context_of(reduced.problem, reduced.arch, "perfect", "even")
-        batch = ArrayPlans(context).start(Outline(next(context.hierarchy.placements())), float("inf"))
+        batch = ArrayPlans(context).start(next(context.hierarchy.placements()), float("inf"))
         assert isinstance(batch, Batch)
         if not len(batch):
             continue

@@ -28,7 +28,7 @@ from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT
-from tilewright.mapper.exact.hierarchy import Outline, Placement
+from tilewright.mapper.exact.hierarchy import Placement
 from tilewright.mapper.exact.placements import OpenPlacement, Placements
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
@@ -57,12 +57,10 @@ def grown(step: Step, context: SearchContext, dims: tuple[int, ...]) -> Iterator
         yield tile
 
 
-def bounds_at(
-    step: Step, last: bool, context: SearchContext, bounds: Bounds, rng: random.Random
-) -> Iterator[list[Floats]]:
-    """Bounds on what lies above a step, one of each list for every way to go on; `last`: where free loops end."""
+def bounds_at(step: Step, last: bool, context: SearchContext, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
+    """Bounds on what lies above a step; `last`: where free loops end."""
     first = np.zeros(1, dtype=np.int64)
-    yield [bounds.at(bounds.table(step.state), step.tile, first)]
+    yield bounds.at(bounds.table(step.state), step.tile, first)
     if not last or context.hierarchy.at_fanout(step.state):
         return
     limits, state = context.limits, step.state
@@ -74,14 +72,11 @@ def bounds_at(
     cut = rng.randint(0, sum(limits.in_order(state, d) for d in free))
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
     passed = step.state.passed
-    for ways, tile in zip(tables.tables, grown(step, context, tuple(free[:cut])), strict=True):
+    for near, far, tile in zip(tables.near, tables.far, grown(step, context, tuple(free[:cut])), strict=True):
         above = tile
         for array in step.rows.arrays[passed : passed + tables.fanouts]:
             above = np.minimum(above * array, context.sizes)
-        yield [
-            sum(bounds.at(table, at, first) for table, at in ((near, tile), (far, above)) if table is not None)
-            for near, far in ways
-        ]
+        yield sum(bounds.at(table, at, first) for table, at in ((near, tile), (far, above)) if table is not None)
 
 
 def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random.Random) -> list[Step]:
@@ -105,9 +100,8 @@ def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random
             break
         last = after.state != step.state
         for bounds in groups:
-            for ways in bounds_at(step, last, context, bounds, rng):
-                fine = any((costs + ahead <= most).all() for ahead in ways)
-                assert fine, (str(mapping), step.state, step.tile.tolist())
+            for ahead in bounds_at(step, last, context, bounds, rng):
+                assert (costs + ahead <= most).all(), (str(mapping), step.state, step.tile.tolist())
     return steps
 
 
@@ -120,8 +114,7 @@ def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlan
         most = cost.objective(name) * SLACK
         for bound, choice in ways_to(choices, chains):
             assert bound <= most, choice.chains
-        outline = Outline(chains, step.state.blocks)
-        started = plans.start(outline, float("inf"))
+        started = plans.start(chains, float("inf"))
         while isinstance(started, ArrayChoices) and (own := same_arrays(started.rows, step.rows)).any():
             assert (started.bound[own] <= most).all()
             known = started.take(np.flatnonzero(own))
@@ -129,10 +122,9 @@ def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlan
             (hopeful,) = plans.further(known, most * SLACK)
             assert same_arrays(hopeful.rows, step.rows).any() == same_arrays(started.rows, step.rows).any()
         planned = same_arrays(started.rows, step.rows)
-        # Where loops directly inside an array cannot pay, rows are not searched with any.
-        assert planned.any() or step.state.blocks or context.tiling == "ragged"
+        assert planned.any() or context.tiling == "ragged"
         assert (started.bound[planned] <= most).all()
-        assert not planned.any() or plans.first_bound(outline) <= most
+        assert not planned.any() or plans.first_bound(chains) <= most
     return bool(planned.any())
 
 
@@ -192,11 +184,10 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
             steps = check_path(mapping, cost, context, rng)
             found["mappings"] += 1
             listed = check_start(steps[0], cost, context, plans)
-            assert listed or ragged or steps[0].state.blocks, "perfect arrays are all planned"
-            found["plain"] += not steps[0].state.blocks
-            found["planned"] += listed and not steps[0].state.blocks
+            assert listed or ragged, "perfect arrays are all planned"
+            found["planned"] += listed
     assert found["mappings"] > 15
-    assert found["planned"] > 0.7 * found["plain"]
+    assert found["planned"] > 0.7 * found["mappings"]
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
@@ -209,7 +200,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
         context = context_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
         plans = ArrayPlans(context)
         for placement in list(context.hierarchy.placements())[:2] if arch.fanouts else ():
-            batch = plans.start(Outline(placement), float("inf"))
+            batch = plans.start(placement, float("inf"))
             rows = [batch.rows.take(index) for index in groups_of(context, batch)[:6]]
             groups = [group_of(context.hierarchy, context.tiling, each.arrays) for each in rows]
             state, rest, tile = (

@@ -75,7 +75,7 @@ def test_no_more_instances_share_a_word_than_stated(stride: int, dilation: int) 
 
 
 def test_instances_of_small_windows_do_not_bring_each_other_all_words() -> None:
-    """Loops directly inside an array charged windows as if all instances shared all words."""
+    """Windows charged inside an array were as if all instances shared all words."""
     problem, context = question()
     array = np.ones((1, len(problem.dims)), dtype=np.int64)
     array[0, problem.dim_names.index("P")] = 4

@@ -26,7 +26,7 @@ from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.hierarchy import Outline, Placement
+from tilewright.mapper.exact.hierarchy import Placement
 
 MOST_MAPPINGS = 1_000
 
@@ -81,7 +81,7 @@ def compared(seeds: Iterable[int]) -> Counter[int]:
         context = context_of(problem, arch, "perfect", "even", objective=ENERGY)
         plans = ArrayPlans(context)
         for (placement, arrays), energy in optima(problem, arch, context).items():
-            batch = plans.start(Outline(placement), float("inf"))
+            batch = plans.start(placement, float("inf"))
             assert isinstance(batch, Batch)
             assert bound_of(batch, arrays, context) == pytest.approx(energy, rel=1e-9), (seed, placement, arrays)
             found[len(arch.fanouts)] += 1
