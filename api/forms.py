@@ -109,12 +109,6 @@ def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None)
     return emit_tvm(of.mapping, of.arch, element, copied)
 
 
-def _tree_numpy(of: Any) -> str:
-    from .mapper.emit import emit_tree
-
-    return emit_tree(of.mapping, of.arch)
-
-
 def _tree_c(of: Any) -> str:
     from .mapper.emit import emit_c_tree
 
@@ -136,7 +130,7 @@ def _tree_json(of: Any) -> str:
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
-    "numpy": Form(_numpy, ("fast",), write_tree=_tree_numpy),
+    "numpy": Form(_numpy, ("fast",), write_tree=_numpy),
     "nest": Form(_nest, write_tree=_tree_nest),
     "json": Form(_json, write_tree=_tree_json),
     "yaml": Form(_yaml),

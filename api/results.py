@@ -191,14 +191,14 @@ def verify_program(
     mapping: Mapping | FusedMapping, arch: Architecture, seed: int = 0, floats: bool = False, fast: bool | None = None
 ) -> Verification:
     """As `SearchResult.verify`, of a mapping on its machine."""
-    from .mapper.emit import verify_numpy, verify_tree
+    from .mapper.emit import verify_numpy
 
     if isinstance(mapping, Mapping):
         return verify_numpy(mapping, arch, seed, floats, fast)
     for name, is_given in (("floats", floats), ("fast", fast is not None)):
         if is_given:
             raise TilewrightError("this option does not know cascades yet", where=name, hint="leave it out")
-    return verify_tree(mapping, arch, seed)
+    return verify_numpy(mapping, arch, seed)
 
 
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}

@@ -9,8 +9,9 @@ Which element of a tensor is meant stands in the projection of the operation's p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 """The functions of two arguments that are written between them."""
@@ -120,10 +121,20 @@ def _accesses(expression: Expression) -> Iterator[str]:
 
 def is_product(expression: Expression) -> bool:
     """Whether it is a product of numbers and of two or more tensors, each of which occurs once."""
+    return len(factors_of(expression) or ()) >= 2
+
+
+def factors_of(expression: Expression) -> tuple[str, ...] | None:
+    """The tensors of a product of numbers and of tensors, each of which occurs once; None where it is none."""
     factors = list(_factors(expression))
-    tensors = [factor.tensor for factor in factors if isinstance(factor, Operand)]
+    tensors = tuple(factor.tensor for factor in factors if isinstance(factor, Operand))
     plain = not any(isinstance(factor, Call) for factor in factors)
-    return plain and len(tensors) >= 2 and len(set(tensors)) == len(tensors)
+    return tensors if plain and tensors and len(set(tensors)) == len(tensors) else None
+
+
+def product(factors: Iterable[Expression]) -> Expression:
+    """The product of some expressions, the first two first."""
+    return reduce(lambda left, right: Call("mul", (left, right)), factors)
 
 
 def _factors(expression: Expression) -> Iterator[Expression]:

@@ -78,6 +78,12 @@ class FusedMapping(Shown):
             check_reductions(path)
 
     @classmethod
+    def of_nest(cls, mapping: Mapping) -> FusedMapping:
+        """An ordinary mapping as a tree with one leaf; which words of its operands are zero is no part of it."""
+        operation = Operation.of(mapping.problem.dense)
+        return cls(Cascade(operation.name, (operation,)), Tree.of(mapping.nest, operation.name))
+
+    @classmethod
     def parse(cls, cascade: Cascade, text: str) -> FusedMapping:
         """The fused mapping whose tree is written in a text (docs/cascades.md).
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from .errors import ProblemError
-from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
+from .expression import Call, Expression, Operand, factors_of, is_product, product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor, axis_texts
 
 Reduction = Literal["sum", "max"]
@@ -86,7 +86,7 @@ class Operation:
         if self.reduction is None and missing:
             hint = "write += for their sum, or max= for their maximum"
             raise ProblemError(f"the left side has not {missing}, expected all dimensions", where=self.name, hint=hint)
-        if not self.multiplies and any(t.role != "input" for t in self.problem.operands):
+        if not self.contracts and any(t.role != "input" for t in self.problem.operands):
             raise ProblemError("an operand has another role than input, and nothing is multiplied", where=self.name)
         for name, pads in self.pads:
             tensor = self.problem.tensor(name)
@@ -147,10 +147,27 @@ class Operation:
         one = self.generation(tensor)
         return one is not None and one.dim is not None and not one.after
 
+    @classmethod
+    def of(cls, problem: Problem) -> Operation:
+        """The sum of products that a problem stands for outside a cascade."""
+        return cls(problem, product(Operand(tensor.name) for tensor in problem.operands), "sum")
+
+    @cached_property
+    def is_layer(self) -> bool:
+        """Whether it is the sum of products that its problem stands for, and nothing more."""
+        factors = product(Operand(tensor.name) for tensor in self.problem.operands)
+        plain = self.reduction == "sum" and not self.pads and not self.generations
+        return plain and self.expression == factors
+
     @property
     def multiplies(self) -> bool:
-        """Whether it is a sum of products, as every operation outside a cascade is."""
+        """Whether it is a sum of products of two tensors or more."""
         return self.reduction == "sum" and is_product(self.expression)
+
+    @property
+    def contracts(self) -> bool:
+        """Whether it is a sum of products of one tensor or more, as every operation outside a cascade is."""
+        return self.reduction == "sum" and factors_of(self.expression) is not None
 
     @property
     def kind(self) -> str:

@@ -283,11 +283,11 @@ def verify_cascade(
     json: bool = False,
 ) -> None:
     """Run the program of a tree: of a mapping.json, or of one that was written by hand."""
-    from ..mapper.emit import verify_tree
+    from ..mapper.emit import verify_numpy
 
     fused, machine, *_ = fused_named(source, op, tree, arch, set_fields)
     with status(f"running the program of {fused.cascade.name}"):
-        verification = verify_tree(fused, machine)
+        verification = verify_numpy(fused, machine)
     say_verified(verification, json=json)
 
 

@@ -15,8 +15,7 @@ from .compilers.mlir import emit_mlir
 from .compilers.timeloop import emit_timeloop
 from .compilers.tvm import emit_tvm
 from .numpy.program import emit_numpy, program_steps
-from .numpy.tree import emit_tree
-from .numpy.verify import Verification, verify_numpy, verify_tree
+from .numpy.verify import Verification, verify_numpy
 from .parts.elements import Element
 
 __all__ = [
@@ -28,9 +27,7 @@ __all__ = [
     "emit_mlir",
     "emit_numpy",
     "emit_timeloop",
-    "emit_tree",
     "emit_tvm",
     "program_steps",
     "verify_numpy",
-    "verify_tree",
 ]

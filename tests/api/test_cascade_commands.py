@@ -70,7 +70,7 @@ def test_programs() -> None:
     code, text = run("verify", "chain.yaml", *ON)
     assert (code, text.startswith("verified: output and words moved agree")) == (0, True)
     code, program = run("emit", "chain.yaml", *ON, "--to", "numpy")
-    assert (code, program.startswith('"""A cascade of operations')) == (0, True)
+    assert (code, program.startswith('"""Operations on one accelerator')) == (0, True)
     code, nest = run("emit", "chain.yaml", *ON, "--to", "nest")
     assert tw.FusedMapping.parse(tw.cascade(OPS[1::2], m=8, k=4, n=4, p=2), nest).tree.leaves() == {
         "T": (0,),

@@ -105,7 +105,7 @@ def test_a_mapping_json_is_evaluated_verified_emitted_and_explained() -> None:
     assert json.loads(cheaper)["summary"]["energy_pj"] < summary["energy_pj"]
     assert json.loads(cheaper)["certificate"] is None
     assert run("verify", "mapping.json")[1].startswith("verified: output and words moved agree")
-    assert run("emit", "mapping.json", "--to", "numpy")[1].startswith('"""A cascade of operations')
+    assert run("emit", "mapping.json", "--to", "numpy")[1].startswith('"""Operations on one accelerator')
     code, told = run("explain", "mapping.json", "--svg", "tree.svg", "--html", "tree.html")
     assert code == 0
     assert "T in GLB from T to O" in told

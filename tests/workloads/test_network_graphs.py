@@ -12,7 +12,7 @@ from small_networks import SMALL, attention, convolved, pooled
 from tilewright.arch import load_arch
 from tilewright.cost_models.cascades import count_tree, evaluate_tree, simulate_tree
 from tilewright.ir import Cascade, FusedMapping, ProblemError
-from tilewright.mapper.emit import emit_tree, verify_tree
+from tilewright.mapper.emit import emit_numpy, verify_numpy
 from tilewright.workloads import (
     Network,
     cascade_of,
@@ -45,7 +45,7 @@ def apart(whole: Cascade) -> FusedMapping:
 def computed(whole: Cascade, seed: int = 0) -> dict[str, np.ndarray]:
     """All tensors of a cascade, from random inputs."""
     program: dict[str, Any] = {"__name__": "reference"}
-    exec(compile(emit_tree(apart(whole), ARCH), "<program>", "exec"), program)
+    exec(compile(emit_numpy(apart(whole), ARCH), "<program>", "exec"), program)
     rng = np.random.default_rng(seed)
     inputs = {name: rng.standard_normal(shape) for name, shape in program["OPERANDS"].items()}
     return dict(program["direct"](inputs))
@@ -225,7 +225,7 @@ def test_grouped_queries(tmp_path: Path) -> None:
 def test_simulator_closed_form_and_program_agree(tmp_path: Path, name: str, layers: str) -> None:
     fused = apart(cascade_of(small(tmp_path, name), layers))
     assert simulate_tree(fused, ARCH) == count_tree(fused, ARCH)
-    verification = verify_tree(fused, ARCH)
+    verification = verify_numpy(fused, ARCH)
     assert verification, verification.message
 
 

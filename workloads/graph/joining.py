@@ -11,7 +11,6 @@ import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import chain, count
 from typing import Literal
 
@@ -122,8 +121,6 @@ def _no_operation(graph: NetworkGraph, occurrence: Occurrence) -> ProblemError:
 
 def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> Member:
     """A layer's operands beyond those that it reads from others are parameters of its own."""
-    factors: list[Expression] = [Operand(tensor.name) for tensor in problem.operands]
-    product = reduce(lambda left, right: Call("mul", (left, right)), factors)
     reads = [
         Read(operand.name, source.name, _axes(operand, source, dict(source.pads)))
         for operand, source in zip(problem.operands, occurrence.sources, strict=False)
@@ -131,7 +128,7 @@ def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> Member:
     keys = [read.key for read in reads]
     if len(set(keys)) < len(keys):
         raise ProblemError(f"{shown} reads {keys[0]} as both operands, expected two tensors")
-    return Member(shown, occurrence.name, Operation(problem, product, "sum"), reads, written_dims(occurrence))
+    return Member(shown, occurrence.name, Operation.of(problem), reads, written_dims(occurrence))
 
 
 def _axes(operand: Tensor, source: Source | None, zeros: Mapping[str, int]) -> tuple[ReaderAxis, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from ....arch import Architecture
 from ....cost_models.cascades import home_of
 from ....ir import FusedMapping, Loop, Place, Tensor
+from ..parts.finish import TensorFinish
 from .bands import with_better_bands
 from .loop_program import (
     Access,
@@ -27,7 +28,6 @@ from .loop_program import (
     Finish,
     Index,
     Statement,
-    TensorFinish,
     Zero,
 )
 from .tree_operation import OperationLowering

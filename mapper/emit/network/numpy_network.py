@@ -1,6 +1,6 @@
 """A compiled network as one numpy program: every group's tree on its buffers, all words counted, and a check.
 
-A group is the program of its tree (`numpy/tree.py`) as a function of its own; equal groups are one. What passes from
+A group is the program of its tree (`numpy/program.py`) as a function of its own; equal groups are one. What passes from
 group to group, and what is done between them, is in `run`, and in `direct`, which takes the operations of each group
 one after the other.
 """
@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from ....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
+from ..numpy import runtime_packed, runtime_passes
 from ..numpy.finishes import parameter_key
 from ..numpy.points import number_text, point_text
-from ..numpy.program import IMPORTS, MODULE_NAMES
-from ..numpy.schedule import LOCALS
-from ..numpy.tree import RUNTIME, runtime_text, tree_lines
+from ..numpy.program import IMPORTS, RUNTIME, names_taken, program_lines, runtime_text
 from ..parts.names import FreshNames, comment, quoted
 from . import runtime_network
 from .c_check import REFERENCE_FILE
@@ -137,8 +136,8 @@ def emit_numpy_network(program: NetworkProgram, weights_file: str) -> str:
 
     Raises MappingError for groups whose words cannot be counted yet.
     """
-    modules = (runtime_network, *RUNTIME)
-    taken = [*MODULE_NAMES, *LOCALS, *_LOCALS, "points", *(name for module in modules for name in vars(module))]
+    modules = (runtime_network, *(module for module in RUNTIME if module not in (runtime_passes, runtime_packed)))
+    taken = [*names_taken(), *_LOCALS, *vars(runtime_network)]
     names = FreshNames(taken)
     groups = {one.number: names.unique(f"group{one.number}") for one in program.programs}
     made = ", ".join(f"{number}: {name}()" for number, name in groups.items())
@@ -182,7 +181,7 @@ def _group_lines(group: GroupProgram, name: str, taken: list[str]) -> Iterator[s
     yield from comment(f"Group {group.number}: {' + '.join(group.segment.names)}", "    ")
     yield from comment(str(mapping), "    ", "#    ")
     stays = [tensor for tensor, _ in group.segment.stays]
-    text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes, stays))
+    text = "\n".join(program_lines(mapping, group.arch, taken, group.finishes, stays))
     yield from (f"    {line}" if line else "" for line in text.split("\n"))
     yield "    return GroupFunctions(run, direct, EXPECTED)"
     yield from ("", "")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numpy.runtime import Arrays
 from ..numpy.runtime_meters import WordTable
-from ..numpy.runtime_tree import Arrays
 
 # ---- networks --------------------------------------------------------------------------------------------------------
 

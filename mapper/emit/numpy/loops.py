@@ -1,151 +1,113 @@
-"""Source text of the loops of `run`, with a contraction in the middle, and passes where some are asked for."""
+"""Source text of the loops of a tree: transfers at every node above a split, and visits of branches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from ....ir import Loop, MappingError
-from ..parts.names import DEEPEST, comment, printable
-from ..parts.steps import Step
-from .contraction import Factor, contraction
-from .passes import pass_ends, pass_repeats
-from .schedule import Contracted, ProgramText, bare, place_of
+from ....ir import Address, MappingError, Node, Place, Tree
+from ..parts.names import DEEPEST, comment
+from .finishes import Finishes, FinishText
+from .leaf import Leaf, unbounded_operands
+from .schedule import ProgramText
+from .schedules import Schedules
 
 
-class LoopText:
-    """The text of the nest: loops, the transfers at every node, and contractions."""
+class TreeLoops:
+    """The text of the tree, and of what is done with complete words."""
 
-    def __init__(self, schedule: ProgramText, indent: str = "") -> None:
-        self.schedule, self.plan, self.problem = schedule, schedule.plan, schedule.problem
-        self.items = self.plan.mapping.nest.items
-        self.indent = indent
-        self.pending: list[Step] = []
+    def __init__(self, schedules: Schedules, finishes: Finishes) -> None:
+        self.schedules = schedules
+        self.fused = schedules.fused
+        self.finish = FinishText(schedules, finishes)
 
     def lines(self) -> list[str]:
         """Raises MappingError when the loops are more than Python can nest."""
-        found = list(self._lines())
-        self._check_depth(found)
+        found = list(self._tree(self.fused.tree, (), ""))
+        depth = max(len(line) - len(line.lstrip()) for line in found) // 4
+        if depth > DEEPEST:
+            message = f"a program of {depth} nested blocks cannot be written: Python nests {DEEPEST} at most"
+            raise MappingError(message, hint="join neighbouring loops over the same dimension")
         return found
 
-    def _lines(self) -> Iterator[str]:
-        python = {step.position: step for step in self.plan.python_loops}
-        passes = {contracted.core.position: contracted for contracted in self.schedule.passes}
-        ends: list[list[str]] = []
-        for position, item in list(enumerate(self.items[: self.plan.last_node + 1]))[self.plan.shared :]:
-            if position in passes:
-                yield from self._flush()
-                ends.append(self._indented(pass_ends(self.schedule, passes[position])))
-                yield from self._begin_pass(passes[position])
-            if position in python:
-                self.pending.append(python[position])
-            elif position in self.plan.buffers:
-                yield from self._flush()
-                yield from comment(str(item), self.indent)
-                yield from self._indented(self.schedule.arrive_lines(self.plan.buffers[position]))
-            elif isinstance(item, Loop) and item.trips > 1:
-                yield from self._flush()
-                text = f"{item}" if item.is_spatial else f"{item}: moves nothing from here on, so it is done below"
-                yield from comment(text, self.indent)
-        yield from self._flush()
-        yield from comment("all MACs: " + (self._inner_text() or "one step"), self.indent)
-        yield from self._indented(self._mac_lines())
-        for lines in reversed(ends):
-            yield from lines
+    def _tree(self, tree: Tree, address: Address, indent: str) -> Iterator[str]:
+        places = [(address, i) for i, item in enumerate(tree.items) if isinstance(item, Node)]
+        if address and tree.operation not in self.schedules.uneven:
+            yield from (f"{indent}{line}" for line in self._forget_lines(places))
+        inside = indent
+        if tree.branches:
+            for i, item in enumerate(tree.items):
+                if isinstance(item, Node):
+                    yield from comment(str(item), inside)
+                    yield from (f"{inside}{line}" for line in self._node_lines((address, i)))
+                elif (address, i) in self.schedules.loop:
+                    yield f"{inside}for {self.schedules.loop[address, i]} in {self._range((address, i))}:  " + "".join(
+                        comment(str(item))
+                    )
+                    inside += "    "
+                else:
+                    yield from comment(str(item), inside)
+            for number, branch in enumerate(tree.branches):
+                yield from comment(f"branch {branch.operation}".rstrip(), inside)
+                yield from self._tree(branch, (*address, number), inside)
+                yield from (f"{inside}{line}" for line in self.finish.lines((*address, number)))
+        elif tree.operation in self.schedules.uneven:
+            text, homes = self.schedules.uneven[tree.operation], self.schedules.homes(tree.operation)
+            yield from (f"{indent}{line}" for line in text.visit_lines(homes, self.finish.name(text.output.name)))
+            return
+        else:
+            schedule, operation = self.schedules.of[tree.operation], self.fused.cascade.operation(tree.operation)
+            yield from Leaf(schedule, operation, indent, unbounded_operands(self.fused.cascade, operation)).lines()
+        yield from (f"{indent}{line}" for line in self._drain_lines(places))
 
-    def _indented(self, lines: Iterator[str]) -> list[str]:
-        return [self.indent + line for line in lines]
+    def _range(self, place: Place) -> str:
+        """The starts of a shared loop's steps; they are the same for every operation below it."""
+        paths = ((name, self.fused.paths[name]) for name in self.schedules.of)
+        name, path = next((name, path) for name, path in paths if place in path.places)
+        schedule = self.schedules.of[name]
+        step = next(step for step in schedule.loop if step.position == path.places.index(place))
+        return schedule.range_of(step)
 
-    # ---- contractions --------------------------------------------------------------------------------------
+    def _node_lines(self, place: Place) -> Iterator[str]:
+        if place in self.schedules.filler:
+            schedule, position = self._filling(place)
+            yield from schedule.arrive_lines(schedule.plan.buffers[position])
+            return
+        for text in self.schedules.uneven.values():
+            if place == text.exchange:
+                yield from text.renew_lines(self.schedules.arrays[place].name)
+                return
+        home = self._home(place)
+        if home is not None:
+            schedule, position = home
+            if not schedule.plan.buffers[position].whole:
+                yield f"{schedule.buffer[position]}[...] = {schedule.identity}"
 
-    def _mac_lines(self) -> Iterator[str]:
-        """The innermost tile."""
-        schedule, end = self.schedule, len(self.items)
-        sums = schedule.starts(place_of(self.problem.output), end)
-        yield f"{schedule.macs}.step({schedule.starts(schedule.edges, end)}, {sums})"
-        yield from self._contraction_lines(schedule.mac)
+    def _filling(self, place: Place) -> tuple[ProgramText, int]:
+        """The schedule that fills a node, and the node's position in it."""
+        name, position = self.schedules.filler[place]
+        if name not in self.schedules.uneven:
+            return self.schedules.of[name], position
+        return next(schedule for schedule in self.schedules.above[name] if position in schedule.meter), position
 
-    def _begin_pass(self, contracted: Contracted) -> Iterator[str]:
-        yield from self._indented(pass_repeats(self.schedule, contracted))
-        inside = "; ".join(
-            f"for {step.dim} in {step.trips}" for step in self.plan.python_loops[contracted.core.depth :]
-        )
-        self.indent += "    "
-        yield from comment(f"alike to a pass before it: all of {inside}", self.indent)
-        yield from self._indented(self._contraction_lines(contracted))
-        yield f"{self.indent[4:]}else:"
+    def _home(self, place: Place) -> tuple[ProgramText, int] | None:
+        """The schedule whose output has its outermost node there."""
+        for name in self.schedules.of:
+            way = self.schedules.ways[name]
+            position = self.schedules.home(way, way.operation.output.name)
+            if way.place(position) == place:
+                return self.schedules.of[name], position
+        return None
 
-    def _contraction_lines(self, contracted: Contracted) -> Iterator[str]:
-        """One contraction over all that is inside some loops, instances included."""
-        schedule, core = self.schedule, contracted.core
-        factors = []
-        for tensor in self.problem.operands:
-            buffer = core.buffers[tensor.name]
-            index = schedule.index(tensor, buffer, core.position)
-            factors.append(Factor(f"{contracted.views[tensor.name]}[{bare(index)}]", core.axes(buffer)))
-        for dim, name in contracted.masks.items():
-            axes = tuple(i for i, label in enumerate(core.labels) if label.dim == dim)
-            factors.append(Factor(f"{name}[{schedule.start(dim, core.position)}]", axes))
-        output = self.problem.output
-        buffer = core.buffers[output.name]
-        trips = [label.trips for label in core.labels]
-        index = schedule.index(output, buffer, core.position)
-        target = Factor(f"{contracted.views[output.name]}[{bare(index)}]", core.axes(buffer))
-        statements, value = self._value(factors, target, trips)
-        yield from statements
-        yield schedule.combined(target.text, value)
+    def _forget_lines(self, places: list[Place]) -> Iterator[str]:
+        for place in places:
+            if place in self.schedules.filler:
+                schedule, position = self._filling(place)
+                yield f"{schedule.meter[position]}.forget()"
 
-    def _value(self, factors: list[Factor], target: Factor, trips: list[int]) -> tuple[list[str], str]:
-        """Statements, and the expression of what is added to the output; the last factors are masks."""
-        return contraction(factors, target.axes, trips)
-
-    # ---- loops ---------------------------------------------------------------------------------------------
-
-    def _flush(self) -> list[str]:
-        """Lines of the loops that are pending; what follows is inside them."""
-        lines = []
-        for group in self._blocks(self.pending):
-            ranges = [self.range_of(step) for step in group]
-            names = ", ".join(self.schedule.loop[step] for step in group)
-            texts = "; ".join(f"for {step.dim} in {step.trips}" for step in group)
-            source = ranges[0] if len(group) == 1 else f"itertools.product({', '.join(ranges)})"
-            lines.append(f"{self.indent}for {names} in {source}:  # {printable(texts)}")
-            self.indent += "    "
-        self.pending = []
-        return lines
-
-    def _blocks(self, steps: list[Step]) -> list[list[Step]]:
-        """Loops that share one `for`: each its own, or as many as may be where the nest is too deep for Python."""
-        if len(self.schedule.loop) <= DEEPEST:
-            return [[step] for step in steps]
-        blocks: list[list[Step]] = []
-        for step in steps:
-            if blocks and step.dim not in {s.dim for s in blocks[-1]}:
-                blocks[-1].append(step)
-            else:
-                blocks.append([step])
-        return blocks
-
-    def range_of(self, step: Step) -> str:
-        """Starts of the tiles of one loop: from the start of the tile outside, to its end or that of the dimension."""
-        first = self.schedule.start(step.dim, step.position)
-        size = self.problem.sizes[step.dim]
-        if first == "0":
-            return f"range(0, {min(step.extent, size)}, {step.tile})"
-        end = f"{first} + {step.extent}"
-        if self.plan.is_ragged(step.dim):
-            end = f"min({end}, {size})"
-        return f"range({first}, {end}, {step.tile})"
-
-    def _inner_text(self) -> str:
-        parallel = [s for s in self.plan.spatial if s.position > self.plan.last_node]
-        ordered = sorted((*parallel, *self.plan.inner_time), key=lambda s: s.position)
-        return "; ".join(f"{'parallel' if s.spatial else 'for'} {s.dim} in {s.trips}" for s in ordered)
-
-    def _check_depth(self, lines: Sequence[str]) -> None:
-        depth = sum(line.lstrip().startswith("for ") for line in lines)
-        if depth > DEEPEST:
-            raise MappingError(
-                f"a program for {len(self.schedule.loop)} temporal loops with nodes between them cannot be written: "
-                f"Python nests {DEEPEST} at most, and these need {depth}",
-                hint="join neighbouring loops over the same dimension",
-            )
+    def _drain_lines(self, places: list[Place]) -> Iterator[str]:
+        """Partial sums that a visit leaves behind go outwards, innermost first."""
+        for place in reversed(places):
+            if place in self.schedules.filler:
+                schedule, position = self._filling(place)
+                if schedule.plan.buffers[position].tensor.is_output:
+                    yield f"{schedule.drain[position]}()"

@@ -72,9 +72,15 @@ def _numbers(plan: NestPlan, depths: tuple[int, ...]) -> list[int]:
     return found
 
 
-def checked_depths(plan: NestPlan, depths: Collection[int]) -> tuple[int, ...]:
-    """Depths in order, those that leave a loop outside and one inside."""
-    return tuple(sorted({depth for depth in depths if 0 < depth < len(plan.python_loops)}))
+def chosen_depths(plan: NestPlan, fast: bool | None, depths: Collection[int] | None = None) -> tuple[int, ...]:
+    """The depths of the passes of a program.
+
+    fast    whether it has some; None: if it has many steps
+    depths  those to be taken, of which some leave no loop outside or none inside; None: those that take the least time
+    """
+    if depths is not None:
+        return tuple(sorted({depth for depth in depths if 0 < depth < len(plan.python_loops)}))
+    return pass_depths(plan) if fast or (fast is None and plan.steps_at_most > MANY_STEPS) else ()
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -93,7 +99,8 @@ def pass_lines(schedule: ProgramText) -> Iterator[str]:
         yield f"{contracted.name} = Pass("
         yield f"    [{', '.join(meters[:operands])}],"
         yield f"    [{', '.join(meters[operands:])}],"
-        yield f"    macs, {_indexes(schedule, schedule.problem.output)}, {inner}, {_edges(schedule, contracted)},"
+        place = _indexes(schedule, schedule.problem.output)
+        yield f"    {schedule.macs}, {place}, {inner}, {_edges(schedule, contracted)},"
         yield "    every_step,"
         yield ")"
         inner = f"[{contracted.name}]"

@@ -1,7 +1,7 @@
 """The part of an emitted numpy program that is the same in every one: views of buffers, and how tiles move.
 
-`program.py` pastes everything below the imports into its output, and after it that of `runtime_meters.py`,
-`runtime_passes.py` and `runtime_check.py`. So these may import nothing from tilewright but each other.
+`program.py` pastes everything below the imports into its output, and after it that of the other runtimes that a program
+needs. So these may import nothing from tilewright but each other.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from numpy.lib.stride_tricks import as_strided
 
 # ---- buffers ---------------------------------------------------------------------------------------------------------
 
+Arrays = dict[str, np.ndarray]
 
-def number_types(operands: dict[str, np.ndarray], products: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
+
+def number_types(operands: Arrays, products: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """Types to compute in and to return. Integers become floats, which numpy multiplies fast, if every sum is exact."""
     given = np.result_type(*operands.values())
     if given.kind not in "iub":
@@ -30,12 +32,18 @@ def number_types(operands: dict[str, np.ndarray], products: int) -> tuple[np.dty
     return np.dtype(np.float64) if bound < 2**53 else whole, whole
 
 
-def padded(array: np.ndarray, expected: tuple[int, ...], shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
-    """An operand in the outermost memory, with zeros up to whole tiles: ragged last tiles read zeros there."""
+def placed(
+    array: np.ndarray,
+    expected: tuple[int, ...],
+    origin: tuple[int, ...],
+    shape: tuple[int, ...],
+    kind: np.dtype[Any],
+) -> np.ndarray:
+    """An operand in the outermost memory, its first element at the origin; ragged tiles read the zeros around it."""
     if array.shape != expected:
         raise ValueError(f"an operand has shape {array.shape}, expected {expected}")
     whole = np.zeros(shape, kind)
-    whole[tuple(slice(n) for n in expected)] = array
+    whole[tuple(slice(o, o + n) for o, n in zip(origin, expected, strict=True))] = array
     return whole
 
 

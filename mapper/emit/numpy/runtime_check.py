@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from .runtime import Arrays
 from .runtime_meters import WordTable
 
 # ---- the check -------------------------------------------------------------------------------------------------------
 
 
-def random_operands(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    """Small integers, so that sums are exact and do not depend on their order."""
+def random_operands(shapes: dict[str, tuple[int, ...]], seed: int, largest: int) -> Arrays:
+    """Small integers, up to the largest with which all results are exact and do not depend on the order of sums; where
+    there is none, numbers up to 1, of which any function can be taken."""
     rng = np.random.default_rng(seed)
-    return {name: rng.integers(-4, 5, shape) for name, shape in shapes.items()}
+    if largest:
+        return {name: rng.integers(-largest, largest + 1, shape) for name, shape in shapes.items()}
+    return {name: 1.0 - rng.random(shape) for name, shape in shapes.items()}
 
 
-def random_floats(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
+def random_floats(shapes: dict[str, tuple[int, ...]], seed: int) -> Arrays:
     """Numbers of single precision, whose sums depend on their order."""
     rng = np.random.default_rng(seed)
     return {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
@@ -29,6 +33,8 @@ def rounding_bound(sizes: np.ndarray, roundings: int) -> np.ndarray:
                (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1)
     """
     error = roundings * 2.0**-24
+    if not error:
+        raise ValueError("of other operations than one sum of products, compare whole numbers")
     if error >= 1:
         raise ValueError(f"sums of {roundings} products say nothing in single precision; compare whole numbers")
     return sizes * (error / (1 - error))

@@ -6,6 +6,8 @@ from .runtime import TensorPlace
 
 # ---- meters ----------------------------------------------------------------------------------------------------------
 
+WordTable = dict[tuple[str, str], tuple[int, int]]
+
 
 class Visits:
     """Which places were visited before."""
@@ -212,10 +214,7 @@ def _accesses(tensor: TensorPlace, edges: list[int | None], steps: dict[tuple[in
     return sum(times * tensor.words(moves, by) for moves, times in alike.items())
 
 
-WordTable = dict[tuple[str, str], tuple[int, int]]
-
-
-def words_moved(meters: tuple[Fills | PartialSums | Macs, ...]) -> WordTable:
+def words_moved(meters: list[Fills | PartialSums | Macs]) -> WordTable:
     """Words read and written, by memory and tensor."""
     moved: WordTable = {}
     for meter in meters:

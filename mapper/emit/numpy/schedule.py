@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass, field
 
-from ....arch import Architecture
-from ....ir import Mapping, Rank, StartValue, Tensor
-from ..parts.names import FreshNames, comment, quoted
+from ....ir import Rank, StartValue, Tensor
+from ..parts.names import FreshNames, comment
 from ..parts.steps import Step
-from .direct import operand_shapes
 from .plan import Buffer, Core, NestPlan
 
 LOCALS = (
@@ -22,6 +20,15 @@ LOCALS = (
     "right",
     "result",
     "moved",
+    "counted",
+    "counted_here",
+    "every_step",
+    "here",
+    "parameters",
+    "points",
+    "returns",
+    "step",
+    "tensors",
     "np",
     "itertools",
     "as_strided",
@@ -42,14 +49,14 @@ class Contracted:
 
 @dataclass(frozen=True)
 class PartOfTree:
-    """What an operation's way through a tree adds to its mapping.
+    """An operation's way through a tree.
 
     plan     of the way
     names    of the whole program
-    shared   names that the loops and nodes above a split have there, by position
+    shared   names that loops and nodes have that are not the operation's alone, by position
     maximum  whether words are combined by their maximum, and not by their sum
     start    what words are before the first step, where each step puts the next generation in their place
-    filled   positions of the nodes whose words are counted here; None: all but the outermost, as in an ordinary mapping
+    filled   positions of the nodes whose words are counted here; None: all but the outermost
     """
 
     plan: NestPlan
@@ -68,29 +75,18 @@ class PartOfTree:
 
 
 class ProgramText:
-    """Names for everything in `run`, and the text of its parts."""
+    """Names for everything that one operation has in `run`, and the text of its parts.
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        arch: Architecture,
-        taken: Sequence[str] = (),
-        depths: Collection[int] = (),
-        part: PartOfTree | None = None,
-    ) -> None:
-        """The schedule of a mapping.
+    part    what it is of
+    depths  of its passes
+    """
 
-        taken   names that are not free
-        depths  of passes
-        part    what else there is, where it is an operation's way through a tree
-        """
-        if part is None:
-            part = PartOfTree(NestPlan.of(mapping, arch), FreshNames((*taken, *LOCALS)))
+    def __init__(self, part: PartOfTree, depths: Collection[int] = ()) -> None:
         self.plan, names, shared = part.plan, part.names, part.shared
-        self.problem = mapping.problem
-        self.arch = arch
+        self.problem = part.plan.problem
+        self.arch = part.plan.arch
         self.identity, self.reduction = part.combining
-        self.macs = names.unique("macs" if part.filled is None else f"macs_{self.problem.name}")
+        self.macs = names.unique(f"macs_{self.problem.name}")
         self.loop = self._loop_names(names, shared)
         self.buffer = {
             p: shared.get(p) or names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()
@@ -154,20 +150,18 @@ class ProgramText:
         outer = self.outer(buffer)
         return tuple(s for s in buffer.spatial if s.position > outer.position)
 
-    # ---- buffers -------------------------------------------------------------------------------------------
+    def range_of(self, step: Step) -> str:
+        """Starts of the tiles of one loop: from the start of the tile outside, to its end or that of the dimension."""
+        first = self.start(step.dim, step.position)
+        size = self.problem.sizes[step.dim]
+        if first == "0":
+            return f"range(0, {min(step.extent, size)}, {step.tile})"
+        end = f"{first} + {step.extent}"
+        if self.plan.is_ragged(step.dim):
+            end = f"min({end}, {size})"
+        return f"range({first}, {end}, {step.tile})"
 
-    def buffer_lines(self) -> Iterator[str]:
-        """One array per node; the outermost nodes hold whole tensors."""
-        shapes = operand_shapes(self.problem)
-        for position, buffer in self.plan.buffers.items():
-            tensor, name = buffer.tensor, self.buffer[position]
-            yield from comment(f"{buffer.memory} keeps {tensor}: {_extent(buffer)}")
-            if buffer.boundary or tensor.is_output:
-                yield f"{name} = np.zeros({buffer.shape}, kind)"
-            else:
-                key = quoted(tensor.name)
-                yield f"{name} = padded(operands[{key}], {shapes[tensor.name]}, {buffer.shape}, kind)"
-        yield from self.mask_lines()
+    # ---- buffers -------------------------------------------------------------------------------------------
 
     def mask_lines(self) -> Iterator[str]:
         """One array per dimension whose end no operand marks."""
@@ -176,7 +170,8 @@ class ProgramText:
             yield f"{name} = (np.arange({self.plan.nominal[dim]}) < {self.problem.sizes[dim]}).astype(kind)"
 
     def view_lines(self) -> Iterator[str]:
-        """One view per transfer, and of what is contracted."""
+        """The masks, one view per transfer, and of what is contracted."""
+        yield from self.mask_lines()
         yield from self.outside_lines()
         for contracted in (*self.passes, self.mac):
             yield from self._contracted_views(contracted)
@@ -287,10 +282,6 @@ class ProgramText:
         return self.starts(dims, limit if within is None else min(limit, within))
 
     @property
-    def mapping_items(self) -> tuple[object, ...]:
-        return self.plan.mapping.nest.items
-
-    @property
     def edges(self) -> tuple[str, ...]:
         """Dimensions that may end within the innermost tile."""
         return tuple(dim for dim in self.problem.dim_names if self.plan.is_ragged(dim))
@@ -322,9 +313,3 @@ def _spread(tensor: Tensor, dim: str, trips: int, tile: int) -> str:
             if name == dim:
                 return f"({trips}, {axis}, {coefficient * tile})"
     return f"({trips}, None, 0)"
-
-
-def _extent(buffer: Buffer) -> str:
-    tile = " x ".join(map(str, buffer.tile)) or "1"
-    instances = " x ".join(str(s.trips) for s in buffer.spatial)
-    return f"{tile} words in each of {instances} instances" if instances else f"{tile} words"

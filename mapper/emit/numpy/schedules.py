@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....arch import Architecture
-from ....cost_models.cascades import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
+from ....cost_models.cascades import Way, fillers_of, home_of, left_boundaries
 from ....ir import FusedMapping, Loop, Node, Place
 from ..parts.names import FreshNames, comment, quoted
 from ..parts.steps import steps_of
+from ..parts.trees import layer_of, ways_through
+from .passes import chosen_depths
 from .plan import Buffer, NestPlan
 from .schedule import PartOfTree, ProgramText
 from .uneven import UnevenText
@@ -37,12 +39,24 @@ class NodeArray:
 class Schedules:
     """Names for everything in `run`, and the text of its buffers and views.
 
-    stays  tensors that are on chip before the run, or are left there, in their second node
+    stays   tensors that are on chip before the run, or are left there, in their second node
+    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: if it has many steps. Trees
+            that split have none
+    depths  of the passes, instead of those with which the fewest steps are run
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str], stays: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        fused: FusedMapping,
+        arch: Architecture,
+        taken: Collection[str] = (),
+        stays: Collection[str] = (),
+        fast: bool | None = False,
+        depths: Collection[int] | None = None,
+    ) -> None:
         self.fused, self.arch, self.stays = fused, arch, frozenset(stays)
-        self.ways = {name: without_transfers(way, arch, stays) for name, way in ways_of(fused, arch).items()}
+        self.layer = layer_of(fused.cascade)
+        self.ways = ways_through(fused, arch, stays)
         self.names = FreshNames(taken)
         self._views: dict[tuple[str, Place], str] = {}
         self.loop = self._loop_names()
@@ -53,11 +67,14 @@ class Schedules:
         }
         for text in self.uneven.values():
             text.others.update(self.uneven)
-        plans = {name: self._plan(way) for name, way in self.ways.items() if name not in self.uneven}
-        self._seen = {name: dict(plan.buffers) for name, plan in plans.items()}
+        self.plans = {name: self._plan(way) for name, way in self.ways.items() if name not in self.uneven}
+        self._seen = {name: dict(plan.buffers) for name, plan in self.plans.items()}
         self._seen |= {name: self._seen_above(text) for name, text in self.uneven.items()}
         self.arrays = self._arrays()
-        self.of = {name: self._schedule(name, plan) for name, plan in plans.items()}
+        self.depths = {
+            name: () if fused.tree.branches else chosen_depths(plan, fast, depths) for name, plan in self.plans.items()
+        }
+        self.of = {name: self._schedule(name, plan) for name, plan in self.plans.items()}
         self.above = {name: self._above(name, text) for name, text in self.uneven.items()}
         self.filler = fillers_of(self.ways)
 
@@ -71,7 +88,8 @@ class Schedules:
         return found
 
     def _plan(self, way: Way) -> NestPlan:
-        homes = {self.home(way, t.name) for t in way.mapping.problem.tensors if t.name not in self.stays}
+        passed = [t.name for t in way.mapping.problem.tensors if t.name in self.fused.cascade.intermediates]
+        homes = {self.home(way, tensor) for tensor in passed if tensor not in self.stays}
         exchanges = frozenset(p for p in homes if self._memory(way, p) != self.arch.memories[0].name)
         return NestPlan(
             mapping=way.mapping,
@@ -80,7 +98,7 @@ class Schedules:
             boundaries=tuple(left_boundaries(way.mapping, self.arch, self.stays)),
             shared=way.path.starts[-1],
             exchanges=exchanges,
-            edges=True,
+            edges=self.layer is None,
         )
 
     def home(self, way: Way, tensor: str) -> int:
@@ -152,7 +170,7 @@ class Schedules:
         operation = way.operation
         maximum = operation.reduction == "max"
         part = PartOfTree(plan, self.names, shared, maximum, frozenset(mine), operation.start)
-        return ProgramText(way.mapping, self.arch, part=part)
+        return ProgramText(part, self.depths[name])
 
     def view_name(self, operation: str, position: int) -> str:
         """What an operation calls its part of a node's array: the array's own name, where it is alone with it."""
@@ -171,7 +189,8 @@ class Schedules:
         for way in self.ways.values():
             for tensor in way.mapping.problem.tensors:
                 position = self.home(way, tensor.name)
-                if tensor.name in self.stays or self._memory(way, position) == self.arch.memories[0].name:
+                passes = tensor.name in self.fused.cascade.intermediates and tensor.name not in self.stays
+                if not passes or self._memory(way, position) == self.arch.memories[0].name:
                     found.add(way.place(position))
         return found
 
@@ -199,9 +218,9 @@ class Schedules:
             if place in self.given and node.tensor not in cascade.producers:
                 extents = cascade.extents(node.tensor)
                 key = quoted(node.tensor)
-                yield f"{array.name} = placed(operands[{key}], {extents}, {array.origin}, {array.shape})"
+                yield f"{array.name} = placed(operands[{key}], {extents}, {array.origin}, {array.shape}, kind)"
             else:
-                yield f"{array.name} = np.zeros({array.shape})"
+                yield f"{array.name} = np.zeros({array.shape}, kind)"
 
     def part_lines(self) -> Iterator[str]:
         """Each operation's part of the arrays that several have in common."""

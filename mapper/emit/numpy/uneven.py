@@ -22,7 +22,7 @@ from ....cost_models.cascades.visits import visit_mapping, whole_mapping
 from ....cost_models.cascades.windows import exchange_of, keeps_rows, table_of_visits
 from ....ir import FusedMapping, Loop, Place, Tensor
 from ..parts.names import FreshNames, comment, quoted
-from ..parts.steps import steps_of
+from ..parts.steps import operand_shapes, steps_of
 from .leaf import Leaf, unbounded_operands
 from .meters import meter_lines
 from .plan import NestPlan
@@ -33,11 +33,11 @@ Sizes = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class _Names:
-    """Of one uneven operation: its table of visits, what counts its words, and what a visit makes."""
+    """Of one uneven operation: its table of visits, what a visit makes, and what counts the words of nodes above it."""
 
     visits: str
-    counted: str
     made: str
+    above: str
 
 
 class UnevenText:
@@ -65,7 +65,7 @@ class UnevenText:
         self.operation, self.path = way.operation, way.path
         self.problem, self.output = way.operation.problem, way.operation.output
         self.others: dict[str, UnevenText] = {}
-        self.names = _Names(*(names.unique(f"{what}_{name}") for what in ("visits", "counted", "made")))
+        self.names = _Names(*(names.unique(f"{what}_{name}") for what in ("visits", "made", "meters_above")))
         self.tables = {dim: names.unique(f"{name}_{dim}") for dim in way.made}
         self.firsts = {dim: names.unique(f"{name}_{dim}_first") for dim in self._shared}
         self.counts = {dim: names.unique(f"{name}_{dim}_count") for dim in self._shared}
@@ -127,8 +127,7 @@ class UnevenText:
     def _function(self, sizes: dict[str, int], name: str, taken: list[str]) -> Iterator[str]:
         mapping = visit_mapping(self.path, sizes)
         plan = NestPlan(mapping, self.arch, steps_of(mapping), tuple(chains_of(mapping, self.arch)), edges=True)
-        part = PartOfTree(plan, FreshNames((*taken, *LOCALS, "points", "counted")), maximum=self._is_maximum)
-        schedule = ProgramText(mapping, self.arch, part=part)
+        schedule = ProgramText(PartOfTree(plan, FreshNames((*taken, *LOCALS)), maximum=self._is_maximum))
         meters = f"meters_{name}"
         yield from meter_lines(schedule, meters)
         yield from ("", "")
@@ -140,8 +139,17 @@ class UnevenText:
     def _body(self, schedule: ProgramText, meters: str) -> Iterator[str]:
         buffers = schedule.plan.buffers
         output = next(b for b in buffers.values() if b.tensor.is_output and b.boundary is None)
+        shapes = operand_shapes(schedule.problem)
         yield "kind = np.float64"
-        yield from schedule.buffer_lines()
+        for position, buffer in buffers.items():
+            name = schedule.buffer[position]
+            yield from comment(f"{buffer.memory} keeps {buffer.tensor}")
+            if buffer.boundary or buffer.tensor.is_output:
+                yield f"{name} = np.zeros({buffer.shape}, kind)"
+            else:
+                extents = shapes[buffer.tensor.name]
+                given = f"operands[{quoted(buffer.tensor.name)}]"
+                yield f"{name} = placed({given}, {extents}, {(0,) * len(extents)}, {buffer.shape}, kind)"
         if self._is_maximum:
             yield f"{schedule.buffer[output.position]}[...] = {schedule.identity}"
         yield from schedule.view_lines()
@@ -179,8 +187,7 @@ class UnevenText:
         plan = self.plan_above(tensor)
         shared = {i: self.loops[place] for i, place in enumerate(self.path.places) if place in self.loops}
         mine = frozenset(position for name, position in self.filled.values() if name == tensor)
-        part = PartOfTree(plan, names, shared | views, self._is_maximum, mine)
-        return ProgramText(plan.mapping, self.arch, part=part)
+        return ProgramText(PartOfTree(plan, names, shared | views, self._is_maximum, mine))
 
     # ---- where things lie ----------------------------------------------------------------------------------
 
@@ -244,7 +251,7 @@ class UnevenText:
         yield f"if {' and '.join(f'{count} > 0' for count in counts)}:"
         parts = ", ".join(f"{quoted(t.name)}: {self._part(t, *homes[t.name])}" for t in self.problem.operands)
         key = f"({', '.join(counts)}{',' * (len(counts) == 1)})"
-        yield f"    {self.names.made} = {self.names.visits.upper()}[{key}]({{{parts}}}, {self.names.counted})"
+        yield f"    {self.names.made} = {self.names.visits.upper()}[{key}]({{{parts}}}, counted)"
         made = self.names.made
         if finish is not None:
             first = tuple_text([self.firsts.get(dim, "0") for ((dim, _),) in self.output.ranks])

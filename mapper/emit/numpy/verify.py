@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ....arch import Architecture
 from ....ir import FusedMapping, Mapping
 from .program import emit_numpy
-from .tree import emit_tree
 
 if TYPE_CHECKING:
     from ....cost_models.sparse.recount import Recount
@@ -66,7 +65,7 @@ class Verification:
 
 
 def verify_numpy(
-    mapping: Mapping,
+    mapping: Mapping | FusedMapping,
     arch: Architecture,
     seed: int = 0,
     floats: bool = False,
@@ -75,8 +74,8 @@ def verify_numpy(
 ) -> Verification:
     """Emit the program of a mapping, run it on random operands, and compare.
 
-    floats  operands of single precision, and outputs equal but for rounding (`runtime.rounding_bound`), instead
-            of small whole numbers and outputs that are equal
+    floats  operands of single precision, and outputs equal but for rounding (`rounding_bound`), of one sum of products;
+            else small whole numbers and outputs that are equal
     fast    as `emit_numpy` has it; so are the depths of the passes
 
     The text is executed in a namespace of its own, inside this process: a new interpreter would spend longer on
@@ -91,7 +90,7 @@ def verify_numpy(
     seconds = time.perf_counter() - begun
     expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
-    zeros = _recount(mapping, arch, seed)
+    zeros = _recount(mapping, arch, seed) if isinstance(mapping, Mapping) else None
     return Verification(
         agrees=not wrong,
         words_agree=not differing,
@@ -113,23 +112,6 @@ def _recount(mapping: Mapping, arch: Architecture, seed: int) -> Recount | None:
     from ....cost_models.sparse.recount import recount
 
     return recount(mapping, arch, seed)
-
-
-def verify_tree(fused: FusedMapping, arch: Architecture, seed: int = 0) -> Verification:
-    """Emit the program of a fused mapping, run it on random operands, and compare all outputs with those of the
-    operations one after the other; `verify_numpy` says how it is run.
-
-    Raises MappingError when no program can be written for the mapping.
-    """
-    program: dict[str, Any] = {"__name__": "tilewright_reference"}
-    exec(compile(emit_tree(fused, arch), "<reference program>", "exec"), program)
-    begun = time.perf_counter()
-    wrong, moved = program["check"](seed)
-    seconds = time.perf_counter() - begun
-    expected: WordTable = program["EXPECTED"]
-    differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
-    message = _message(wrong, differing, moved, expected)
-    return Verification(not wrong, not differing, seconds, moved, expected, message)
 
 
 def _message(wrong: str, differing: list[tuple[str, str]], moved: WordTable, expected: WordTable) -> str:

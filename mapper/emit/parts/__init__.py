@@ -6,4 +6,5 @@ steps.py      loops as digits of indexes
 exactness.py  whole numbers of which all results are exact
 packing.py    operands that are packed
 finish.py     what is done with complete words
+trees.py      mappings of any kind as trees
 """

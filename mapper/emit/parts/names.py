@@ -13,6 +13,8 @@ DEEPEST = 20
 
 def printable(text: str) -> str:
     """The text on one line: whatever could end a comment or confuse a reader is escaped."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

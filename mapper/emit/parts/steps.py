@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Extents
 from dataclasses import dataclass
 
-from ....ir import Digit, Mapping, Rank, digits_by_dimension
+from ....ir import Digit, Mapping, Problem, Rank, digits_by_dimension
 
 
 @dataclass(frozen=True)
@@ -37,3 +37,8 @@ def _step(dim: str, digit: Digit) -> Step:
 def span(rank: Rank, extents: Extents[str, int]) -> int:
     """Elements from the first to the last that a tile touches along one tensor axis."""
     return 1 + sum(c * (extents[dim] - 1) for dim, c in rank)
+
+
+def operand_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
+    """Shape of every operand: what all of the problem spans along each rank."""
+    return {t.name: tuple(span(rank, problem.sizes) for rank in t.ranks) for t in problem.operands}

@@ -13,7 +13,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.ir import Cascade, InfeasibleError, TilewrightError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.emit import verify_tree
+from tilewright.mapper.emit import verify_numpy
 from tilewright.workloads import cascade
 
 MOST = CHEAP if TIMES == 1 else DEAR
@@ -79,7 +79,7 @@ def test_the_size_of_a_block_is_chosen(words: int) -> None:
     assert answer.cost.energy_pj == min(best_of(form, words) for form in whole.forms)
     assert answer.mapping.cascade in whole.forms
     assert [one.form for one in answer.forms] == [form.form for form in whole.forms]
-    assert verify_tree(answer.mapping, machine(words), 1)
+    assert verify_numpy(answer.mapping, machine(words), 1)
 
 
 def test_what_must_be_kept_may_stand_above_the_split() -> None:

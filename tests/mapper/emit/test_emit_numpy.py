@@ -278,7 +278,7 @@ def test_more_loops_than_python_nests() -> None:
 
 
 def test_loops_that_share_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.emit.numpy.loops.DEEPEST", 4)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy.leaf.DEEPEST", 4)
     problem = gemm(M=7, N=6, K=5)
     names = [t.name for t in problem.tensors]
     loops = [Loop(dim, 2) for _ in range(3) for dim in "MNK"]
@@ -303,14 +303,14 @@ def test_run_takes_operands_of_any_type() -> None:
     rng = np.random.default_rng(0)
     for scale in (3, 3_000, 3_000_000):
         operands = {name: rng.integers(-scale, scale, shape) for name, shape in shapes.items()}  # type: ignore[attr-defined]
-        output, _ = program["run"](operands)  # type: ignore[operator]
+        output = program["run"](operands)[0][problem.output.name]  # type: ignore[operator]
         floats = {name: array.astype(float) for name, array in operands.items()}
-        output_of_floats, _ = program["run"](floats)  # type: ignore[operator]
+        output_of_floats = program["run"](floats)[0][problem.output.name]  # type: ignore[operator]
         assert output.dtype == np.int64
         assert output.shape == tuple(problem.sizes[rank[0][0]] for rank in problem.output.ranks)
         np.testing.assert_allclose(output_of_floats, output)
     small = {name: np.full(shape, 100, np.int8) for name, shape in shapes.items()}  # type: ignore[attr-defined]
-    assert program["run"](small)[0].min() >= 100  # type: ignore[operator]
+    assert program["run"](small)[0][problem.output.name].min() >= 100  # type: ignore[operator]
     name = problem.operands[0].name
     with pytest.raises(ValueError, match="expected"):
         program["run"]({**operands, name: np.zeros((1,) * 9)})  # type: ignore[operator]
@@ -327,16 +327,16 @@ def test_floats_agree_but_for_rounding(block: int) -> None:
 
 def test_a_wrong_float_is_found() -> None:
     """A hundred times the bound is an error; what a sum in another order differs by is none."""
-    _, arch, mapping = random_triple(11)
+    problem, arch, mapping = random_triple(11)
     program: dict[str, Any] = {"__name__": "program"}
     exec(emit_numpy(mapping, arch), program)
     operands = program["random_floats"](program["OPERANDS"], 0)
-    output, _ = program["run"](operands)
+    output = program["run"](operands)[0][problem.output.name]
     assert output.dtype == np.float32
-    sizes = program["direct"]({name: np.abs(array) for name, array in operands.items()})
+    sizes = program["direct"]({name: np.abs(array) for name, array in operands.items()})[problem.output.name]
     bound = program["rounding_bound"](sizes, program["ROUNDINGS"])
     assert (bound < 1e-3 * sizes).all()
-    reference = program["direct"](operands)
+    reference = program["direct"](operands)[problem.output.name]
     assert not program["difference"](output, reference, bound)
     output.flat[-1] += 100 * bound.flat[-1]
     assert program["difference"](output, reference, bound).startswith(f"1 of {output.size} outputs differ")
