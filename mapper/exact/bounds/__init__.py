@@ -3,7 +3,6 @@
 bounds.py        for every tile that a row may have, by tables
 ahead.py         such bounds as they are looked up for rows
 boundary_costs.py  what a boundary costs at least, at any tile
-shared_windows.py  how many instances share a word of a window at most, at any tile
 once.py          what boundaries cost at least if every word passes once, for each row's own arrays
 array_tables.py  such tables from inside an array
 array_groups.py  groups of alike arrays

@@ -25,7 +25,6 @@ from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
 from .left_at_tiles import LeftAtTiles
-from .shared_windows import SharedWindows
 from .tile_bits import TileBits
 
 Gaps = tuple[LineGaps, LineGaps]
@@ -63,7 +62,6 @@ class BoundaryBounds:
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
         self._bits = bits
-        self._shared_windows = SharedWindows(hierarchy, lattice, arrays)
         zeros = cost_columns.zeros
         self._left_at_tiles = None if zeros is None else LeftAtTiles(hierarchy, lattice, arrays, zeros)
 
@@ -74,10 +72,8 @@ class BoundaryBounds:
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
         gaps, bits = self._gaps_at_tiles(boundary, passed), self._bits_at_tiles(boundary)
-        shared_by = self._shared_windows.shared_by(boundary, passed)
         left = None if self._left_at_tiles is None else self._left_at_tiles.of(boundary, passed)
-        shared = np.inf if shared_by is None else shared_by
-        costs = self.book(boundary, passed, words, shared, gaps=gaps, bits=bits, left=left)
+        costs = self.book(boundary, passed, words, gaps=gaps, bits=bits, left=left)
         if left is not None:
             costs += self._further_in(boundary, left)
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
@@ -158,7 +154,6 @@ class BoundaryBounds:
         boundary: MemoryBoundary,
         passed: int,
         words: Floats,
-        shared_by: Floats | float = np.inf,
         gaps: Gaps | None = None,
         bits: Bits | None = None,
         left: Left | None = None,
@@ -166,12 +161,10 @@ class BoundaryBounds:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
 
-        shared_by  (n,) or (groups, n) instances that may share a serving, at most, where more is known than of the
-                   arrays of a group whatever the tile
-        gaps       (n,) what lines take more than words in the outer and the inner memory, where more is known than for
-                   any tile
-        bits       (n,) of a word of an operand, where more is known than the least of any tile
-        left       (groups, n) of the words, where more is known than of any tile
+        gaps  (n,) what lines take more than words in the outer and the inner memory, where more is known than for any
+              tile
+        bits  (n,) of a word of an operand, where more is known than the least of any tile
+        left  (groups, n) of the words, where more is known than of any tile
         """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
@@ -181,7 +174,6 @@ class BoundaryBounds:
         outer_instances = np.asarray(self._outer_loads(boundary.tensor, boundary.outer))
         inner_instances = np.asarray(self._inner_loads(boundary.tensor, boundary.inner)) if inner else nothing
         copies, apart, shared = self._copies(boundary, passed)
-        shared = np.minimum(shared, shared_by)
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
