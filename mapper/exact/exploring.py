@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...ir import Mapping
+from ..kernel.best_first import BestFirst
 from .arrays.array_choices import ArrayChoices, ArrayPlans
 from .arrays.fanouts import (
     bounded_alone,
@@ -27,9 +29,10 @@ from .bounds.bounds import Bounds
 from .context import SearchContext
 from .effort import Effort
 from .finishing import Finishing
-from .frontier import Frontier, Open
+from .found import BestFound
 from .known_rows import KnownRows
 from .loop_bands.loops import expand_loops
+from .open_items import Grown, Open, OpenItem
 from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
 from .rough_groups import RoughGroups
@@ -41,13 +44,14 @@ from .told_apart import told_apart
 class Exploring:
     """The work of one search, from placements to complete rows.
 
+    search  the loop that does it
     grouping_pays  whether tables for groups of alike arrays are made before anything grows from these
     """
 
     context: SearchContext
     placements: Placements
     plans: ArrayPlans
-    frontier: Frontier
+    search: BestFirst[Mapping]
     finishing: Finishing
     grouping_pays: bool = False
     _later_dives: int = 0
@@ -59,8 +63,8 @@ class Exploring:
     _made: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.own_tables = OwnTablesAsked(self.context, self.frontier)
-        self.turns = ArrayTurns(self.context, self.frontier)
+        self.own_tables = OwnTablesAsked(self.context, self.search.frontier)
+        self.turns = ArrayTurns(self.context, self.search.frontier)
         self.known = KnownRows(self.context)
         self._roughly = RoughGroups()
 
@@ -71,29 +75,29 @@ class Exploring:
     def start(self) -> None:
         """Put all placements into the queue."""
         root = self.placements.root()
-        self.frontier.push(self.placements.bound(root), root)
+        self.search.add([self._open(self.placements.bound(root), root)])
 
-    def by_arrays(self, frontier: Frontier) -> Exploring:
+    def by_arrays(self, search: BestFirst[Mapping]) -> Exploring:
         """The same work from the start, with tables for every choice of arrays; those for any arrays are kept."""
         self.context.own_tables = True
-        begun = Exploring(self.context, self.placements, self.plans, frontier, self.finishing)
+        begun = Exploring(self.context, self.placements, self.plans, search, self.finishing)
         begun.start()
         return begun
 
-    def by_groups(self, frontier: Frontier) -> Exploring:
+    def by_groups(self, search: BestFirst[Mapping]) -> Exploring:
         """The same work from the start, with tables for groups of alike arrays before anything grows from these."""
-        begun = Exploring(self.context, self.placements, self.plans, frontier, self.finishing, grouping_pays=True)
+        begun = Exploring(self.context, self.placements, self.plans, search, self.finishing, grouping_pays=True)
         begun.start()
         return begun
 
-    def dive_first(self) -> None:
+    def dive_first(self) -> Grown:
         """Dive into the most promising placements."""
         for item in self._first_placements():
             if not self._far_off:
                 started = self.plans.start(item.chains, self._cutoff)
-                self._dive_into(started)
+                yield from self._dive_into(started)
                 if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
-                    self._dive_alone(started)
+                    yield from self._dive_alone(started)
 
     @property
     def _may_dive_alone(self) -> bool:
@@ -103,26 +107,28 @@ class Exploring:
     @property
     def _far_off(self) -> bool:
         """Whether the best mapping so far costs so much more than the lowest bound that bounds were no guide to it."""
-        return bool(self.finishing.best) and self._effort.far_off * self.frontier.bound < self._cutoff
+        return bool(self.best) and self._effort.far_off * self.search.bound < self._cutoff
 
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
-        found: list[tuple[float, OpenPlacement]] = []
+        taken: list[OpenItem] = []
+        found: list[OpenPlacement] = []
         try:
             for _ in range(self._effort.decided_first):
-                if len(found) == self._effort.dives or not self.frontier.is_open:
+                if len(found) == self._effort.dives or not self.search.frontier.is_open:
                     break
                 self.context.means.check()
-                item = self.frontier.take()
-                if self._is_partial(item):
-                    self.work_on(item)
-                elif isinstance(item, OpenPlacement):
-                    found.append((self.frontier.working_on, item))
-                self.frontier.done()
+                state = self.search.frontier.take()
+                assert isinstance(state, OpenItem)
+                if self._is_partial(state.item):
+                    self.search.add(self.work_on(state))
+                elif isinstance(state.item, OpenPlacement):
+                    taken.append(state)
+                    found.append(state.item)
+                self.search.frontier.done()
         finally:
-            for bound, item in found:
-                self.frontier.push(bound, item)
-        return [item for _, item in found] or self._some_placement()
+            self.search.add(taken)
+        return found or self._some_placement()
 
     def _some_placement(self) -> list[OpenPlacement]:
         """A placement, decided step by step: each time the way on that has the lowest bound."""
@@ -138,72 +144,80 @@ class Exploring:
         """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""
         return isinstance(item, OpenPlacement) and not item.sharp
 
-    def work_on(self, item: Open) -> None:
+    def work_on(self, state: OpenItem) -> Grown:
         """Go on with a placement or with choices of arrays; or grow the best rows of a batch by one step, or evaluate
         them where none is left."""
+        item = state.item
         if isinstance(item, OpenPlacement):
-            self._decide_placement(item)
+            yield from self._decide_placement(item, state.bound)
         elif isinstance(item, ArrayChoices):
-            self._decide_arrays(item)
+            yield from self._decide_arrays(item)
         else:
-            self._work_on_batch(item)
+            yield from self._work_on_batch(item)
 
-    def _decide_placement(self, item: OpenPlacement) -> None:
+    def _open(self, bound: float, item: Open) -> OpenItem:
+        return OpenItem(bound, item, self.work_on)
+
+    def _rows(self, rows: ArrayChoices | Batch) -> Grown:
+        """Rows, if there are any, at the bound of the best one."""
+        if len(rows):
+            yield self._open(float(rows.bound[0]), rows)
+
+    def _decide_placement(self, item: OpenPlacement, least: float) -> Grown:
         if not self.placements.is_complete(item):
             for bound, further in self.placements.further(item):
-                self.frontier.push(bound, further)
+                yield self._open(bound, further)
         elif not item.sharp:
-            sharp = max(self.frontier.working_on, self.plans.first_bound(item.chains))
-            self.frontier.push(sharp, replace(item, sharp=True))
+            sharp = max(least, self.plans.first_bound(item.chains))
+            yield self._open(sharp, replace(item, sharp=True))
         else:
-            self._push_started(self.plans.start(item.chains, self._cutoff))
+            yield from self._started(self.plans.start(item.chains, self._cutoff))
 
-    def _decide_arrays(self, choices: ArrayChoices) -> None:
+    def _decide_arrays(self, choices: ArrayChoices) -> Grown:
         count = self.plans.at_once(choices)
-        self.frontier.push_rows(choices.take(slice(count, None)))
+        yield from self._rows(choices.take(slice(count, None)))
         for further in self.plans.further(choices.take(slice(count)), self._cutoff):
-            self._push_started(further)
+            yield from self._started(further)
 
-    def _push_started(self, started: ArrayChoices | Batch) -> None:
+    def _started(self, started: ArrayChoices | Batch) -> Grown:
         self.own_tables.note(started)
-        self.frontier.push_rows(started)
+        yield from self._rows(started)
 
-    def _work_on_batch(self, item: Batch) -> None:
+    def _work_on_batch(self, item: Batch) -> Grown:
         if self.turns.is_over:
-            self.frontier.look_away()
-            self.frontier.push_rows(item)
+            self.search.frontier.look_away()
+            yield from self._rows(item)
             return
-        if self.context.own_tables and self.frontier.focus is None and not _undecided(item):
+        if self.context.own_tables and self.search.frontier.focus is None and not _undecided(item):
             self.turns.begin(item.bounds)
-        if self._put_back_bounded_better(item):
-            return
-        self.context.groups.keep(item.bounds)
+        latest = self._latest_bounds(item)
+        if not item.complete and (self.context.tell_rooms_apart() != item.told or latest is not item.bounds):
+            for rows in told_apart(self.context, item):
+                yield from self._rows(rebounded(self.context, rows, latest, self._cutoff))
+        else:
+            self.context.groups.keep(item.bounds)
+            yield from self._work_on_rows(item)
+
+    def _work_on_rows(self, item: Batch) -> Grown:
+        """The same where there are no better bounds for them."""
         if item.unsettled:
-            head = self._head(item, self._effort.settled_at_once)
-            self.frontier.push_rows(settled(self.context, head, self._cutoff))
+            head, rest = self._parted(item, self._effort.settled_at_once)
+            yield from self._rows(rest)
+            yield from self._rows(settled(self.context, head, self._cutoff))
         elif item.complete:
-            self.finishing.finish(item)
+            yield from self.finishing.finish(item)
         elif self.context.own_tables and _undecided(item):
-            self._alone(item)
+            yield from self._alone(item)
         elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
-            self._refine(item)
+            yield from self._refine(item)
         elif self.context.tiling == "perfect" and item.bounds.level >= 0 and _undecided(item):
             # Only now, when nothing open has a lower bound, is the best array known: a dive any earlier mostly misses.
-            self._dive_again([item])
-            self._grow_below_cutoff(item)
+            yield from self._dive_again([item])
+            yield from self._grow_below_cutoff(item)
         elif self.context.hierarchy.at_fanout(item.state):
-            self.frontier.push_rows(self._at_loops(item))
+            yield from self._rows(self._at_loops(item))
         else:
-            self._grow(item)
-
-    def _put_back_bounded_better(self, item: Batch) -> bool:
-        """Put the rows of a batch back, where there are better bounds than when they got theirs; whether there are."""
-        latest = self._latest_bounds(item)
-        if item.complete or (self.context.tell_rooms_apart() == item.told and latest is item.bounds):
-            return False
-        for rows in told_apart(self.context, item):
-            self.frontier.push_rows(rebounded(self.context, rows, latest, self._cutoff))
-        return True
+            yield from self._grow(item)
 
     def _latest_bounds(self, item: Batch) -> Bounds:
         """The bounds that have taken the place of those of a batch, or these."""
@@ -215,8 +229,13 @@ class Exploring:
     # ---- steps ---------------------------------------------------------------------------------------------
 
     @property
+    def best(self) -> BestFound:
+        """What has been found."""
+        return self.finishing.best
+
+    @property
     def _cutoff(self) -> float:
-        return self.frontier.best.cutoff
+        return self.best.cutoff
 
     def _at_loops(self, batch: Batch) -> Batch:
         """The batch above the fanouts that come next."""
@@ -230,7 +249,7 @@ class Exploring:
         for grown in expand_loops(self.context, batch, self._cutoff if below is None else below):
             yield self._at_loops(grown)
 
-    def _dive_into(self, started: ArrayChoices | Batch) -> None:
+    def _dive_into(self, started: ArrayChoices | Batch) -> Grown:
         """Dive from the best choices of arrays."""
         while isinstance(started, ArrayChoices) and len(started):
             further = [f for f in self.plans.further(started.take(slice(1)), self._cutoff) if len(f)]
@@ -238,20 +257,20 @@ class Exploring:
                 return
             started = min(further, key=lambda each: float(each.bound[0]))
         if isinstance(started, Batch):
-            self._dive(started)
+            yield from self._dive(started)
 
-    def _dive_alone(self, batch: Batch) -> None:
+    def _dive_alone(self, batch: Batch) -> Grown:
         """Dive from the best choices of arrays by tables of their own, which are a better guide."""
         head = batch.take(slice(self._effort.dived_alone))
         for best in _lowest(bounded_alone(self.context, head, self._cutoff)):
-            self._dive(best)
+            yield from self._dive(best)
 
-    def _dive(self, batch: Batch) -> None:
+    def _dive(self, batch: Batch) -> Grown:
         """Look for one good mapping, so that bounds have something to be compared with."""
         batch = self._at_loops(batch)
         while len(batch) and not batch.complete:
             batch = self._deeper(batch.take(slice(self._effort.dive_width)))
-        self.finishing.finish(batch.take(slice(1)))
+        yield from self.finishing.finish(batch.take(slice(1)))
 
     def _deeper(self, batch: Batch) -> Batch:
         """The best that some rows grow to by one step; none, if nothing stays below the cutoff. First only what hardly
@@ -266,18 +285,19 @@ class Exploring:
                 break
         return batch.take(slice(0))
 
-    def _grow_below_cutoff(self, batch: Batch) -> None:
+    def _grow_below_cutoff(self, batch: Batch) -> Grown:
         """Grow the best of the rows that a lower cutoff has left."""
         left = batch.take(slice(int(np.searchsorted(batch.bound, self._cutoff))))
         if len(left):
-            self._grow(left)
+            yield from self._grow(left)
 
-    def _grow(self, batch: Batch) -> None:
+    def _grow(self, batch: Batch) -> Grown:
         """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
         if self.context.hierarchy.at_fanout(batch.state):
-            self.frontier.push_rows(self._at_loops(batch))
+            yield from self._rows(self._at_loops(batch))
             return
-        head = self._head(batch, self._rows_at_once(batch))
+        head, rest = self._parted(batch, self._rows_at_once(batch))
+        yield from self._rows(rest)
         self._steps += 1
         before, made = self.context.looked_at, 0
         waiting: list[Batch] = []
@@ -287,44 +307,43 @@ class Exploring:
             waiting.append(grown)
             best = _lowest([*best, grown.take(slice(self._effort.dive_width))])
             if made > self.context.rows_at_once:
-                self._push_grown(waiting)
+                yield from self._grown(waiting)
                 waiting = []
         self._measure(head, self.context.looked_at - before + made)
         if made <= self.context.rows_at_once and self._pays_to_group(head, made):
             self.grouping_pays = True
-            self._group(head)
+            yield from self._group(head)
             return
-        self._push_grown(waiting)
+        yield from self._grown(waiting)
         if self.context.tiling == "ragged" and _undecided(head):
-            self._dive_again(best)
+            yield from self._dive_again(best)
         elif self._steps >= self._next_dive:
-            self._dive_from(best)
+            yield from self._dive_from(best)
 
-    def _push_grown(self, grown: list[Batch]) -> None:
+    def _grown(self, grown: list[Batch]) -> Grown:
         for batch in grown:
             if batch.complete:  # what is complete may lower the cutoff at once
-                self.finishing.finish(batch.take(slice(1)))
-            self.frontier.push_rows(self.known.new_ones(batch))
+                yield from self.finishing.finish(batch.take(slice(1)))
+            yield from self._rows(self.known.new_ones(batch))
 
     def _schedule(self, gained: bool) -> None:
         """Dive again at the next step while that gains, and less and less often while it does not."""
         self._wait = 1 if gained else min(2 * self._wait, self._effort.steps_per_dive)
         self._next_dive = self._steps + self._wait
 
-    def _head(self, batch: Batch, count: int) -> Batch:
-        """The best rows of a batch; the others go back into the queue."""
+    def _parted(self, batch: Batch, count: int) -> tuple[Batch, Batch]:
+        """The best rows of a batch, and the others."""
         rest = batch.take(slice(count, None))
         whole = rest.bound.base
         if whole is not None and len(whole) > 2 * len(rest):  # no longer worth keeping all of them for
             rest = rest.take(np.arange(len(rest)))
-        self.frontier.push_rows(rest)
-        return batch.take(slice(count))
+        return batch.take(slice(count)), rest
 
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `self._effort.looked_at_once` others, by what rows like them have made."""
         depth = batch.depth
         if depth not in self._made:
-            is_limited = self.context.tiling == "perfect" and self.frontier.best.ceiling < math.inf
+            is_limited = self.context.tiling == "perfect" and self.best.ceiling < math.inf
             return self._effort.tried_below if is_limited else self._effort.tried_first
         each = self._made[depth]
         near = batch.bound[0] + self._effort.near * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
@@ -383,42 +402,47 @@ class Exploring:
             self._grouped += groups
             self._gain += groups * (1 - left / wanted)
 
-    def _alone(self, batch: Batch) -> None:
+    def _alone(self, batch: Batch) -> Grown:
         """Give the best rows of arrays tables of their own, and finer ones after that; and grow a row that has them,
         with all that grows from it, before any other: its tables are there now."""
         if batch.bounds.level == self.context.own_level:
             self.turns.begin(batch.bounds)
-            self._dive_from([batch])
-            self._grow_below_cutoff(batch)
+            yield from self._dive_from([batch])
+            yield from self._grow_below_cutoff(batch)
             return
-        head = self._head(batch, self._effort.own_at_once)
+        head, rest = self._parted(batch, self._effort.own_at_once)
+        yield from self._rows(rest)
         bounded = list(bounded_alone(self.context, head, self._cutoff))
         for row in bounded:
-            self.frontier.push_rows(row)
+            yield from self._rows(row)
         self._steps += 1
         if self._steps >= self._next_dive:
-            self._dive_from(bounded)
+            yield from self._dive_from(bounded)
 
-    def _refine(self, batch: Batch) -> None:
+    def _refine(self, batch: Batch) -> Grown:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0 and self.context.tiling == "ragged":
-            self._group(self._head(batch, self._effort.grouped_at_once))
+            head, rest = self._parted(batch, self._effort.grouped_at_once)
+            yield from self._rows(rest)
+            yield from self._group(head)
         elif batch.bounds.level < 0 or batch.bounds.rough:
-            self._group(batch)
+            yield from self._group(batch)
         else:
-            self.frontier.push_rows(finer(self.context, self._head(batch, 8), self._cutoff))
+            head, rest = self._parted(batch, 8)
+            yield from self._rows(rest)
+            yield from self._rows(finer(self.context, head, self._cutoff))
 
-    def _group(self, batch: Batch) -> None:
+    def _group(self, batch: Batch) -> Grown:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
         groups, rough = self._next_groups(batch)
         count = len(groups) if self.context.tiling == "ragged" else self.context.groups.at_once
         if groups[count:]:
-            self.frontier.push_rows(batch.take(np.sort(np.concatenate(groups[count:]))))
+            yield from self._rows(batch.take(np.sort(np.concatenate(groups[count:]))))
         bounded = list(bounded_by_groups(self.context, batch, groups[:count], self._cutoff, rough))
         for group in bounded:
-            self.frontier.push_rows(group)
+            yield from self._rows(group)
         if self.context.tiling == "ragged":
-            self._dive_again(bounded)
+            yield from self._dive_again(bounded)
             return
         head = batch.take(np.concatenate(groups[:count]))
         if rough:
@@ -436,19 +460,19 @@ class Exploring:
                 return rough, True
         return groups, False
 
-    def _dive_again(self, batches: list[Batch]) -> None:
+    def _dive_again(self, batches: list[Batch]) -> Grown:
         """Dive from some batches, whose bounds are a better guide than those before them."""
         if any(map(len, batches)) and self._later_dives < self._effort.later_dives[self.context.tiling]:
             self._later_dives += 1
-            self._dive_from(batches)
+            yield from self._dive_from(batches)
 
-    def _dive_from(self, batches: list[Batch]) -> None:
+    def _dive_from(self, batches: list[Batch]) -> Grown:
         """Dive from the best rows of some batches, unless bounds lead to what is wanted as soon."""
-        if self.frontier.best.ceiling < self._effort.close * self.frontier.bound:
+        if self.best.ceiling < self._effort.close * self.search.bound:
             return
         for best in _lowest(batches):
             before = self._cutoff
-            self._dive(best)
+            yield from self._dive(best)
             self._schedule(self._cutoff < before)
 
 

@@ -10,6 +10,7 @@ from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node
 from ..constraints import Constraints
 from ..constraints.violations import violations
+from ..kernel.states import Closed
 from .arrays.single_axes import on_both_axes
 from .batch import Batch
 from .canonical import CanonicalForm
@@ -33,8 +34,8 @@ class Finishing:
     constraints: Constraints
     _known: set[bytes] = field(default_factory=set)
 
-    def finish(self, batch: Batch) -> None:
-        """Evaluate complete rows in the order of their bounds, while they may be better."""
+    def finish(self, batch: Batch) -> Iterator[Closed[Mapping]]:
+        """The mappings of complete rows in the order of their bounds, while they may be better."""
         for row, bound in enumerate(batch.bound.tolist()):
             self.context.means.check()
             if bound >= self.best.cutoff:
@@ -48,7 +49,7 @@ class Finishing:
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
                     self.context.leave_aside("constraint", 1)
                     continue
-                self.best.evaluate(mapping)
+                yield Closed(bound, mapping)
                 if self._columns_tell_all(batch):
                     self._known.add(columns)
 

@@ -13,6 +13,7 @@ from ...cost_models.cascades import visit_cost
 from ...cost_models.layouts import has_lines
 from ...cost_models.open_choices import evaluate_open
 from ...ir import Mapping, MappingError
+from ..kernel.states import Closed
 from ..kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_equal
 from .surroundings import ALONE, Surroundings
 
@@ -68,6 +69,11 @@ class BestFound:
         """Keep what another search has found, that was to find what is better than all that is kept, or nothing."""
         self._kept = list(others) or self._kept
         self.evaluated += others.evaluated
+
+    def offer(self, found: Closed[Mapping]) -> None:
+        """Evaluate what a search has come to."""
+        assert found.answer is not None
+        self.evaluate(found.answer)
 
     def evaluate(self, mapping: Mapping) -> None:
         """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""

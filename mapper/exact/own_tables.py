@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...ir import Mapping
+from ..kernel.frontier import Frontier
 from .arrays.array_choices import ArrayChoices
 from .arrays.fanouts import gained_alone, groups_of
 from .batch import Batch
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .frontier import Frontier
+from .open_items import OpenItem
 
 
 @dataclass
@@ -21,7 +23,7 @@ class OwnTablesAsked:
     """Whether it is time to begin again with tables for every choice of arrays, or for every group of alike ones."""
 
     context: SearchContext
-    frontier: Frontier
+    frontier: Frontier[Mapping]
     _asked_at: int = 0
     _choices: int = 0
     _groups: int = 0
@@ -63,7 +65,14 @@ class OwnTablesAsked:
             return False
         if self.frontier.best.cutoff == np.inf or not self._is_time(effort.near_enough):
             return False
-        return self.frontier.open_rows >= effort.open_before_groups and self._gain((0,))
+        return self._open_rows >= effort.open_before_groups and self._gain((0,))
+
+    @property
+    def _open_rows(self) -> int:
+        """Rows of batches that may lead to something better."""
+        cutoff, states = self.frontier.best.cutoff, self.frontier.states
+        batches = (one for one in states if isinstance(one, OpenItem) and isinstance(one.item, Batch))
+        return sum(one.count_below(cutoff) for one in batches)
 
     def _is_time(self, near: float) -> bool:
         """Whether to ask what tables say: again when twice as many rows have been looked at; not where bounds are near
@@ -88,7 +97,7 @@ class ArrayTurns:
     others. But after many rows the lowest bound of all goes on, which may belong to another choice."""
 
     context: SearchContext
-    frontier: Frontier
+    frontier: Frontier[Mapping]
     _begun_at: int = 0
     _end_at: int = 0
     _finer: dict[Bounds, Bounds] = field(default_factory=dict)

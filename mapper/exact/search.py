@@ -18,7 +18,7 @@ The order of work decides the time that a search takes, never its result:
 - Placements (`placements.py`) and arrays (`array_choices.py`) are decided step by step, the lowest bound first.
 - A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
   mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
-- One queue (`frontier.py`) holds all that is open by its bound. The lowest is taken, and its best rows are grown.
+- One queue holds all that is open by its bound (`mapper/kernel/`). The lowest is taken, and its best rows are grown.
 - Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`). In
   the even space with perfect tiles it begins again for these where rows have grown to many meanwhile (`own_tables.py`).
 - In the even space with ragged tiles it begins again then, and every choice of arrays gets tables of its own before
@@ -56,6 +56,8 @@ from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error
 from ..garbage import collecting_rarely
+from ..kernel.best_first import BestFirst
+from ..kernel.frontier import Frontier
 from ..kernel.tolerance import or_value, reaches
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
@@ -69,8 +71,8 @@ from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
 from .found import BestFound, FoundMapping
-from .frontier import Frontier
 from .limits import missing_dims
+from .open_items import OpenItem
 from .placements import OpenPlacement, Placements
 from .preparing import prepare
 from .reduced import ReducedQuestion
@@ -128,7 +130,7 @@ class ExactSearch:
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
-        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
+        self.best_first = self._nothing_open()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
@@ -183,7 +185,7 @@ class ExactSearch:
         context = prepare(self.reduced, self.objective, known, several, self.means, self.effort, self.pruned)
         self._context = context
         finishing = Finishing(context, self.found, self.reduced.canonical, self.machine, self.constraints)
-        exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
+        exploring = Exploring(context, Placements(context), ArrayPlans(context), self.best_first, finishing)
         if not missing_dims(self.constraints, self.original):
             exploring.start()
         return exploring
@@ -193,7 +195,7 @@ class ExactSearch:
             return
         exploring, self._begun = self._begun or self._prepared(), None
         if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
-            exploring.dive_first()
+            self.best_first.add(exploring.dive_first())
         if proof:
             self._explore(exploring)
 
@@ -206,15 +208,19 @@ class ExactSearch:
     def _is_soon_done(self) -> bool:
         """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: then a
         smaller space need not be searched. Else the search goes on from there once it has been."""
-        exploring = self._begun = self._prepared()
+        self._begun = self._prepared()
         grows = self._tiles <= self.effort.tiles_before_smaller_space
         for _ in range(self.effort.steps_before_smaller_space):
-            if not self.frontier.is_open or not (grows or isinstance(self.frontier.lowest, OpenPlacement)):
+            if not self.frontier.is_open or not (grows or self._decides_placements):
                 break
-            self.means.check()
-            exploring.work_on(self.frontier.take())
-            self.frontier.done()
+            self.best_first.step()
         return not self.frontier.is_open and self.is_finished
+
+    @property
+    def _decides_placements(self) -> bool:
+        """Whether what has the lowest bound is a placement."""
+        lowest = self.frontier.lowest
+        return isinstance(lowest, OpenItem) and isinstance(lowest.item, OpenPlacement)
 
     @property
     def _tiles(self) -> int:
@@ -244,9 +250,7 @@ class ExactSearch:
             if self.found and (self.enough or self.means.expired):
                 self.out_of_time = not self.enough
                 return
-            self.means.check()
-            exploring.work_on(self.frontier.take())
-            self.frontier.done()
+            self.best_first.step()
             if self._may_have_own_tables(exploring.context) and exploring.own_tables.pay():
                 self._explore_by_arrays(exploring)
                 return
@@ -264,7 +268,7 @@ class ExactSearch:
     def _explore_by_groups(self, exploring: Exploring) -> None:
         """Search once more, with tables for every group of alike arrays. What is known by now stays known."""
         self._begin_again()
-        self._explore(exploring.by_groups(self.frontier))
+        self._explore(exploring.by_groups(self.best_first))
 
     def _may_have_own_tables(self, context: SearchContext) -> bool:
         """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many
@@ -279,14 +283,23 @@ class ExactSearch:
         """Search once more, with tables for every choice of arrays. What is known by now stays known."""
         self._by_arrays = True
         self._begin_again()
-        self._explore(exploring.by_arrays(self.frontier))
+        self._explore(exploring.by_arrays(self.best_first))
 
     def _begin_again(self) -> None:
         """Open nothing that was; its bound stays known."""
         if self.found and self.open_bound > self.floor:
             self._floor_part = self._open_part(self.found[0])
         self.floor = max(self.floor, self.open_bound)
-        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
+        self.best_first = self._nothing_open()
+
+    def _nothing_open(self) -> BestFirst[Mapping]:
+        """The loop, with nothing to do."""
+        return BestFirst(self.found, means=self.means, most=self.effort.frontier_share * self.means.memory_limit)
+
+    @property
+    def frontier(self) -> Frontier[Mapping]:
+        """What is open."""
+        return self.best_first.frontier
 
     def _open_part(self, best: FoundMapping) -> OpenPart | None:
         """Where the lowest open bound stands."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ir import Mapping
 from ..certificate import Ended, OpenPart
+from ..kernel.frontier import Frontier
 from ..means import Means, OutOfMeans
 from .arrays.array_choices import ArrayChoices, ArrayPlans
 from .batch import Batch
 from .bounds.once import OnceEach, uncharged
 from .context import SearchContext
 from .found import FoundMapping
-from .frontier import Frontier, Open
+from .open_items import Open, OpenItem
 from .placements import OpenPlacement
 from .rows import Floats
 
@@ -20,15 +22,16 @@ NEAR = 0.99
 
 
 def open_part(
-    context: SearchContext, frontier: Frontier, best: FoundMapping, ended: Ended, means: Means
+    context: SearchContext, frontier: Frontier[Mapping], best: FoundMapping, ended: Ended, means: Means
 ) -> OpenPart | None:
     """What is open with the lowest bound, beside the best mapping found. None: nothing is, or all costs nothing.
 
     means  to tell it with: time to make tables again that are gone
     """
-    item = frontier.lowest
-    if item is None or not best.value:
+    state = frontier.lowest
+    if not isinstance(state, OpenItem) or not best.value:
         return None
+    item = state.item
     energy, charged, latency = _least(context, item, best, means)
     return OpenPart(
         ended=ended,

@@ -6,15 +6,13 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 import longer
 from generators import memory, random_architecture, random_problem
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import ENERGY, LATENCY, Objective
+from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring
 from tilewright.mapper.exact.arrays import fanouts
@@ -22,8 +20,6 @@ from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT, Effort
-from tilewright.mapper.exact.found import BestFound
-from tilewright.mapper.exact.frontier import Frontier
 from tilewright.mapper.exact.known_rows import KnownRows
 from tilewright.mapper.exact.own_tables import ArrayTurns
 from tilewright.mapper.exact.rough_groups import RoughGroups
@@ -240,42 +236,6 @@ def test_tables_for_choices_of_arrays_beside_those_for_all_of_them() -> None:
     assert alone.found[0].value == without.found[0].value
 
 
-def queued(depth: int, nbytes: int = 1) -> Any:
-    return SimpleNamespace(depth=depth, nbytes=nbytes, take=lambda index: None)
-
-
-class Grown(Batch):
-    """Rows of which nothing is known but their bounds."""
-
-    depth, nbytes = 1, 1  # type: ignore[assignment]
-
-
-def test_rows_in_focus_come_before_all_others_and_count_as_open() -> None:
-    frontier, nothing, bounds = Frontier(BestFound(LATENCY, load_arch("three_level"), 1)), cast(Any, None), object()
-    near, far = (Grown(nothing, nothing, cast(Any, each), *(nothing,) * 6, []) for each in (bounds, object()))
-    frontier.focus = cast(Any, bounds)
-    for bound, item in ((5.0, far), (9.0, near), (7.0, near)):
-        frontier.push(bound, item)
-    assert [frontier.take(), frontier.working_on, frontier.bound] == [near, 7.0, 5.0]
-    frontier.take()
-    assert (frontier.working_on, frontier.bound) == (9.0, 5.0)
-    assert frontier.take() is far
-    frontier.done()
-    assert not frontier.is_open
-
-
-def test_what_was_in_focus_is_taken_by_its_bound_again() -> None:
-    frontier, nothing, bounds = Frontier(BestFound(LATENCY, load_arch("three_level"), 1)), cast(Any, None), object()
-    near, far = (Grown(nothing, nothing, cast(Any, each), *(nothing,) * 6, []) for each in (bounds, object()))
-    frontier.focus = cast(Any, bounds)
-    frontier.push(9.0, near)
-    frontier.push(5.0, far)
-    frontier.look_away()
-    assert frontier.focus is None
-    assert [frontier.take(), frontier.working_on] == [far, 5.0]
-    assert [frontier.take(), frontier.working_on] == [near, 9.0]
-
-
 def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """With turns of a row each, many choices are in work at once; the optimum is the same."""
     turns: list[Bounds] = []
@@ -284,28 +244,6 @@ def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
     assert optimum(case, replace(ALONE, rows_per_turn=1)) == pytest.approx(optimum(case), rel=1e-9)
     assert len(turns) > len(set(turns)), "some choice had several turns"
-
-
-def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
-    frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1))
-    items = [queued(depth) for depth in (0, 1, 2, 2)]
-    for item in items:
-        frontier.push(7.0, item)
-    lower = queued(0)
-    frontier.push(6.0, lower)
-    assert [frontier.take() for _ in range(5)] == [lower, items[2], items[3], items[1], items[0]]
-
-
-def test_what_the_frontier_lets_go_of_is_the_highest_and_its_bound_is_remembered() -> None:
-    frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1), most=100)
-    for bound in (5.0, 3.0, 9.0, 7.0):
-        frontier.push(bound, queued(1, 30))
-    assert frontier.let_go == 5.0, "half of the room is made free: for 3.0 alone"
-    assert frontier.bound == 3.0
-    frontier.take()
-    frontier.done()
-    assert not frontier.is_open
-    assert frontier.bound == 5.0, "nothing is proven beyond what was let go of"
 
 
 def test_bounds_for_a_product_of_one_row() -> None:
