@@ -11,9 +11,8 @@ every fusing is searched or stands behind a search that has found nothing better
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -23,6 +22,9 @@ from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iter
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
 from .fusing import answer_alone, answer_undiagnosed
+from .kernel.best_first import BestFirst
+from .kernel.incumbents import BestAnswers
+from .kernel.states import Closed, OpenState
 from .kernel.tolerance import or_value
 from .means import Means, one_call
 from .several import ranking, with_time_left
@@ -62,7 +64,7 @@ def answer_fusings(question: CascadeQuestion, count: int) -> Points[TreeAnswer]:
     Raises TilewrightError as `answer_cascade` does.
     """
     with one_call(question.limits.time_s, question.limits.memory_bytes):
-        return _Fusings(question).best(count)
+        return _Fusings(question, count).best()
 
 
 @dataclass
@@ -78,26 +80,6 @@ class _FormFusings:
     is_cut_short: bool = False
 
 
-class _Open(NamedTuple):
-    """The best tree of some fusings that is not listed yet.
-
-    value   of the tree; of a form that has not been searched its bound
-    lines   the constraints that tell these fusings from others
-    answer  None: of a form that has not been searched
-    """
-
-    value: float
-    number: int
-    form: _FormFusings
-    lines: tuple[str, ...] = ()
-    answer: TreeAnswer | None = None
-
-    @property
-    def least(self) -> float:
-        """No tree of these fusings has less."""
-        return self.value if self.answer is None else self.answer.certificate.lower_bound
-
-
 @dataclass
 class _Fusings:
     """One search for the best few.
@@ -106,64 +88,51 @@ class _Fusings:
     """
 
     question: CascadeQuestion
+    count: int
     told: tuple[str, ...] = ()
     _started: float = field(default_factory=time.perf_counter)
-    _open: list[_Open] = field(default_factory=list)
-    _searches: int = 0
+    _error: TilewrightError | None = None
     _iterating_until: float | None = None
 
     def __post_init__(self) -> None:
         self._forms = [_FormFusings(*each) for each in forms_with_bounds(self.question)]
-        for form in self._forms:
-            self._push(form.bound, form)
+        self._listed = BestAnswers[TreeAnswer](self.count)
+        self._search = BestFirst(self._listed, [_OpenForm(form.bound, self, form) for form in self._forms])
 
-    def best(self, count: int) -> Points[TreeAnswer]:
-        found: list[TreeAnswer] = []
-        error: TilewrightError | None = None
-        while self._open and len(found) < count:
-            best = heapq.heappop(self._open)
-            if best.answer is None and Means.from_now(None).expired and self._has_answer(found):
-                best.form.is_cut_short = True
-                continue
-            if best.answer is None:
-                error = self._search_form(best.form) or error
-                continue
-            if len(found) + 1 < count:
-                self._divide(best, best.answer)
-            found.append(self._proven(best.answer))
-        if not found:
-            assert error is not None
-            raise error
-        are_all = len(found) == count or not any(form.is_cut_short for form in self._forms)
-        return ranking(found, are_all)
+    def best(self) -> Points[TreeAnswer]:
+        self._search.run()
+        if not len(self._listed):
+            assert self._error is not None
+            raise self._error
+        are_all = len(self._listed) == self.count or not any(form.is_cut_short for form in self._forms)
+        return ranking(list(self._listed), are_all)
 
-    def _has_answer(self, found: Sequence[TreeAnswer]) -> bool:
-        """Whether any tree is known."""
-        return bool(found) or any(one.answer is not None for one in self._open)
+    @property
+    def _open(self) -> Iterator[_OpenForm | _OpenFusings]:
+        """What is not listed yet."""
+        return (one for one in self._search.frontier.states if isinstance(one, _OpenForm | _OpenFusings))
 
-    def _push(
-        self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: TreeAnswer | None = None
-    ) -> None:
-        self._searches += 1
-        heapq.heappush(self._open, _Open(value, self._searches, form, lines, answer))
-
-    def _add(self, form: _FormFusings, answer: TreeAnswer, lines: tuple[str, ...]) -> None:
-        self._push(answer.certificate.value, form, lines, answer)
-        form.is_cut_short |= answer.certificate.interrupted
-
-    def _search_form(self, form: _FormFusings) -> TilewrightError | None:
-        """The best tree of a form, if it has any that is found in time; else why not."""
+    def search_form(self, form: _FormFusings) -> Iterator[_OpenFusings]:
+        """The fusings of a form, of which the best one is known."""
+        has_answer = len(self._listed) or any(isinstance(one, _OpenFusings) for one in self._open)
+        if has_answer and Means.from_now(None).expired:
+            form.is_cut_short = True
+            return
         try:
             answer = answer_alone(self._in_time(form))
         except InfeasibleError as error:
-            return error
+            self._error = error
+            return
         except UndecidedError as error:
-            form.is_cut_short = True
-            return error
+            form.is_cut_short, self._error = True, error
+            return
         self.told = answer.certificate.constraints
         form.bound = max(form.bound, answer.certificate.lower_bound)
-        self._add(form, answer, ())
-        return None
+        yield self._answered(form, (), answer)
+
+    def _answered(self, form: _FormFusings, lines: tuple[str, ...], answer: TreeAnswer) -> _OpenFusings:
+        form.is_cut_short |= answer.certificate.interrupted
+        return _OpenFusings(answer.certificate.value, self, form, lines, answer)
 
     def _in_time(self, form: _FormFusings) -> CascadeQuestion:
         """The question about a form with the time that is left: as `cascades/forms.py` says of those that iterate."""
@@ -189,16 +158,17 @@ class _Fusings:
         )
         return replace(answer, certificate=proof)
 
-    def _divide(self, best: _Open, answer: TreeAnswer) -> None:
-        """Search all fusings that a search was about but the one that it found."""
+    def list_and_divide(self, best: _OpenFusings) -> Iterator[_OpenFusings | Closed[TreeAnswer]]:
+        """List the best tree of some fusings; then search all of these but its own, if more are to be listed."""
+        yield Closed(best.bound, self._proven(best.answer))
         agreed = best.lines
-        for same, other in self._choices(answer.mapping):
+        for same, other in self._choices(best.answer.mapping):
             if same in agreed:
                 continue
             best.form.is_cut_short |= Means.from_now(None).expired
-            if best.form.is_cut_short:
+            if best.form.is_cut_short or len(self._listed) == self.count:
                 return
-            self._search(best.form, (*agreed, other))
+            yield from self._fusings(best.form, (*agreed, other))
             agreed = (*agreed, same)
 
     def _choices(self, mapping: FusedMapping) -> Iterator[tuple[str, str]]:
@@ -214,15 +184,58 @@ class _Fusings:
                     lines = f"{one.tensor} along {dim}", f"{one.tensor} not along {dim}"
                     yield lines if dim in one.along else lines[::-1]
 
-    def _search(self, form: _FormFusings, lines: tuple[str, ...]) -> None:
-        """The best of the fusings that some constraints leave, if there is any."""
+    def _fusings(self, form: _FormFusings, lines: tuple[str, ...]) -> Iterator[_OpenFusings]:
+        """The fusings that some constraints leave, of which the best one is known, if there are any."""
         question = self._in_time(form)
         lines_of_all = (*question.constraints.lines, *lines)
         constraints = read_tree_constraints(lines_of_all, question.cascade, question.arch, question.fuse)
-        asked = replace(question, constraints=constraints)
         try:
-            self._add(form, answer_undiagnosed(asked), lines)
+            answer = answer_undiagnosed(replace(question, constraints=constraints))
         except InfeasibleError:
             return
         except (UndecidedError, KeyboardInterrupt):
             form.is_cut_short = True
+            return
+        yield self._answered(form, lines, answer)
+
+
+@dataclass
+class _OpenForm(OpenState[TreeAnswer]):
+    """All fusings of a form that has not been searched.
+
+    bound, least  no tree of it has less
+    """
+
+    bound: float
+    fusings: _Fusings
+    form: _FormFusings
+
+    @property
+    def least(self) -> float:
+        return self.bound
+
+    def advance(self) -> Iterator[_OpenFusings]:
+        return self.fusings.search_form(self.form)
+
+
+@dataclass
+class _OpenFusings(OpenState[TreeAnswer]):
+    """Fusings of which the best tree is known, and not listed yet.
+
+    bound  its value
+    lines  the constraints that tell these fusings from others
+    """
+
+    bound: float
+    fusings: _Fusings
+    form: _FormFusings
+    lines: tuple[str, ...]
+    answer: TreeAnswer
+
+    @property
+    def least(self) -> float:
+        """No tree of these fusings has less, as far as that is proven."""
+        return self.answer.certificate.lower_bound
+
+    def advance(self) -> Iterator[_OpenFusings | Closed[TreeAnswer]]:
+        return self.fusings.list_and_divide(self)

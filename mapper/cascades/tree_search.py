@@ -13,26 +13,29 @@ branches have all mappings of the space and tiling asked for. Shared loops along
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`space/shared_loops.py`), and where tensors from
    outside stay above these loops (`space/node_choices.py`);
-2. `_with_nodes`: what is below both (`space/above_splits.py`);
+2. `with_nodes`: what is below both (`space/above_splits.py`);
 3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate
    (`space/splits.py`, `terms/exchanges.py`). It is live from the branch that writes it to the last that reads it;
 4. a branch of one operation is answered by a `BranchSolver` (`space/leaves.py`); one of several is again a part, that
    has loops.
 
-What has the lowest bound (`relaxations/part_bounds.py`) is looked at next, until none lies below the best part found.
+What has the lowest bound (`relaxations/part_bounds.py`) is looked at next (`mapper/kernel/`), until none lies below the
+best part found.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ...ir import Cascade
+from ..kernel.best_first import BestFirst
+from ..kernel.incumbents import BestAnswers
+from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import cutoff_of, is_equal
 from ..means import Means, OutOfMeans
 from ..space import Space
@@ -217,6 +220,7 @@ class TreeSearch:
         floor  what no such tree weighs less than
         """
         part, self.floor = self._root(names), floor
+        self.open_bound = floor
         if part is None or floor >= cutoff:
             return Outcome(math.inf if part is None else floor)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self._only(part, cutoff)
@@ -315,51 +319,37 @@ class TreeSearch:
         best = self._best_of(part, every, Outcome(cutoff), close)
         return self._best_of(part, [OpenLoops(close, ())], best, close)
 
-    def _is_least(self, best: Outcome) -> bool:
+    def _is_least(self, weight: float) -> bool:
         """Whether nothing can be better than what is found of the whole; not where it weighs less than it can: then it
         is a bound, and the cost model says more."""
-        return best.found is not None and is_equal(best.bound, self.floor)
+        return weight < math.inf and is_equal(weight, self.floor)
 
     def _best_of(
         self, part: VisitedPart, choices: Iterable[OpenLoops], best: Outcome, at_root: float | None = None
     ) -> Outcome:
         """The best of a part with some loops, if it is better than what is known: always what has the lowest bound is
-        looked at next, be it loops, nodes with them, or these with a closer bound. The first loops alone are looked at
-        without closer bounds of all: often there is nothing better.
+        looked at next, be it loops, nodes with them, or these with a closer bound.
 
         at_root  of the whole cascade: what no choice left for later weighs less than
         """
-        waiting: list[_Waiting] = [_Waiting(one.bound, 0, i, one) for i, one in enumerate(choices)]
-        heapq.heapify(waiting)
+        every, cutoff = sorted(choices, key=lambda one: one.bound), _below(best)
+        if not every or every[0].bound >= cutoff:
+            self.pruned["loops"] += len(every)
+            return best
+        found = BestAnswers[FoundPart](ceiling=math.inf if best.found else best.bound)
+        if best.found is not None:
+            found.offer(Closed(best.bound, best.found))
         # Of whole trees, too many weigh little enough if there is endless room.
         compares = at_root is None and len(part.names) == 2 and self._compares_steps
-        fewer = FewerSteps.of(one.loops.loops for one in waiting) if compares else None
-        number, looked, opened = itertools.count(len(waiting)), 0, 0
-        while waiting and waiting[0].bound < _below(best):
-            if self._is_enough(best, looked, waiting[0].bound, at_root):
-                break
-            if waiting[0].nodes is None and not waiting[0].is_close:
-                opened += 1
-                if opened > FIRST and self.loops.rooms is not None:
-                    waiting = self._closely(waiting, number, _below(best))
-                    continue
-            bound, _, _, chosen, nodes, is_close = heapq.heappop(waiting)
-            if nodes is None:
-                if fewer is not None and self._are_too_many(part, chosen.loops, fewer, _below(best)):
-                    self.pruned["loops"] += 1
-                    continue
-                for one in self.above.choices(part, chosen.loops, _below(best)):
-                    heapq.heappush(waiting, _Waiting(max(bound, one.bound), -1, next(number), chosen, one))
-            elif not is_close:
-                close = max(bound, self.above.close(part, chosen.loops, nodes))
-                heapq.heappush(waiting, _Waiting(close, -2, next(number), chosen, nodes, True))
-            else:
-                looked += 1
-                best = self._with_nodes(part, chosen.loops, nodes, best)
-                if at_root is not None and best.found is not None:
-                    self.incumbent = best.found
-        self.pruned["loops"] += sum(left.nodes is None for left in waiting)
-        return best
+        above = _AboveSplit(self, part, found, FewerSteps.of(one.loops for one in every) if compares else None)
+        search = BestFirst(found, [_OpenChoices(above, every)], self.means, pruned=self.pruned)
+        try:
+            search.run(lambda: self._is_enough(found, above.looked, at_root is not None))
+        finally:
+            if at_root is not None:
+                self.open_bound = max(min(search.bound, at_root), self.floor)
+                self.incumbent = next(iter(found), self.incumbent)
+        return Outcome(found.value, next(iter(found))) if len(found) else best
 
     @property
     def _compares_steps(self) -> bool:
@@ -367,7 +357,7 @@ class TreeSearch:
         proves = isinstance(self.solver, ExactBranches) and self.solver.proves and self.beam is None
         return proves and self.constraints == ANY_TREE
 
-    def _are_too_many(self, part: VisitedPart, loops: Loops, fewer: FewerSteps, cutoff: float) -> bool:
+    def are_too_many(self, part: VisitedPart, loops: Loops, fewer: FewerSteps, cutoff: float) -> bool:
         """Whether a part weighs too much with some loops since it does with fewer steps, whatever room there is."""
         if fewer.are_ruled_out(loops):
             return True
@@ -376,48 +366,34 @@ class TreeSearch:
         roomy = replace(part, room=(self.memories.endless_room,) * len(part.names))
         for nodes in self.above.choices(roomy, loops, cutoff):
             is_open = self.above.close(roomy, loops, nodes) < cutoff
-            if is_open and self._with_nodes(roomy, loops, nodes, Outcome(cutoff)).found is not None:
+            if is_open and self.with_nodes(roomy, loops, nodes, cutoff) is not None:
                 self._comparing.note(in_vain=True)
                 return False
         self._comparing.note(in_vain=False)
         fewer.rule_out(loops)
         return True
 
-    def _is_enough(self, best: Outcome, looked: int, lowest: float, at_root: float | None) -> bool:
-        """Whether no more choices of a part are looked at; of the whole cascade it is noted what is open."""
-        if self.beam is not None and looked >= self.beam * (1 if best.found else MOST_IN_VAIN):
+    def _is_enough(self, found: BestAnswers[FoundPart], looked: int, is_root: bool) -> bool:
+        """Whether no more choices of a part are looked at."""
+        if self.beam is not None and looked >= self.beam * (1 if len(found) else MOST_IN_VAIN):
             return True
-        self.means.check()
-        if at_root is None:
-            return False
-        self.open_bound = max(min(lowest, at_root), self.floor)
-        return self._is_least(best)
-
-    def _closely(self, waiting: list[_Waiting], number: Iterator[int], cutoff: float) -> list[_Waiting]:
-        """What waits, with closer bounds of some of the loops: of those with the lowest."""
-        loops = sorted(one for one in waiting if one.nodes is None and not one.is_close)[:AT_ONCE]
-        found = [one for one in waiting if one.nodes is not None or one.is_close or one > loops[-1]]
-        closer = self.loops.closely([one.loops for one in loops], cutoff)
-        found += (_Waiting(one.bound, 0, next(number), one, None, True) for one in closer)
-        heapq.heapify(found)
-        return found
+        return is_root and self._is_least(found.value)
 
     # ---- the split -----------------------------------------------------------------------------------------
 
-    def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, best: Outcome) -> Outcome:
-        """The best of a part with some loops and nodes above its split, if it is better than what is known."""
+    def with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, cutoff: float) -> FoundPart | None:
+        """The best of a part with some loops and nodes above its split, if it weighs less than the cutoff."""
         inside, visits = self.above.inside(part, loops, nodes), part.visits(loops)
         fixed = self.weights.energy * nodes.energy_pj
-        split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
-        if split is None or fixed + visits * split.weight >= _below(best):
-            return best
-        found = FoundPart(
+        split = self._split(inside, 0, (), (cutoff - fixed) / visits)
+        if split is None or fixed + visits * split.weight >= cutoff:
+            return None
+        return FoundPart(
             nodes.energy_pj + visits * split.energy_pj,
             visits * split.latency_cycles,
             self.above.tree(part, loops, nodes, split),
             self.above.stored(loops, split),
         )
-        return Outcome(self.weights.of(found.energy_pj, found.latency_cycles), found)
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
@@ -487,18 +463,100 @@ class TreeSearch:
         return None if part is None else self.least(part, cutoff)
 
 
-class _Waiting(NamedTuple):
-    """A choice that has not been looked at: the lowest bound is next, and of equal ones what is decided further.
+@dataclass
+class _AboveSplit:
+    """What stands above the split of one part, while it is searched.
 
-    is_close  whether the bound is that of what operations would be asked; of loops, one in the room that is left
+    fewer   which loops others rule out
+    looked  choices of loops and nodes that have been searched
+    """
+
+    trees: TreeSearch
+    part: VisitedPart
+    best: BestAnswers[FoundPart]
+    fewer: FewerSteps | None
+    looked: int = 0
+
+    def nodes(self, chosen: OpenLoops, bound: float) -> Iterator[_OpenNodes]:
+        """The nodes that may stand above the split with some loops."""
+        trees, loops = self.trees, chosen.loops
+        if self.fewer is not None and trees.are_too_many(self.part, loops, self.fewer, self.best.cutoff):
+            trees.pruned["loops"] += 1
+            return
+        for one in trees.above.choices(self.part, loops, self.best.cutoff):
+            yield _OpenNodes(max(bound, one.bound), self, loops, one)
+
+
+@dataclass
+class _OpenChoices(OpenState[FoundPart]):
+    """Loops of a part, the lowest first, of which none has been looked at. The first ones alone are looked at without
+    closer bounds of others: often there is nothing better."""
+
+    above: _AboveSplit
+    loops: list[OpenLoops]
+    first: int = 0
+    depth: float = 1.0
+    rule: str = "loops"
+
+    def __post_init__(self) -> None:
+        self.bound = self.loops[0].bound
+
+    def advance(self) -> Iterator[OpenState[FoundPart]]:
+        start, trees = self.first, self.above.trees
+        closely = start >= FIRST and trees.loops.rooms is not None
+        self.first += AT_ONCE if closely else 1
+        chosen = self.loops[start : self.first]
+        if self.first < len(self.loops):
+            self.bound = self.loops[self.first].bound
+            yield self
+        if closely:
+            for one in trees.loops.closely(chosen, self.above.best.cutoff):
+                yield _CloseLoops(one.bound, self.above, one)
+        else:
+            yield from self.above.nodes(chosen[0], chosen[0].bound)
+
+    def count_below(self, value: float) -> int:
+        return sum(one.bound < value for one in self.loops[self.first :])
+
+
+@dataclass
+class _CloseLoops(OpenState[FoundPart]):
+    """Loops of a part, bounded in the room that is left."""
+
+    bound: float
+    above: _AboveSplit
+    loops: OpenLoops
+    rule: str = "loops"
+
+    def advance(self) -> Iterator[OpenState[FoundPart]]:
+        return self.above.nodes(self.loops, self.bound)
+
+
+@dataclass
+class _OpenNodes(OpenState[FoundPart]):
+    """Loops of a part, and nodes with them.
+
+    is_close  whether the bound is that of what operations would be asked
     """
 
     bound: float
-    later: int
-    number: int
-    loops: OpenLoops
-    nodes: NodeChoice | None = None
+    above: _AboveSplit
+    loops: Loops
+    nodes: NodeChoice
+    depth: float = 2.0
     is_close: bool = False
+
+    def advance(self) -> Iterator[OpenState[FoundPart] | Closed[FoundPart]]:
+        trees, part = self.above.trees, self.above.part
+        if not self.is_close:
+            self.bound = max(self.bound, trees.above.close(part, self.loops, self.nodes))
+            self.is_close, self.depth = True, 3.0
+            yield self
+            return
+        self.above.looked += 1
+        found = trees.with_nodes(part, self.loops, self.nodes, self.above.best.cutoff)
+        if found is not None:
+            yield Closed(trees.weights.of(found.energy_pj, found.latency_cycles), found)
 
 
 def _below(best: Outcome) -> float:

@@ -112,23 +112,21 @@ class Exploring:
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
         taken: list[OpenItem] = []
-        found: list[OpenPlacement] = []
         try:
             for _ in range(self._effort.decided_first):
-                if len(found) == self._effort.dives or not self.search.frontier.is_open:
+                if len(taken) == self._effort.dives or not self.search.frontier.is_open:
                     break
                 self.context.means.check()
                 state = self.search.frontier.take()
                 assert isinstance(state, OpenItem)
                 if self._is_partial(state.item):
                     self.search.add(self.work_on(state))
-                elif isinstance(state.item, OpenPlacement):
+                else:
                     taken.append(state)
-                    found.append(state.item)
                 self.search.frontier.done()
         finally:
             self.search.add(taken)
-        return found or self._some_placement()
+        return [one.item for one in taken if isinstance(one.item, OpenPlacement)] or self._some_placement()
 
     def _some_placement(self) -> list[OpenPlacement]:
         """A placement, decided step by step: each time the way on that has the lowest bound."""

@@ -52,8 +52,12 @@ class BestFirst(Generic[AnswerT]):
                     self.best.offer(state)
                 elif state.bound < self.best.cutoff:
                     self.frontier.leave_open(state.bound)
-            elif not self.frontier.push(state) and state.rule:
-                self.pruned[state.rule] += 1
+            elif not self.frontier.push(state):
+                self._prune(state)
+
+    def _prune(self, state: OpenState[AnswerT]) -> None:
+        if state.rule:
+            self.pruned[state.rule] += state.count_below(math.inf)
 
     def step(self) -> None:
         """Advance the state with the lowest bound."""
@@ -64,8 +68,17 @@ class BestFirst(Generic[AnswerT]):
 
     def run(self, is_enough: Callable[[], bool] | None = None) -> None:
         """Go on until nothing open may be better than what is found, or it is enough."""
-        while self.frontier.is_open and not (is_enough is not None and is_enough()):
+        while self.frontier.is_open:
+            if is_enough is not None and is_enough():
+                return
             self.step()
+        for state in self.frontier.states:
+            self._prune(state)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may be better than what is found."""
+        return self.bound < self.best.cutoff
 
     @property
     def bound(self) -> float:

@@ -6,22 +6,20 @@ from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 from .states import AnswerT, Closed
 from .tolerance import cutoff_of
 
-OfferedT = TypeVar("OfferedT", contravariant=True)
 
-
-class Incumbents(Protocol[OfferedT]):
+class Incumbents(Protocol[AnswerT]):
     """What judges the answers that a search comes to."""
 
     @property
     def cutoff(self) -> float:
         """Bounds from here on lead to nothing that is wanted."""
 
-    def offer(self, found: Closed[OfferedT]) -> None:
+    def offer(self, found: Closed[AnswerT]) -> None:
         """Keep an answer if it is one of the best."""
 
 

@@ -9,11 +9,13 @@ once: no order gains by waiting with it.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir import MemoryPlanError
+from ..kernel.best_first import BestFirst
+from ..kernel.incumbents import BestAnswers
+from ..kernel.states import Closed, OpenState
 from ..means import UNLIMITED, Means
 
 SET_BYTES = 400
@@ -75,7 +77,7 @@ def live_during(steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Seq
 def least_peak_order(
     steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Sequence[str] = (), means: Means = UNLIMITED
 ) -> StepOrder:
-    """The order with the least peak; when the means run out, the order given and the bound that is proven by then.
+    """The order with the least peak; when the means run out, the best one known and the bound that is proven by then.
 
     sizes  bytes of every tensor
     kept   tensors that stay to the end, as outputs do
@@ -84,34 +86,68 @@ def least_peak_order(
     """
     given = max(live_during(steps, sizes, kept), default=0)
     graph = _StepGraph(steps, sizes, kept)
-    everything = (1 << len(steps)) - 1
     start, peak, path = graph.free_steps(0, graph.live(0))
-    best: dict[int, int] = {start: peak}
-    came: dict[int, tuple[int, tuple[int, ...]]] = {start: (-1, path)}
-    waiting = [(peak, -start.bit_count(), start)]
-    while True:
-        peak, _, done = heapq.heappop(waiting)
-        if peak > best[done]:
-            continue
-        if done == everything:
-            return StepOrder(tuple(steps[i].name for i in _path(came, done)), peak, peak)
-        if means.expired or SET_BYTES * len(best) > means.memory_limit:
-            return StepOrder(tuple(step.name for step in steps), given, min(peak, given))
-        for i in graph.ready(done):
-            after = max(peak, graph.during(done, i))
-            following, reached, more = graph.free_steps(done | 1 << i, after)
-            if reached < best.get(following, given + 1):
-                best[following] = reached
-                came[following] = (done, (i, *more))
-                heapq.heappush(waiting, (reached, -following.bit_count(), following))
+    best = BestAnswers[tuple[int, ...]](ceiling=given + 1)
+    known = _KnownSets(graph, given, {start: peak}, {start: (-1, path)})
+    search = BestFirst(best, [_DoneSteps(peak, start, known)])
+    search.run(lambda: means.expired or SET_BYTES * len(known.peaks) > means.memory_limit)
+    order = next(iter(best), tuple(range(len(steps))))
+    peak = int(best.value) if len(best) else given
+    return StepOrder(tuple(steps[i].name for i in order), peak, int(min(search.bound, peak)))
 
 
-def _path(came: Mapping[int, tuple[int, tuple[int, ...]]], done: int) -> list[int]:
-    parts: list[tuple[int, ...]] = []
-    while done >= 0:
-        done, path = came[done]
-        parts.append(path)
-    return [i for path in reversed(parts) for i in path]
+@dataclass
+class _KnownSets:
+    """Sets of steps that have been reached: the least peak on the way, the set before, and the steps between.
+
+    most  peaks above it are not wanted
+    """
+
+    graph: _StepGraph
+    most: int
+    peaks: dict[int, int]
+    came: dict[int, tuple[int, tuple[int, ...]]]
+
+    def is_lower(self, done: int, peak: int) -> bool:
+        """Whether a set is reached with a lower peak than before; then that is known."""
+        if peak >= self.peaks.get(done, self.most + 1):
+            return False
+        self.peaks[done] = peak
+        return True
+
+    def path(self, done: int) -> tuple[int, ...]:
+        """The steps that lead to a set."""
+        parts: list[tuple[int, ...]] = []
+        while done >= 0:
+            done, path = self.came[done]
+            parts.append(path)
+        return tuple(i for path in reversed(parts) for i in path)
+
+
+@dataclass
+class _DoneSteps(OpenState[tuple[int, ...]]):
+    """A set of steps that are done: of equal peaks the largest set goes on."""
+
+    bound: float
+    done: int
+    known: _KnownSets
+
+    def __post_init__(self) -> None:
+        self.depth = self.done.bit_count()
+
+    def advance(self) -> Iterator[_DoneSteps | Closed[tuple[int, ...]]]:
+        known, graph, peak = self.known, self.known.graph, int(self.bound)
+        if peak > known.peaks[self.done]:
+            return
+        if self.done == graph.everything:
+            yield Closed(peak, known.path(self.done))
+            return
+        for i in graph.ready(self.done):
+            after = max(peak, graph.during(self.done, i))
+            following, reached, more = graph.free_steps(self.done | 1 << i, after)
+            if known.is_lower(following, reached):
+                known.came[following] = self.done, (i, *more)
+                yield _DoneSteps(reached, following, known)
 
 
 class _StepGraph:
@@ -119,6 +155,7 @@ class _StepGraph:
 
     def __init__(self, steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Sequence[str]) -> None:
         self.steps = steps
+        self.everything = (1 << len(steps)) - 1
         makers: dict[str, int] = {}
         readers: dict[str, int] = {}
         for i, step in enumerate(steps):

@@ -10,16 +10,16 @@ bounded by themselves. The least bound of all that is open holds for the whole.
 
 from __future__ import annotations
 
-import heapq
-import itertools
-import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, UndecidedError
 from ..cascades.terms.upper_memories import UpperMemories
-from ..kernel.tolerance import or_value, reaches
+from ..kernel.best_first import BestFirst
+from ..kernel.incumbents import BestAnswers
+from ..kernel.states import Closed, OpenState
+from ..kernel.tolerance import or_value
 from ..means import Means
 from .group_costs import Progress
 from .group_search import GroupSearch
@@ -48,7 +48,7 @@ class WeightChoice:
     solvers: GroupSolvers
     progress: Progress | None
     kinds: dict[KindKey, GroupKind] = field(default_factory=dict)
-    best: NetworkAnswer | None = None
+    best: BestAnswers[NetworkAnswer] = field(default_factory=BestAnswers)
     searched: int = 0
     interrupted: bool = False
 
@@ -66,42 +66,32 @@ class WeightChoice:
 
         Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time.
         """
-        numbers = itertools.count()
-        room = self._room
-        waiting = [(0.0, next(numbers), 0, room)]
-        least = math.inf
-        while waiting:
-            bound, _, low, high = heapq.heappop(waiting)
-            if reaches(bound, self._value):
-                least = min(least, bound)
-                break
-            if self._is_over:
-                least = min(least, bound)
-                continue
-            relaxed, kept, bits = self._relaxed(low, high)
-            bound = max(bound, relaxed)
-            if kept is None or reaches(bound, self._value):
-                least = min(least, bound)
-                continue
-            self._try(kept)
-            if bits > low:
-                heapq.heappush(waiting, (bound, next(numbers), bits, high))
-                heapq.heappush(waiting, (bound, next(numbers), low, bits - 8))
-            else:  # what the way costs is what it costs beside its own weights
-                least = min(least, bound)
-        if self.best is None:
+        search = BestFirst(self.best, [_BitsOfWeights(0.0, self, 0, self._room)])
+        search.run(lambda: self._is_over)
+        best = next(iter(self.best), None)
+        if best is None:
             raise self._refused or UndecidedError("no plan was found in time", where=self.question.graph.network)
-        return self._answer(self.best, min(least, self._value))
-
-    @property
-    def _value(self) -> float:
-        """Of the best plan that is known."""
-        return math.inf if self.best is None else self.best.certificate.value
+        return self._answer(best, min(search.bound, self.best.value))
 
     @property
     def _is_over(self) -> bool:
         """Whether there is no time for another search: without a plan there is."""
-        return self.interrupted or (self.best is not None and self.means.expired)
+        return self.interrupted or (len(self.best) > 0 and self.means.expired)
+
+    def parted(self, bound: float, low: int, high: int) -> Iterator[_BitsOfWeights | Closed[NetworkAnswer]]:
+        """Weights that take so many bits at least, and at most: by what the cheapest way keeps, into those that take as
+        many or more, and fewer."""
+        relaxed, kept, bits = self._relaxed(low, high)
+        bound = max(bound, relaxed)
+        if kept is None or bound >= self.best.cutoff:
+            yield Closed(bound)
+            return
+        yield from self._try(kept)
+        if bits > low:
+            yield _BitsOfWeights(bound, self, bits, high)
+            yield _BitsOfWeights(bound, self, low, bits - 8)
+        else:  # what the way costs is what it costs beside its own weights
+            yield Closed(bound)
 
     @property
     def _room(self) -> int:
@@ -125,7 +115,7 @@ class WeightChoice:
             return way.bound, None, 0
         return way.bound, frozenset(one.operation for one in kept), sum(one.bits for one in kept)
 
-    def _try(self, kept: frozenset[str]) -> None:
+    def _try(self, kept: frozenset[str]) -> Iterator[Closed[NetworkAnswer]]:
         """Search the network with the weights of some operations on chip."""
         if kept in self._tried:
             return
@@ -140,8 +130,7 @@ class WeightChoice:
             return
         self.searched += found.searched
         self.interrupted = self.interrupted or found.certificate.interrupted
-        if found.certificate.value < self._value:
-            self.best = found
+        yield Closed(found.certificate.value, found)
 
     def _with_time(self, question: NetworkQuestion) -> NetworkQuestion:
         share = self.means.share(SHARE)
@@ -181,6 +170,19 @@ class WeightChoice:
                 why = "the room is worth more to groups" if weight.bits <= free else why
                 found.append(LeftOutWeight(weight.name, weight.bits, why))
         return tuple(found)
+
+
+@dataclass
+class _BitsOfWeights(OpenState[NetworkAnswer]):
+    """Plans whose weights take so many bits at least, and at most."""
+
+    bound: float
+    choice: WeightChoice
+    low: int
+    high: int
+
+    def advance(self) -> Iterator[_BitsOfWeights | Closed[NetworkAnswer]]:
+        return self.choice.parted(self.bound, self.low, self.high)
 
 
 def least_of_sum(

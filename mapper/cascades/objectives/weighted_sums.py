@@ -4,15 +4,18 @@ model's word on what is found."""
 from __future__ import annotations
 
 import contextlib
-import heapq
 import itertools
 import math
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ....ir import MappingError
-from ...kernel.tolerance import is_better, reaches
+from ...kernel.best_first import BestFirst
+from ...kernel.incumbents import BestAnswers
+from ...kernel.states import Closed, OpenState
+from ...kernel.tolerance import cutoff_of, is_better, reaches
 from ...means import Means, OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
@@ -114,23 +117,26 @@ class WeightedSums(FirstTrees):
 
         known, bound  what is to be better, and what no tree weighs less than
         """
-        least, number = math.inf, itertools.count()
-        waiting = [(bound, next(number), NARROW, found)]
-        while waiting and is_better(waiting[0][0], known):
-            bound, _, sums, found = heapq.heappop(waiting)
-            node = open_node(self.question.cascade, self.question.arch, sums, found, self.question.stays)
-            if node is None or next(number) > 2 * MOST_SUMS:
-                least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
-                continue
-            for each in sums.both_ways(node):
-                below, tree = self._least(weights, known, each)
-                if tree is None or self._keep(tree):
-                    known, least = min(known, self._least_known(weights)), min(least, max(below, bound))
-                else:
-                    heapq.heappush(waiting, (max(below, bound), next(number), each, tree))
-            if self.out_of_means:
-                break
-        return min([least, known, *(one[0] for one in waiting)])
+        best, looked = BestAnswers[FoundPart](ceiling=cutoff_of(known)), itertools.count()
+
+        def both_ways(state: _OpenSums) -> Iterator[_OpenSums | Closed[FoundPart]]:
+            node = open_node(self.question.cascade, self.question.arch, state.sums, state.found, self.question.stays)
+            if node is None or next(looked) >= MOST_SUMS:
+                yield Closed(state.bound)  # where sums are finished is seen by the memory, and no closer
+                return
+            for each in state.sums.both_ways(node):
+                below, tree = self._least(weights, min(known, best.value), each)
+                below = max(below, state.bound)
+                if tree is not None and not self._keep(tree):
+                    yield _OpenSums(below, each, tree, both_ways)
+                    continue
+                yield Closed(below)
+                if tree is not None:
+                    yield Closed(self._least_known(weights), tree)
+
+        search = BestFirst(best, [_OpenSums(bound, NARROW, found, both_ways)])
+        search.run(lambda: self.out_of_means)
+        return min(search.bound, known, best.value)
 
     def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
         """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
@@ -339,3 +345,19 @@ class WeightedSums(FirstTrees):
         cascade, near, stays = question.cascade, search.bounds, dict(question.stays)
         branches = SingleBranches(cascade, self.memories, self.solver, near.alone, weights)
         return SingleBounds(cascade, self.memories, self._alone, branches, near, weights, search.fuse, stays, known)
+
+
+@dataclass
+class _OpenSums(OpenState[FoundPart]):
+    """Trees with some sums taken for granted, of which the best one has no room for all of its partial sums.
+
+    both_ways  parts them by where the sums at another node are finished
+    """
+
+    bound: float
+    sums: Sums
+    found: FoundPart
+    both_ways: Callable[[_OpenSums], Iterator[_OpenSums | Closed[FoundPart]]]
+
+    def advance(self) -> Iterator[_OpenSums | Closed[FoundPart]]:
+        return self.both_ways(self)

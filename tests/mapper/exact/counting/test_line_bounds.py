@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -14,12 +15,13 @@ import longer
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.layouts import packed
-from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.ir import InfeasibleError, Mapping, MappingError, Problem
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.counting.line_ranks import lined_rank
 from tilewright.mapper.exact.counting.lines import never_fills_lines
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.kernel.states import Closed
 from tilewright.workloads import conv2d, gemm
 
 Told = list[tuple[float, float]]
@@ -31,14 +33,14 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     found: Told = []
     finish = Finishing.finish
 
-    def finish_and_tell(self: Finishing, batch: Batch) -> None:
+    def finish_and_tell(self: Finishing, batch: Batch) -> Iterator[Closed[Mapping]]:
         counted = self.context.costs.lines is not None and not batch.pending
         for row, bound in enumerate(batch.bound.tolist() if counted else ()):
             for canonical in self.mappings(batch, row):
                 with suppress(MappingError):  # its lines do not fit
                     cost = evaluate(self.canonical.restore(canonical), self.best.machine)
                     found.append((bound, cost.objective(self.best.objective)))
-        finish(self, batch)
+        yield from finish(self, batch)
 
     monkeypatch.setattr(Finishing, "finish", finish_and_tell)
     return found
