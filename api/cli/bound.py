@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,6 +34,10 @@ from .options import (
 from .problems import problem_named
 from .sparse import refuse_densities, with_density
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
+
+if TYPE_CHECKING:
+    from ..mapper.fused_slope import FusedSlopePoint
+    from ..mapper.ski_slope import SlopePoint
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -80,12 +83,14 @@ def bound(
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_densities(context)
-        curve = _curve_of_cascade(cascade_named(layer, op, dim))
+        work: Problem | Cascade = cascade_named(layer, op, dim)
     else:
         problem = problem_named(layer, conv, gemm, einsum, dim, "file")
-        curve = _curve_of_problem(with_density(problem, density, layer, dim))
+        work = with_density(problem, density, layer, dim)
+    slope = _slope_of(work)
     from ..arguments import limits_of
     from ..mapper.ski_slope import DEFAULT_TILING
+    from ..report.pages.bound import bound_data, bound_document, bound_page, draw
     from ..results import prepare_folder, write_file
 
     asked, places = tiling_and_space(tiling, space)
@@ -96,8 +101,8 @@ def bound(
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
     points: list[Any] = []
-    with noting_interrupts() as interrupts, status(f"searching the least traffic of {curve.name}"):
-        for point in curve.slope(words, tilings, places, limits):
+    with noting_interrupts() as interrupts, status(f"searching the least traffic of {work.name}"):
+        for point in slope(words, tilings, places, limits):
             points.append(point)
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
@@ -106,63 +111,29 @@ def bound(
         say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
     kind = f"{space} space, {tilings} tilings"
     if json:
-        show_document(curve.data(points, kind))
+        show_document(bound_data(work, points, kind))
     else:
-        show_page(curve.page(points, kind))
+        show_page(bound_page(work, points, kind))
     if out is not None:
         given = [("--conv", conv), ("--gemm", gemm), ("--einsum", einsum), *(("--op", one) for one in op or ())]
         given += [("--density", one) for one in density or ()]
         given += [("--sizes", sizes), ("--tiling", tilings), ("--space", space), ("--out", str(out))]
-        write_file(out / _FILES[0], curve.document(points, kind, _command(layer, given)))
-        curve.draw(points, [out / name for name in _FILES[1:]])
+        write_file(out / _FILES[0], bound_document(work, points, kind, _command(layer, given)))
+        draw(work, points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 
-@dataclass(frozen=True)
-class _Curve:
-    """Least traffic against the size of a buffer: of a layer, or of a cascade.
+def _slope_of(work: Problem | Cascade) -> Callable[..., Iterator[SlopePoint] | Iterator[FusedSlopePoint]]:
+    """What makes the points of the curve, from sizes, tiling, space and limits."""
+    if isinstance(work, Cascade):
+        from ..mapper.fused_slope import fused_slope
 
-    name   of it
-    slope  makes the points of the curve, from sizes, tiling, space and limits
-    data, page, document, draw  make of points and the kind of space what is shown and written
-    """
-
-    name: str
-    slope: Callable[..., Iterator[Any]]
-    data: Callable[..., Any]
-    page: Callable[..., Any]
-    document: Callable[..., str]
-    draw: Callable[..., None]
-
-
-def _curve_of_problem(problem: Problem) -> _Curve:
+        return partial(fused_slope, work)
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import ski_slope
-    from ..report.pages.bound import bound_data, bound_document, bound_page, draw
 
-    check_countable(problem)
-    return _Curve(
-        problem.name,
-        partial(ski_slope, problem),
-        partial(bound_data, problem),
-        partial(bound_page, problem),
-        partial(bound_document, problem),
-        partial(draw, problem),
-    )
-
-
-def _curve_of_cascade(cascade: Cascade) -> _Curve:
-    from ..mapper.fused_slope import fused_slope
-    from ..report.pages.fused_bound import draw_fused, fused_bound_data, fused_bound_document, fused_bound_page
-
-    return _Curve(
-        cascade.name,
-        partial(fused_slope, cascade),
-        partial(fused_bound_data, cascade),
-        partial(fused_bound_page, cascade),
-        partial(fused_bound_document, cascade),
-        partial(draw_fused, cascade),
-    )
+    check_countable(work)
+    return partial(ski_slope, work)
 
 
 def _command(layer: str | None, options: Iterable[tuple[str, str | None]]) -> str:

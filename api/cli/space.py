@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..ir import Cascade, ProblemError
+from ..ir import Cascade, Problem, ProblemError
 from .cascades import cascade_named, is_cascade
 from .machines import architecture_named
 from .options import (
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
+    from ..report.pages.space import Counts
 
 
 def space_size(
@@ -55,7 +56,7 @@ def space_size(
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
     Capacities and constraints are not looked at. The factors multiply to the total. Of a cascade of operations it says
-    which trees are searched; of operands with zeros, how many formats there are to choose from.
+    which trees are searched beside it; of operands with zeros, how many formats there are to choose from.
 
     \b
     tilewright space resnet50:layer1.0.conv2 --arch eyeriss
@@ -69,35 +70,36 @@ def space_size(
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_densities(context)
-        cascade, machine = cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields)
-        _space_of_cascade(cascade, machine, place, tiling_or_default(asked), json)
-        return
-    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
+        work: Problem | Cascade = cascade_named(layer, op, dim, widths)
+        kind = tiling_or_default(asked)
+    else:
+        work = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
+        kind = tiling_or_default(asked) if asked else tiling_or_default(None, tilings_of(work))
     machine = architecture_named(arch, set_fields)
-    kind = tiling_or_default(asked) if asked else tiling_or_default(None, tilings_of(problem))
-    from ..mapper.means import OutOfMeans
-    from ..mapper.space.size import space_size as size_of
-    from ..mapper.space.textbook import textbook_estimate
     from ..report.pages.space import space_data, space_page
 
-    try:
-        size = size_of(problem, machine, kind, place)
-    except OutOfMeans:
-        message, hint = "its space is too large to be counted", "give a part of the layer, or --tiling perfect"
-        raise ProblemError(message, where=problem.name, hint=hint) from None
-    estimate = textbook_estimate(problem, machine, kind)
-    what = (problem, machine, f"{place}, {kind} tilings", size, estimate)
+    what = (work, machine, f"{place}, {kind} tilings", _counted(work, machine, kind, place))
     if json:
         show_document(space_data(*what))
     else:
         show_page(space_page(*what))
 
 
-def _space_of_cascade(cascade: Cascade, machine: Architecture, place: Space, kind: Tiling, json: bool) -> None:
-    from ..report.pages.fused_space import fused_space_data, fused_space_page
+def _counted(work: Problem | Cascade, machine: Architecture, kind: Tiling, place: Space) -> Counts:
+    """The mappings of every operation; ProblemError for a layer that has too many to be counted."""
+    from ..mapper.means import OutOfMeans
+    from ..mapper.space.size import space_size as size_of
+    from ..mapper.space.textbook import textbook_estimate
+    from ..report.pages.space import Counted
 
-    what = (cascade, machine, f"{place}, {kind} tilings in branches")
-    if json:
-        show_document(fused_space_data(*what))
-    else:
-        show_page(fused_space_page(*what))
+    found: dict[str, Counted | None] = {}
+    for problem in [work] if isinstance(work, Problem) else [operation.problem for operation in work]:
+        try:
+            size = size_of(problem, machine, kind, place)
+            found[problem.name] = Counted(size, textbook_estimate(problem, machine, kind))
+        except OutOfMeans:
+            if isinstance(work, Problem):
+                message, hint = "its space is too large to be counted", "give a part of the layer, or --tiling perfect"
+                raise ProblemError(message, where=problem.name, hint=hint) from None
+            found[problem.name] = None
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...ir.units import percent, plural
+from ...ir.units import percent
 from .rows import FusedRow
 
 NOTABLE = 0.0005
@@ -27,7 +27,7 @@ def findings(rows: Sequence[FusedRow], objective: str) -> tuple[str, ...]:
 def _saved(rows: Iterable[FusedRow], objective: str) -> list[str]:
     """Where fusing saves most first."""
     notable = sorted((row for row in rows if is_notable(row)), key=lambda row: -(row.saves or 0.0))
-    words = [f"{saving_words(row)} on {row.arch}, by {_means(row)}{_words_saved(row)}" for row in notable]
+    words = [f"{saving_words(row)} on {row.arch}, by {row.saved_by}{_words_saved(row)}" for row in notable]
     return [f"fusing saves of {objective} {'; '.join(words)}"] if words else []
 
 
@@ -57,12 +57,6 @@ def saving_words(row: FusedRow) -> str:
         return saves
     least, most = (percent(one, 1) for one in row.saves_between)
     return saves if least == most == saves else f"{saves} ({least} to {most})"
-
-
-def _means(row: FusedRow) -> str:
-    """What it is saved by: groups of several operations, and tensors that stay on chip between groups."""
-    by = [plural(row.fused_groups, "group")] if row.fused_groups or not row.staying else []
-    return " and ".join([*by, *([f"{plural(row.staying, 'tensor')} kept on chip"] if row.staying else [])])
 
 
 def _words_saved(row: FusedRow) -> str:

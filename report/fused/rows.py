@@ -14,6 +14,7 @@ from ...run.store import NoMapping
 from ...workloads.network import Uncounted
 from ..comparisons.rows import Status
 from ..comparisons.summaries import Summary
+from ..networks.network_plan import fused_by
 from ..parts.si import in_si
 
 NetworkOutcome: TypeAlias = NetworkAnswer | NoMapping | Failure
@@ -102,6 +103,11 @@ class FusedRow:
     def staying(self) -> int:
         """Tensors that stay on chip between groups."""
         return len(self.answer.staying) if self.answer else 0
+
+    @property
+    def saved_by(self) -> str:
+        """What fusing saves by: groups of several operations, and what stays on chip."""
+        return fused_by(self.answer) if self.answer else ""
 
     @property
     def outermost(self) -> str:

@@ -93,7 +93,7 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
         names = "\n".join(wrapped(" + ".join(segment.names) + repeated, 34))
         found = segment.answer
         if found is None:
-            table.add_row(str(number), names, "not counted", "", "", "", "")
+            table.add_row(str(number), names, "no MACs to count", "", "", "", "")
             continue
         if segment.alike < number - 1:
             names += f"\n(as {segment.alike + 1})"
@@ -147,17 +147,40 @@ def _verdict(answer: NetworkAnswer) -> str:
         return f"No better groups were found in time; they may save up to {percent(proof.gap, 1)} of {objective}."
     if not answer.saves:
         return f"Fusing wins nothing for {objective}."
-    fused = sum(len(segment.names) > 1 for segment in answer.segments)
-    stays = sum(not one.is_weight for one in answer.staying)
-    by = [f"{plural(fused, 'group')} of several operations"] if fused else []
-    by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
-    told = f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {' and '.join(by)}."
     told_apart = answer.apart and verdict(answer.apart.value, answer.apart.lower_bound)
+    least = "at least " if told_apart == "proven" and not proof.proven else ""
+    told = f"Fusing saves {least}{percent(answer.saves, 1)} of {objective}, by {fused_by(answer)}."
     if told_apart and told_apart != "proven":
         told += f" That is of the best found with nothing fused ({told_apart})."
     if answer.staying_saves is not None:
         told += f" What stays on chip saves {percent(answer.staying_saves, 1)} of what is best without."
     return told
+
+
+def fused_by(answer: NetworkAnswer) -> str:
+    """What is saved by: groups of several operations, tensors that stay on chip between groups, and what stays there
+    inside a single one, such as a softmax, which is several steps."""
+    counted = [segment for segment in answer.segments if segment.answer is not None]
+    several = sum(len(segment.names) > 1 for segment in counted)
+    stays = sum(not one.is_weight for one in answer.staying)
+    inside = [
+        f"{tensor} of {'+'.join(segment.names)} in {memory}"
+        for segment in counted
+        if segment.answer is not None and len(segment.names) == 1
+        for tensor, memory in on_chip(segment.answer.mapping, segment.answer.cost).items()
+    ]
+    by = [f"{plural(several, 'group')} of several operations"] if several else []
+    by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
+    weights = sum(one.is_weight for one in answer.staying)
+    by += [f"{plural(weights, 'weight')} on chip all the time"] if weights else []
+    if inside and not by:
+        more = len(inside) - _NAMED
+        by = [", ".join(inside[:_NAMED]) + (f" and {more:,} more like these" if more > 0 else "")]
+    return " and ".join(by) or "loops that operations share"
+
+
+_NAMED = 2
+"""Tensors that are named of many."""
 
 
 def _arena_table(answer: NetworkAnswer) -> RenderableType:

@@ -1,42 +1,69 @@
-"""The page and the picture of least traffic against the size of a buffer."""
+"""The page and the picture of least traffic against the size of a buffer: beside what no schedule of a layer can go
+below, or beside what is least of a cascade with nothing fused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from markupsafe import escape
 from rich.console import Group
-from rich.table import Table
 
 from ...cost_models.traffic_bounds import done_macs, least_words, reuse_bound, sharing_factor
-from ...ir import Problem
+from ...ir import Cascade, Problem
 from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
+from ...mapper.fused_slope import FusedSlopePoint, compulsory_of
 from ...mapper.ski_slope import SlopePoint
 from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, plain_ticks, save_figure
 from ..parts.text import columns, pairs, section
-from ..parts.work import work_rows
+from ..parts.work import Work, work_rows
 
-_HEAD = ("buffer", "least traffic", "bound", "above it")
+AnyPoint: TypeAlias = SlopePoint | FusedSlopePoint
+
+_OF_LAYERS = ("buffer", "least traffic", "bound", "above it")
+_OF_CASCADES = ("buffer", "least traffic", "nothing fused", "fusing saves", "above compulsory")
+_WHAT = "words read and written between a memory without limit and a buffer of so many words"
 
 
-def bound_page(problem: Problem, points: Sequence[SlopePoint], kind: str) -> Group:
+def bound_page(work: Work, points: Sequence[AnyPoint], kind: str) -> Group:
     """A line for each size of the buffer; `kind` says which mappings were searched."""
     rows = [
-        *zeros_rows(problem),
-        ("Traffic", "words read and written between a memory without limit and a buffer of so many words"),
-        ("Least", f"proven over all mappings: {kind}"),
-        ("Bound", bound_text(problem)),
-        ("Compulsory", f"{count(least_words(problem))} words, every one once"),
+        *zeros_rows(work),
+        ("Traffic", _WHAT),
+        ("Least", _least_text(work, kind)),
+        *([("Bound", bound_text(work))] if isinstance(work, Problem) else []),
+        ("Compulsory", _compulsory_text(work)),
     ]
-    return Group(pairs([*work_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
+    table = columns((), _head(work))
+    for row in point_rows(work, points):
+        table.add_row(*row)
+    return Group(pairs([*work_rows(work), *rows]), section("Words moved, by words of the buffer", table))
 
 
-def zeros_rows(problem: Problem) -> list[tuple[str, str]]:
+def _head(work: Work) -> tuple[str, ...]:
+    return _OF_CASCADES if isinstance(work, Cascade) else _OF_LAYERS
+
+
+def _least_text(work: Work, kind: str) -> str:
+    return f"proven over all {'trees' if isinstance(work, Cascade) else 'mappings'}: {kind}"
+
+
+def _compulsory(work: Work) -> float:
+    return compulsory_of(work) if isinstance(work, Cascade) else least_words(work)
+
+
+def _compulsory_text(work: Work) -> str:
+    whose = ": inputs and outputs of the cascade, every one once" if isinstance(work, Cascade) else ", every one once"
+    return f"{count(_compulsory(work))} words{whose}"
+
+
+def zeros_rows(problem: Work) -> list[tuple[str, str]]:
     """What is said of operands with zeros; nothing where there are none."""
+    if isinstance(problem, Cascade):
+        return []
     given = ", ".join(f"{tensor.name} {tensor.density}" for tensor in problem.operands if tensor.density is not None)
     if not given:
         return []
@@ -48,26 +75,42 @@ def zeros_rows(problem: Problem) -> list[tuple[str, str]]:
     ]
 
 
-def bound_data(problem: Problem, points: Sequence[SlopePoint], kind: str) -> dict[str, Any]:
+def bound_data(work: Work, points: Sequence[AnyPoint], kind: str) -> dict[str, Any]:
     """The same for programs, in words."""
-    densities = {tensor.name: tensor.density for tensor in problem.operands if tensor.density is not None}
     return {
-        "layer": problem.name,
-        "dims": dict(problem.dims),
-        "macs": problem.macs,
+        **_work_data(work),
+        "macs": work.macs,
         "searched": kind,
-        **({"density": densities, "macs_without_zeros": done_macs(problem)} if densities else {}),
-        "compulsory_words": least_words(problem),
-        "points": [
-            {
-                "buffer_words": p.words,
-                "traffic_words": p.traffic,
-                "proven": p.proven,
-                "lower_bound_words": p.least if isfinite(p.least) else None,
-                "bound_of_all_schedules_words": p.bound,
-            }
-            for p in points
-        ],
+        **_zeros_data(work),
+        "compulsory_words": _compulsory(work),
+        "points": [_point_data(point) for point in points],
+    }
+
+
+def _work_data(work: Work) -> dict[str, Any]:
+    if isinstance(work, Cascade):
+        return {"cascade": work.name, "operations": str(work).splitlines()[:-1]}
+    return {"layer": work.name, "dims": dict(work.dims)}
+
+
+def _zeros_data(work: Work) -> dict[str, Any]:
+    if isinstance(work, Cascade) or not work.has_zeros:
+        return {}
+    densities = {tensor.name: tensor.density for tensor in work.operands if tensor.density is not None}
+    return {"density": densities, "macs_without_zeros": done_macs(work)}
+
+
+def _point_data(point: AnyPoint) -> dict[str, Any]:
+    if isinstance(point, FusedSlopePoint):
+        beside: dict[str, float | None] = {"unfused_words": point.unfused}
+    else:
+        beside = {"bound_of_all_schedules_words": point.bound}
+    return {
+        "buffer_words": point.words,
+        "traffic_words": point.traffic,
+        "proven": point.proven,
+        "lower_bound_words": point.least if point.traffic is not None and isfinite(point.least) else None,
+        **beside,
     }
 
 
@@ -81,71 +124,82 @@ def bound_text(problem: Problem) -> str:
     return f"for all schedules: {macs} / {divisor} - 2 S, for a buffer of S words"
 
 
-def _table(points: Sequence[SlopePoint]) -> Table:
-    table = columns((), _HEAD)
-    for row in point_rows(points):
-        table.add_row(*row)
-    return table
+def point_rows(work: Work, points: Sequence[AnyPoint]) -> list[tuple[str, ...]]:
+    """Buffer and least traffic, as texts; of a layer the bound, and how far the one is above the other; of a cascade
+    what is least with nothing fused, what fusing saves, and how far it is above compulsory."""
+    return [(count(point.words), _traffic(point), *_beside(work, point)) for point in points]
 
 
-def point_rows(points: Sequence[SlopePoint]) -> list[tuple[str, str, str, str]]:
-    """Buffer, least traffic, bound, and how far the one is above the other, as texts."""
-    return [(count(p.words), _traffic(p), count(round(p.bound)), _above(p)) for p in points]
-
-
-def _traffic(point: SlopePoint) -> str:
+def _traffic(point: AnyPoint) -> str:
     if point.traffic is None:
         return "nothing fits"
     gap = "" if point.proven else f" (not proven: {count(round(point.least))} or more)"
     return count(point.traffic) + gap
 
 
-def _above(point: SlopePoint) -> str:
+def _beside(work: Work, point: AnyPoint) -> tuple[str, ...]:
+    if isinstance(point, SlopePoint):
+        return count(round(point.bound)), _above(point.traffic, point.bound)
     if point.traffic is None:
+        return "-", "-", "-"
+    unfused = count(point.unfused) if point.unfused is not None else "-"
+    saved = percent(point.unfused - point.traffic, point.unfused) if point.unfused else "-"
+    return unfused, saved, _above(point.traffic, _compulsory(work))
+
+
+def _above(traffic: float | None, least: float) -> str:
+    if traffic is None:
         return "-"
-    return percent(point.traffic - point.bound, point.bound) if point.traffic > point.bound else "0%"
+    return percent(traffic - least, least) if traffic > least else "0%"
 
 
-def bound_document(problem: Problem, points: Sequence[SlopePoint], kind: str, command: str) -> str:
+def bound_document(work: Work, points: Sequence[AnyPoint], kind: str, command: str) -> str:
     """The same as a Markdown page, with the command that writes it and the pictures beside it."""
-    code = on_one_line(str(problem)).replace("`", "'")
+    head = _head(work)
     lines = [
-        f"# Least traffic of {escape(problem.name)}",
+        f"# Least traffic of {escape(work.name)}",
         "",
         f"    {command}",
         "",
-        f"`{code}`, {count(problem.macs)} MACs.",
+        *_work_lines(work),
         "",
-        *(f"{name or 'There'}: {text}." for name, text in zeros_rows(problem)),
-        *([""] if problem.has_zeros else []),
-        "Words read and written between a memory without limit and a buffer of so many words;",
-        f"the least is proven over all mappings: {kind}.",
+        *(f"{name or 'There'}: {text}." for name, text in zeros_rows(work)),
+        *([""] if zeros_rows(work) else []),
+        f"{_WHAT[0].upper()}{_WHAT[1:]};",
+        f"the least is {_least_text(work, kind)}.",
         "",
-        f"* Bound {bound_text(problem)}.",
-        f"* Compulsory traffic: {count(least_words(problem))} words, every one once.",
+        *([f"* Bound {bound_text(work)}."] if isinstance(work, Problem) else []),
+        f"* Compulsory traffic: {_compulsory_text(work)}.",
         "",
         "![least traffic against the size of the buffer](traffic.svg)",
         "",
-        *(f"| {' | '.join(row)} |" for row in (_HEAD, ["--:"] * len(_HEAD), *point_rows(points))),
+        *(f"| {' | '.join(row)} |" for row in (head, ["--:"] * len(head), *point_rows(work, points))),
     ]
     return "\n".join(lines) + "\n"
 
 
-def draw(problem: Problem, points: Sequence[SlopePoint], paths: Sequence[Path]) -> None:
+def _work_lines(work: Work) -> list[str]:
+    if isinstance(work, Cascade):
+        return [f"    {line}" for line in str(work).splitlines()]
+    code = on_one_line(str(work)).replace("`", "'")
+    return [f"`{code}`, {count(work.macs)} MACs."]
+
+
+def draw(work: Work, points: Sequence[AnyPoint], paths: Sequence[Path]) -> None:
     """The ski slope with its bounds, as pictures of whatever kind the paths end in.
 
     Raises TilewrightError when matplotlib is not installed.
     """
     with figure_style():
         figure, axes = new_figure(6.4, 4.4)
-        _curves(axes, problem, points)
-        slope_axes(figure, axes, _title(problem))
+        _curves(axes, work, points)
+        _axes(figure, axes, _title(work))
         legend_above(axes, 3)
     for path in paths:
         save_figure(figure, path)
 
 
-def slope_axes(figure: Any, axes: Any, title: str) -> None:
+def _axes(figure: Any, axes: Any, title: str) -> None:
     """Words moved against words of a buffer, both by powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
@@ -158,20 +212,29 @@ def slope_axes(figure: Any, axes: Any, title: str) -> None:
     axes.tick_params(axis="x", rotation=45)
 
 
-def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:
+def _curves(axes: Any, work: Work, points: Sequence[AnyPoint]) -> None:
     found = [p for p in points if p.traffic is not None]
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
+    compulsory = _compulsory(work)
     axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
-    reuse = [(p.words, bound) for p in points if (bound := reuse_bound(problem, p.words) or 0.0) > 0]
-    compulsory = least_words(problem)
-    shown = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
-    if shown:
-        axes.plot(*zip(*shown, strict=True), "--", color=VERMILION, label="bound for all schedules")
+    if isinstance(work, Cascade):
+        label, style = "nothing fused", "s--"
+        beside: list[tuple[int, float]] = [
+            (p.words, p.unfused) for p in points if isinstance(p, FusedSlopePoint) and p.unfused is not None
+        ]
+    else:
+        label, style = "bound for all schedules", "--"
+        reuse = [(p.words, reuse_bound(work, p.words) or 0.0) for p in points]
+        beside = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
+    if beside:
+        axes.plot(*zip(*beside, strict=True), style, color=VERMILION, label=label)
     axes.axhline(compulsory, linestyle=":", color=GREY, label="compulsory")
 
 
-def _title(problem: Problem) -> str:
-    return f"{problem.name}, {' '.join(f'{name}={size}' for name, size in problem.dims)}"
+def _title(work: Work) -> str:
+    if isinstance(work, Cascade):
+        return work.name
+    return f"{work.name}, {' '.join(f'{name}={size}' for name, size in work.dims)}"
 
 
 def _short(words: float) -> str:

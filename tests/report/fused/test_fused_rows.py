@@ -33,6 +33,14 @@ graph: [up, down]
 """
 
 
+ALONE = """
+network: alone
+layers:
+  - {name: up, op: gemm, M: 4, N: 8, K: 4, weight: true}
+graph: [up, {name: s, op: softmax}]
+"""
+
+
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> NetworkGraph:
     path = tmp_path_factory.mktemp("network") / "pair.yaml"
@@ -100,11 +108,25 @@ def test_what_is_not_proven_has_two_ends(answers: dict[str, NetworkAnswer]) -> N
 def test_sentences_say_why(comparison: FusedComparison) -> None:
     first, *rest = comparison.findings
     assert first.startswith("pair: fusing saves of energy ")
-    assert "on roomy, by 1 group with " in first
+    assert "on roomy, by 1 group of several operations with " in first
     assert "nothing on wired, since no memory but DRAM may keep" in first
     assert [line.partition(":")[0] for line in rest] == ["other on roomy", "other on wired"]
     assert [row.status for row in comparison.rows] == ["proven", "proven", "infeasible", "failed"]
     assert [row.place for row in comparison.failures] == ["other on wired"]
+
+
+def test_what_stays_on_chip_inside_a_single_operation_is_named(tmp_path: Path) -> None:
+    """A softmax is several steps, whose rows stay on chip though no group has several operations."""
+    path = tmp_path / "alone.yaml"
+    path.write_text(ALONE, encoding="utf-8")
+    graph = tw.load_network(path).wiring
+    assert graph is not None
+    answer = segment(NetworkQuestion(graph, machine("roomy"), ENERGY, "perfect", stays=False, most=1))
+    row = FusedRow("alone", machine("roomy"), "", answer)
+    assert (row.fused_groups, row.staying) == (0, 0)
+    assert row.saves is not None
+    assert row.saves > 0.05
+    assert "max of s in GLB" in row.saved_by
 
 
 def test_summaries_add_up(comparison: FusedComparison, answers: dict[str, NetworkAnswer]) -> None:
