@@ -32,12 +32,29 @@ from typing import Any
 from unittest import mock
 
 import tilewright as tw
-from tilewright.ir import TilewrightError
+from tilewright.ir import UndecidedError
+from tilewright.mapper.cascades.branches.shared_branches import KnownOperations
+from tilewright.mapper.cascades.space.above_splits import KnownAbove
 
-MACHINES = Path(__file__).parent.parent / "tests" / "golden" / "cases" / "machines"
+GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
+FOLDERS = (GOLDEN / "cases" / "machines", GOLDEN / "fused", GOLDEN / "cases" / "networks")
+FOLDERS += (Path(__file__).parent / "ablation_networks",)
+"""Where machines and networks of questions are that are none of the library's."""
+
 MOBILE = "mobilenet_v2:{0}.expand+{0}.dw+{0}.project"
 BOTTLENECK = "resnet50:{0}.conv1+{0}.conv2+{0}.conv3"
+CHAIN = ("T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]")
+LONG_CHAIN = (*CHAIN, "V[m,q] += O[m,p] * D[p,q]", "W[m,r] += V[m,q] * E[q,r]")
+GATED = (
+    "G[m,n] += X[m,k] * V[k,n]",
+    "U[m,n] += X[m,k] * W[k,n]",
+    "H[m,n] = G[m,n] * U[m,n]",
+    "O[m,p] += H[m,n] * Y[n,p]",
+)
 ATTENTION = ("S[b,m,n] += Q[b,m,e] * K[b,n,e]", "P[b,m,n] = exp(S[b,m,n])", "O[b,m,f] += P[b,m,n] * V[b,n,f]")
+HEADS = (*ATTENTION, "Y[m,d] += O[b,m,f] * W[b,f,d]")
+"""Attention of several heads, with the projection that sums over them."""
+
 LEAST_SECONDS = 0.02
 """Searches that take less are told apart from nothing but the machine's noise: they count as so long."""
 
@@ -48,6 +65,7 @@ class Asked:
 
     kind    operations, trees or networks
     what    a layer or layers joined by +, an einsum or several, a network
+    changed  of the machine
     """
 
     kind: str
@@ -57,11 +75,13 @@ class Asked:
     tiling: str = "perfect"
     space: str = "even"
     sizes: tuple[tuple[str, int], ...] = ()
+    changed: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
         what = self.what if isinstance(self.what, str) else "; ".join(self.what)
-        return f"{what} {self.arch} {self.objective} {self.tiling} {self.space}"
+        changed = "".join(f" {key}={value}" for key, value in self.changed)
+        return f"{what} {self.arch}{changed} {self.objective} {self.tiling} {self.space}"
 
 
 def operations() -> Iterator[Asked]:
@@ -83,26 +103,51 @@ def operations() -> Iterator[Asked]:
 
 def trees() -> Iterator[Asked]:
     """Cascades: chains of products, blocks of networks, attention."""
-    chain = ("T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]")
-    sizes = (("m", 128), ("k", 64), ("n", 128), ("p", 64))
+    sizes, square = _sizes(m=128, k=64, n=128, p=64), _sizes(m=64, k=64, n=64, p=64)
     for objective in ("energy", "edp"):
-        yield Asked("trees", chain, "three_level", objective, sizes=sizes)
-        yield Asked("trees", chain, "eyeriss", objective, sizes=sizes)
+        yield Asked("trees", CHAIN, "three_level", objective, sizes=sizes)
+        yield Asked("trees", CHAIN, "eyeriss", objective, sizes=sizes)
         yield Asked("trees", MOBILE.format("b3"), "eyeriss", objective)
         yield Asked("trees", MOBILE.format("b14"), "three_level", objective)
-    yield Asked("trees", chain, "gemmini", "energy", "ragged", sizes=sizes)
+    yield Asked("trees", CHAIN, "gemmini", "energy", "ragged", sizes=sizes)
     yield Asked("trees", MOBILE.format("b14"), "three_level", "edp", "ragged")
     yield Asked("trees", BOTTLENECK.format("layer2.1"), "simba", "energy")
     yield Asked("trees", BOTTLENECK.format("layer1.0"), "tpu_v1", "energy")
-    heads = (("b", 12), ("m", 128), ("n", 128), ("e", 64), ("f", 64))
-    yield Asked("trees", ATTENTION, "tpu_v4i", "energy", sizes=heads)
-    yield Asked("trees", ATTENTION, "cpu", "latency", sizes=heads)
+    yield Asked("trees", ATTENTION, "tpu_v4i", "energy", sizes=_sizes(b=12, m=128, n=128, e=64, f=64))
+    yield Asked("trees", ATTENTION, "cpu", "latency", sizes=_sizes(b=12, m=128, n=128, e=64, f=64))
+    long = (*square, *_sizes(q=64, r=64))
+    # The peers' machines: with `reuse: at_node` tables are exact.
+    small, anew = ("GLB.size", "4096 B"), ("reuse", "at_node")
+    yield Asked("trees", GATED, "F2.yaml", "energy", "perfect", "uneven", square, (("GLB.size", "8192 B"), anew))
+    yield Asked("trees", LONG_CHAIN, "F2.yaml", "edp", "perfect", "uneven", long, (("GLB.size", "8192 B"), anew))
+    yield Asked("trees", CHAIN, "F3.yaml", "edp", "perfect", "uneven", square, (("GLB.size", "8192 B"), anew))
+    yield Asked("trees", GATED, "F2.yaml", "edp", sizes=square, changed=(small,))
+    yield Asked("trees", ATTENTION, "F3.yaml", "latency", sizes=_sizes(b=4, m=64, n=64, e=16, f=16), changed=(small,))
+    # Rows and columns that change places.
+    mirrored = ("S[m,n] += X[m,e] * Y[n,e]", "P[m,n] = exp(S[m,n])")
+    yield Asked("trees", mirrored, "F3.yaml", "edp", sizes=_sizes(m=128, n=128, e=64), changed=(small,))
+    # Heads.
+    heads = _sizes(b=4, m=64, n=64, e=16, f=16, d=64)
+    yield Asked("trees", HEADS, "three_level", "energy", sizes=heads)
+    yield Asked("trees", HEADS, "eyeriss", "edp", sizes=heads)
+    yield Asked("trees", HEADS, "tpu_v4i", "energy", sizes=_sizes(b=12, m=512, n=512, e=64, f=64, d=768))
+    # Sizes of few divisors.
+    odd = _sizes(m=50, k=30, n=70, p=20)
+    yield Asked("trees", CHAIN, "eyeriss", "energy", "ragged", sizes=odd)
+    yield Asked("trees", CHAIN, "three_level", "edp", "ragged", sizes=odd)
+
+
+def _sizes(**sizes: int) -> tuple[tuple[str, int], ...]:
+    return tuple(sizes.items())
 
 
 def networks() -> Iterator[Asked]:
-    """Whole networks."""
-    for name, arch in (("alexnet", "eyeriss"), ("gpt2_small_block", "three_level"), ("mobilenet_v2", "tpu_v1")):
-        yield Asked("networks", name, arch, "energy")
+    """Small networks of equal blocks."""
+    yield Asked("networks", "mlp.yaml", "three_level", "edp")
+    yield Asked("networks", "mlp.yaml", "eyeriss", "energy")
+    yield Asked("networks", "mlp.yaml", "three_level", "latency", "ragged")
+    yield Asked("networks", "inverted.yaml", "three_level", "energy")
+    yield Asked("networks", "encoder.yaml", "three_level", "energy")
 
 
 KINDS: dict[str, Callable[[], Iterator[Asked]]] = {"operations": operations, "trees": trees, "networks": networks}
@@ -128,10 +173,10 @@ def _second(_: Any, second: Any, *__: Any) -> Any:
     return second
 
 
-Switch = tuple[str, str, Callable[..., Any]]
+Switch = tuple[str, str, Any]
 """A module below tilewright.mapper, a dotted name in it, and what stands there without the mechanism."""
 
-TREES, EXACT = "cascades", "exact"
+TREES, EXACT, GROUPS = "cascades", "exact", "segmentation"
 SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "rows queued before": ("operations", ((f"{EXACT}.known_rows", "KnownRows.new_ones", _second),)),
     "dominance in a batch": ("operations", ((f"{EXACT}.loop_bands.loops", "undominated", _second),)),
@@ -171,6 +216,41 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
         "trees",
         ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
     ),
+    "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
+    "known above splits": (
+        "trees",
+        ((f"{TREES}.tree_searches", "TreeSearches._known_above", lambda *_: KnownAbove()),),
+    ),
+    "known choices": ("trees", ((f"{TREES}.relaxations.loop_choices", "KnownChoices.of", lambda _, __, new: new()),)),
+    "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
+    "asked for more": ("trees", tuple((f"{TREES}.branches.oracle", f, 0.0) for f in ("MORE", "MORE_IN_VAIN"))),
+    "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),
+    "what is sooner first": ("trees", ((f"{TREES}.space.leaves", "Leaves.takes_long", _nothing),)),
+    "fastest of all": ("trees", ((f"{TREES}.relaxations.operation_bounds", "FEW_HOMES", 10**9),)),
+    "by the nearest": ("trees", ((f"{TREES}.relaxations.operation_bounds", "OperationBounds.by_nearest", _none),)),
+    "energy and latency together": ("trees", ((f"{TREES}.relaxations.part_bounds", "PartBounds._both_pj", _nothing),)),
+    "equal operations": ("trees", ((f"{TREES}.branches.shared_branches", "form_of", lambda c, _: c.operations[0]),)),
+    "branches shared by groups": (
+        "networks",
+        ((f"{TREES}.branches.oracle", "known_operations", lambda arch, *_: KnownOperations(arch)),),
+    ),
+    "small groups first": ("networks", ((f"{GROUPS}.group_search", "GroupSearch._small_groups", _none),)),
+    "most first": (
+        "networks",
+        (
+            (
+                f"{GROUPS}.group_costs",
+                "GroupCosts._most_first",
+                lambda _, every: [a for a in every if hasattr(a[0], "kind")],
+            ),
+        ),
+    ),
+    "groups by single operations": ("networks", ((f"{GROUPS}.group_costs", "GroupCosts._is_bounded_closer", _no),)),
+    "fewer stay": ("networks", ((f"{GROUPS}.fewer_stay", "FewerStay.relate", _none),)),
+    "nothing more in more time": (
+        "networks",
+        tuple((f"{GROUPS}.kinds", f"GroupKind.{f}", _no) for f in ("finds_no_more", "repeats")),
+    ),
 }
 
 
@@ -197,23 +277,30 @@ def _run_here(asked: Asked, without: str | None, seconds: float) -> Run:
     started = time.process_time()
     try:
         certificate = _certificate(asked, seconds)
-    except TilewrightError:
+    except UndecidedError:
         return Run(time.process_time() - started, math.inf, math.inf)
     return Run(time.process_time() - started, certificate.gap, certificate.value)
 
 
 def _certificate(asked: Asked, seconds: float) -> Any:
-    arch = tw.load_arch(str(MACHINES / asked.arch) if asked.arch.endswith(".yaml") else asked.arch)
+    arch = tw.load_arch(_found(asked.arch), dict(asked.changed))
     settings = {"objective": asked.objective, "tiling": asked.tiling, "space": asked.space}
     if asked.kind == "networks":
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder, "store.sqlite3")
-            return tw.compile(asked.what, arch, total_limit=seconds, workers=1, store=store, **settings).certificate
+            return tw.compile(
+                _found(asked.what), arch, total_limit=seconds, workers=1, store=store, **settings
+            ).certificate
     if isinstance(asked.what, tuple):
         what = tw.cascade(asked.what, dict(asked.sizes))
     else:
         what = tw.load_layer(asked.what) if "+" not in asked.what else tw.cascade_of(*asked.what.split(":"))
     return tw.search(what, arch, time_limit=seconds, **settings).certificate
+
+
+def _found(name: Any) -> Any:
+    """The path of a file, or a name of the library."""
+    return next((str(path) for folder in FOLDERS if (path := folder / name).suffix and path.is_file()), name)
 
 
 def table(questions: list[Asked], mechanisms: list[str], seconds: float) -> Iterator[dict[str, Any]]:
