@@ -1,7 +1,7 @@
 """What each mechanism of the searches is worth: CPU seconds and gaps with it and without, over a set of questions.
 
     python benchmarks/ablation.py                                     # every mechanism, every question
-    python benchmarks/ablation.py --mechanisms "loop orders,twins" --kinds trees
+    python benchmarks/ablation.py --mechanisms "first trees,nothing shared" --kinds trees
     python benchmarks/ablation.py --list
     python benchmarks/ablation.py --csv results/ablation/trees.csv --kinds trees
 
@@ -157,10 +157,6 @@ def _no(*_: Any, **__: Any) -> bool:
     return False
 
 
-def _yes(*_: Any, **__: Any) -> bool:
-    return True
-
-
 def _none(*_: Any, **__: Any) -> None:
     return None
 
@@ -183,10 +179,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "rows told apart by room": (
         "operations",
         tuple((f"{EXACT}.{m}", "told_apart", lambda _, rows: iter((rows,))) for m in ("loop_bands.loops", "exploring")),
-    ),
-    "orders of loops": (
-        "trees",
-        tuple((f"{TREES}.relaxations.loop_orders", f"LoopOrders.{f}", _yes) for f in ("are_needed", "may_be_needed")),
     ),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
     "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),

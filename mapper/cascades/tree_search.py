@@ -42,7 +42,6 @@ from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
 from .relaxations.loop_choices import KnownChoices
-from .relaxations.loop_orders import LoopOrders
 from .relaxations.operation_bounds import Nearest
 from .relaxations.part_bounds import PartBounds
 from .relaxations.room_bounds import RoomBounds
@@ -140,7 +139,6 @@ class TreeSearch:
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
         steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
-        in_order = LoopOrders(self.cascade, self.memories, placing, self.ragged)
         ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
         self.loops = SharedLoops(
             self.bounds,
@@ -150,7 +148,6 @@ class TreeSearch:
             self.windows,
             steps,
             ragged,
-            in_order,
             self.loop_choices,
             RoomBounds(self.memories, placing, self.bounds.alone, self.solver)
             if isinstance(self.solver, TableBranches)
@@ -185,7 +182,6 @@ class TreeSearch:
             self.windows,
             self.nodes,
             self.exchanges,
-            in_order,
             self.ragged,
             self.pruned,
             self.means,

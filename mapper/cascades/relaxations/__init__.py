@@ -12,6 +12,5 @@ uneven_shares.py     what such visits take of as many even ones
 known_branches.py    answers, and what follows from them
 single_branches.py   what the branch of each of them weighs
 nothing_shared.py    what all trees weigh at least where operations have nothing in common on chip
-loop_orders.py       in which orders loops above a split are looked at
 loop_weights.py      what a part weighs that takes so much more than its operations
 """

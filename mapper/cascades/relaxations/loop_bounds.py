@@ -21,7 +21,6 @@ from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
 from ..terms.upper_memories import Floats, UpperMemories
-from ..terms.upper_nodes import Chain
 from .loop_choices import Choices, KnownChoices, Least
 from .room_bounds import InRoom, RoomBounds
 from .tensor_bounds import NodesBelow, TensorBounds
@@ -69,7 +68,6 @@ class LoopBounds:
     dims    that loops may step over
     trips   (dims, steps); 1 where there is no loop
     orders  their columns stand one after the other
-    any_order  whether it only matters which loops stand above a node, and not in which order
     both_pj  as of `TensorBounds`
     known  choices; more are noted there
     means  are asked for each tensor, and each block of columns
@@ -83,7 +81,6 @@ class LoopBounds:
     dims: tuple[SharedDim, ...]
     trips: Floats
     orders: tuple[LoopOrder, ...]
-    any_order: bool
     both_pj: Floats
     known: KnownChoices
     means: Means
@@ -146,11 +143,8 @@ class LoopBounds:
     def _chains(self, order: LoopOrder, tensor: str, home: str) -> list[NodesBelow]:
         """What nodes of a tensor may stand below some loops in one order."""
         dims = tuple(self.dims[place] for place in order.places)
-        return [self._seen_by(order, chain) for chain in self.placing.chains(self.part, dims, tensor, home)]
-
-    def _seen_by(self, order: LoopOrder, chain: Chain) -> NodesBelow:
-        above = ((memory, order.places[:depth]) for memory, depth in chain)
-        return tuple((memory, tuple(sorted(loops)) if self.any_order else loops) for memory, loops in above)
+        chains = self.placing.chains(self.part, dims, tensor, home)
+        return [tuple((memory, order.places[:depth]) for memory, depth in chain) for chain in chains]
 
     def _by_order(self, options: list[list[Floats]]) -> Floats:
         """(rows, choices, columns) of one tensor, by its choices with each order."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from ....ir import Cascade, Loop, Node, Renews, Tree
 from ...means import Means
-from ..relaxations.loop_orders import LoopOrders
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
@@ -49,7 +48,6 @@ class KnownAbove:
 class AboveSplits:
     """What stands above the splits of one cascade on one machine.
 
-    orders  of shared loops that are looked at
     ragged  whether shared loops may have a last step that is shorter
     pruned  counts choices that are left aside, by rule
     means   are asked for each choice of nodes
@@ -63,7 +61,6 @@ class AboveSplits:
     windows: WindowPassing
     nodes: NodeChoices
     exchanges: Exchanges
-    orders: LoopOrders
     ragged: bool
     pruned: Counter[str]
     means: Means
@@ -87,8 +84,6 @@ class AboveSplits:
         if every is None:
             return []
         found = self.nodes.combined(left, every, cutoff, weigh)
-        dims = [loop.dim for loop in loops]
-        found = [one for one in found if self.orders.are_needed(part, dims, (chain for _, chain in one.chains))]
         if not any(taken):
             return list(self._with_exchanges(part, loops, found, cutoff, weigh))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]

@@ -15,7 +15,6 @@ from ...means import Means
 from ...tilings import factors
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from ..relaxations.loop_choices import KnownChoices
-from ..relaxations.loop_orders import LoopOrders
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.room_bounds import RoomBounds
@@ -101,7 +100,6 @@ class SharedLoops:
     constraints  that say which dimensions they may step over
     passing  of intermediates that are read through windows
     ragged   loops of which the last step is shorter
-    orders   that are looked at
     known    of choices for tensors, by part and loops; more is noted there
     rooms    closer bounds of operations in the room that nodes leave, where they are known
     """
@@ -113,7 +111,6 @@ class SharedLoops:
     passing: WindowPassing
     generations: Generations
     ragged: RaggedLoops
-    orders: LoopOrders
     known: KnownChoices = field(default_factory=KnownChoices)
     rooms: RoomBounds | None = None
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
@@ -153,13 +150,9 @@ class SharedLoops:
                 if not (_apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims)):
                     continue
                 self.means.check()
-                needed = [
-                    order
-                    for order in itertools.permutations(places)
-                    if self.orders.may_be_needed(part, [shared[place] for place in order])
-                ]
-                for grid in _grids([steps[dim] for dim in dims]) if needed else ():
-                    orders.add(places, needed, grid)
+                permuted = list(itertools.permutations(places))
+                for grid in _grids([steps[dim] for dim in dims]):
+                    orders.add(places, permuted, grid)
                     if orders.count >= AT_ONCE:
                         yield from self._bounded(part, orders, weigh, cutoff)
                         orders = _Orders(shared)
@@ -198,7 +191,6 @@ class SharedLoops:
             orders.dims,
             orders.trips(),
             orders.orders,
-            self.orders.filled_anew(part),
             weigh.own.both_pj,
             self.known,
             self.means,
