@@ -41,9 +41,6 @@ from .twins import Twins
 MORE = 0.01
 """By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
 
-MORE_IN_VAIN = 0.02
-"""The same for what has been asked once in vain; after each other time, twice as much and this again."""
-
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
 
@@ -154,16 +151,12 @@ class ExactBranches:
         return True
 
     def _least(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
-        """What `least` says. It is asked with endless room first: where nothing is light enough with that, no smaller
-        tile is either, whatever room it has; and what fits need not be asked again. What has been asked before in vain
-        is asked with all room that there is, for the same reasons."""
+        """What `least` says. A tile is asked with endless room first: where nothing is light enough with that, no
+        smaller tile is either, whatever room it has; and what fits need not be asked again."""
         found = self._known_answer(question, weights, cutoff, apart)
-        roomier = [self._endless_room] if self._is_tile(question) else []
-        roomier += [self._full_room] if self._known.times_in_vain(question, weights) else []
-        for room in roomier if self.proves else []:
-            if found is None and question.room != room:
-                self._learned(replace(question, room=room), weights, cutoff)
-                found = self._known_answer(question, weights, cutoff, apart)
+        if found is None and self.proves and self._is_tile(question) and question.room != self._endless_room:
+            self._learned(replace(question, room=self._endless_room), weights, cutoff)
+            found = self._known_answer(question, weights, cutoff, apart)
         return self._learned(question, weights, cutoff) if found is None else found
 
     def _known_answer(
@@ -181,12 +174,9 @@ class ExactBranches:
 
     def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
         """The answer by a search, known from now on. Where others follow for other weights, it is to say a little more
-        than is asked, so that it says enough for these as well; and ever more, where it has been asked in vain for ever
-        heavier mappings."""
-        times = self._known.times_in_vain(question, weights) if self.proves else 0
+        than is asked, so that it says enough for these as well."""
         is_followed = self.proves and weights.energy and weights.latency
-        more = max(MORE if is_followed else 0.0, MORE_IN_VAIN * (2**times - 1))
-        answer = self._best(question, weights, cutoff * (1 + more))
+        answer = self._best(question, weights, cutoff * (1 + MORE) if is_followed else cutoff)
         self._known.learn(question, weights, answer)
         return answer if answer.bound < cutoff else BranchAnswer(answer.bound)
 
@@ -197,10 +187,6 @@ class ExactBranches:
     @cached_property
     def _endless_room(self) -> Room:
         return UpperMemories(self.arch).endless_room
-
-    @cached_property
-    def _full_room(self) -> Room:
-        return UpperMemories(self.arch).room
 
     def lower(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN

@@ -17,7 +17,6 @@ from ....ir import Loop, Node, Operation, ceil_div, plain_rank
 from ...kernel.tolerance import reaches
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from ..terms.regions import Line, least_weight
-from ..terms.upper_memories import UNBOUNDED
 from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 
 NEARLY = 0.015
@@ -108,13 +107,6 @@ class KnownBranches:
             return None
         bound = min(most, self.between(question, weights, apart))
         return bound if bound >= most * (1 - NEARLY) else None
-
-    def times_in_vain(self, question: BranchQuestion, weights: Weights) -> int:
-        """How often nothing was light enough in some room that there is."""
-        return sum(
-            answer.mapping is None and answer.bound < math.inf and all(bits < UNBOUNDED for _, _, bits in room)
-            for room, answer in self._of(question, weights)
-        )
 
     def part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
         """What a mapping weighs at least, by what is known of larger tiles with as much room.
