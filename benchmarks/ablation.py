@@ -201,7 +201,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
     "bounds by single operations": ("trees", ((f"{TREES}.objectives.weighted_sums", "is_bounded_by_singles", _no),)),
     "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
-    "mirrored trees": ("trees", ((f"{TREES}.space.mirrored", "MirroredTrees.one_of_two", lambda _, __, every: every),)),
     "runs that exchange": ("trees", ((f"{TREES}.relaxations.run_exchanges", "RunExchanges.parts", lambda *_: 1),)),
     "merged dimensions": (
         "trees",

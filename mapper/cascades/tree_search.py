@@ -48,7 +48,6 @@ from .relaxations.room_bounds import RoomBounds
 from .space.above_splits import AboveSplits, KnownAbove
 from .space.fewer_steps import Chances, FewerSteps
 from .space.leaves import Leaves
-from .space.mirrored import MirroredTrees
 from .space.node_choices import NodeChoice, NodeChoices
 from .space.shared_loops import Loops, OpenLoops, SharedLoops
 from .space.splits import Split, Splits
@@ -100,7 +99,6 @@ class TreeSearch:
     nearest   what single operations cost at least, as far as that is known
     loop_choices  of nodes below loops, as far as they are known
     known_above  what stands above splits, as far as that is known of such trees
-    mirrored  which trees are mirror images of others; None: all are looked at
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -124,7 +122,6 @@ class TreeSearch:
     nearest: Nearest = field(default_factory=dict)
     loop_choices: KnownChoices = field(default_factory=KnownChoices)
     known_above: KnownAbove = field(default_factory=KnownAbove)
-    mirrored: MirroredTrees | None = None
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
@@ -303,8 +300,6 @@ class TreeSearch:
                 return Outcome(least)
         must_step = self.flat and not is_root  # there are branches in branches for that alone
         every = list(self.loops.open_choices(part, cutoff, must_step)) if self.shares_loops else []
-        if self.mirrored is not None and self.constraints == ANY_TREE:
-            every = self.mirrored.one_of_two(part, every)
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:

@@ -20,7 +20,6 @@ from .question import CascadeQuestion
 from .relaxations.loop_choices import KnownChoices
 from .relaxations.operation_bounds import Nearest
 from .space.above_splits import KnownAbove
-from .space.mirrored import MirroredTrees
 from .tables.tables import TableBranches, supports
 from .terms.equal import order_form_of
 from .terms.operation_orders import MOST_ORDERS, orders
@@ -79,7 +78,6 @@ class TreeSearches:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space, self.question.arch)
         self._loop_choices = KnownChoices()
-        self._mirrored = MirroredTrees(self.question.cascade, self.question.arch)
         self._above: dict[tuple[object, ...], KnownAbove] = {}
 
     def _solver(self, space: Space, arch: Architecture) -> TableBranches | ExactBranches:
@@ -172,7 +170,6 @@ class TreeSearches:
             nearest=self.nearest if aside is None or self._shares_bounds(aside.solver) else {},
             loop_choices=self._loop_choices,
             known_above=self._known_above(sums, fuse or self._fuse, aside, flat, ragged),
-            mirrored=self._mirrored,
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,

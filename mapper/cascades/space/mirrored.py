@@ -1,20 +1,16 @@
-"""Branches and trees that are mirror images of each other, as with tiles of some rows and of as many columns: one is
-searched for both."""
+"""Branches that are mirror images of each other, as with tiles of some rows and of as many columns: one is searched for
+both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from ....arch import Architecture
 from ....cost_models.layouts import has_lines
-from ....ir import Cascade, Loop, Node, Operation
+from ....ir import Loop, Node, Operation
 from ...exact.symmetry import mirror_of
 from ..terms.branch import BranchMapping, BranchQuestion, Sizes
-from ..terms.parts import VisitedPart
-from ..terms.sharing import SharedDim
-from .shared_loops import Loops, OpenLoops
 
 Images = Mapping[str, str]
 """By dimension, the one that it changes places with."""
@@ -78,72 +74,6 @@ class MirroredBranches:
             made=tuple(sorted((images[dim], sizes) for dim, sizes in question.made)),
             beside=tuple(((a, axis, images[dim]), least, most) for (a, axis, dim), least, most in question.beside),
         )
-
-
-class MirroredTrees:
-    """Trees of one cascade that are mirror images of each other: dimensions of all its operations change places."""
-
-    def __init__(self, cascade: Cascade, arch: Architecture) -> None:
-        self.cascade = cascade
-        self._branches = MirroredBranches({operation.name: operation for operation in cascade}, arch)
-        self._dims: dict[SharedDim, SharedDim] = {}
-
-    @cached_property
-    def images(self) -> dict[str, Images]:
-        """By operation, which dimensions change places without any change of cost; empty where none do."""
-        found = {operation.name: self._branches.images(operation.name) for operation in self.cascade}
-        if not all(found.values()) or any(op.generations or op.iterates for op in self.cascade):
-            return {}
-        return found if all(self._is_alike(tensor, found) for tensor in self.cascade.tensors) else {}
-
-    def _is_alike(self, tensor: str, images: dict[str, Images]) -> bool:
-        """Whether ranks of a tensor change places in the same way for all operations that use it, with as many zeros
-        around."""
-        ways = set()
-        for operation in self.cascade:
-            for one in operation.problem.tensors:
-                if one.name == tensor:
-                    own = images[operation.name]
-                    pads = [operation.pad(tensor, rank) for rank in range(len(one.ranks))]
-                    ranks = list(zip(map(sorted, one.ranks), pads, strict=True))
-                    image = [sorted((own[dim], step) for dim, step in rank) for rank in one.ranks]
-                    if not all(each in ranks for each in zip(image, pads, strict=True)):
-                        return False
-                    ways.add(tuple(ranks.index(each) for each in zip(image, pads, strict=True)))
-        return len(ways) == 1
-
-    def one_of_two(self, part: VisitedPart, every: list[OpenLoops]) -> list[OpenLoops]:
-        """Of choices of loops above a part that is its own mirror image those whose mirror image is none before."""
-        if not self._is_its_own_image(part):
-            return every
-        place = {self._key(one.loops): i for i, one in enumerate(every)}
-        return [one for i, one in enumerate(every) if place.get(self._key(one.loops, mirrored=True), i) >= i]
-
-    def _is_its_own_image(self, part: VisitedPart) -> bool:
-        images = self.images
-        if not images or any(part.uneven) or any(part.over):
-            return False
-        if any(_resized(own, images[name]) != own for name, own in zip(part.names, part.sizes, strict=True)):
-            return False
-        return all({images[name][dim] for dim in own} == own for name, own in zip(part.names, part.cut, strict=False))
-
-    def _key(self, loops: Loops, mirrored: bool = False) -> tuple[object, ...]:
-        """What tells loops from others; or their mirror image from these."""
-        return tuple(
-            (
-                self._dim_image_of(loop.dim) if mirrored else loop.dim,
-                loop.trips,
-                loop.passes,
-                loop.generations,
-                loop.tile,
-            )
-            for loop in loops
-        )
-
-    def _dim_image_of(self, dim: SharedDim) -> SharedDim:
-        if dim not in self._dims:
-            self._dims[dim] = replace(dim, dims=tuple((name, self.images[name][own]) for name, own in dim.dims))
-        return self._dims[dim]
 
 
 def _resized(sizes: Sizes, images: Images) -> Sizes:

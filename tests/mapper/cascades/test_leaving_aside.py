@@ -1,4 +1,4 @@
-"""Trees that are left aside, since others stand for them: mirror images, and loops with more steps than others that
+"""What is left aside, since others stand for it: mirror images of branches, and loops with more steps than others that
 weigh too much. What is found and proven stays the same."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.space.fewer_steps import FewerSteps
-from tilewright.mapper.cascades.space.mirrored import MirroredBranches, MirroredTrees
+from tilewright.mapper.cascades.space.mirrored import MirroredBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedDim
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
@@ -80,17 +80,9 @@ def test_dimensions_that_change_places() -> None:
     square = cascade([IMAGES["T"], "O[m,y,x] += T[k,y,x] * V[m,k]"], k=4, c=2, p=6, q=6, r=3, s=3, m=2, y=6, x=6)
     branches = MirroredBranches(_operations(square), arch)
     assert branches.images("T") == {"K": "K", "C": "C", "P": "Q", "Q": "P", "R": "S", "S": "R"}
-    images = MirroredTrees(square, arch).images
-    assert {name: own[dim] for (name, own), dim in zip(images.items(), ("P", "Y"), strict=True)} == {"T": "Q", "O": "X"}
     higher = cascade([IMAGES["T"]], k=4, c=2, p=6, q=5, r=3, s=3)
     assert not MirroredBranches(_operations(higher), arch).images("T")
     assert not MirroredBranches(_operations(cascade([IMAGES["wide"]], k=4, c=2, p=6, q=6, r=3, s=3)), arch).images("T")
-    padded = cascade([IMAGES["T"], "O[k,y,x] += T[k,y+a,x+b] * V[a,b] pad T[0,1:1,1:1]"],
-                     k=2, c=2, p=6, q=6, r=3, s=3, y=6, x=6, a=3, b=3)  # fmt: skip
-    assert MirroredTrees(padded, arch).images
-    one_sided = cascade([IMAGES["T"], "O[k,y,x] += T[k,y+a,x+b] * V[a,b] pad T[0,1:1,2:0]"],
-                        k=2, c=2, p=6, q=6, r=3, s=3, y=6, x=6, a=3, b=3)  # fmt: skip
-    assert not MirroredTrees(one_sided, arch).images
 
 
 def test_one_search_answers_for_a_tile_and_its_mirror_image() -> None:
