@@ -34,7 +34,6 @@ from unittest import mock
 import tilewright as tw
 from tilewright.ir import UndecidedError
 from tilewright.mapper.cascades.branches.shared_branches import KnownOperations
-from tilewright.mapper.cascades.space.above_splits import KnownAbove
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 FOLDERS = (GOLDEN / "cases" / "machines", GOLDEN / "fused", GOLDEN / "cases" / "networks")
@@ -207,10 +206,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
         ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
     ),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
-    "known above splits": (
-        "trees",
-        ((f"{TREES}.tree_searches", "TreeSearches._known_above", lambda *_: KnownAbove()),),
-    ),
     "known choices": ("trees", ((f"{TREES}.relaxations.loop_choices", "KnownChoices.of", lambda _, __, new: new()),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
     "asked for more": ("trees", ((f"{TREES}.branches.oracle", "MORE", 0.0),)),

@@ -45,7 +45,7 @@ from .relaxations.loop_choices import KnownChoices
 from .relaxations.operation_bounds import Nearest
 from .relaxations.part_bounds import PartBounds
 from .relaxations.room_bounds import RoomBounds
-from .space.above_splits import AboveSplits, KnownAbove
+from .space.above_splits import AboveSplits
 from .space.fewer_steps import Chances, FewerSteps
 from .space.leaves import Leaves
 from .space.node_choices import NodeChoice, NodeChoices
@@ -98,7 +98,6 @@ class TreeSearch:
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
     loop_choices  of nodes below loops, as far as they are known
-    known_above  what stands above splits, as far as that is known of such trees
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -121,7 +120,6 @@ class TreeSearch:
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
     loop_choices: KnownChoices = field(default_factory=KnownChoices)
-    known_above: KnownAbove = field(default_factory=KnownAbove)
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
@@ -129,7 +127,7 @@ class TreeSearch:
         leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
         self._comparing = Chances()
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
-        placing, known = self.placing, self.known_above
+        placing = self.placing
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.sums.wide, self.constraints)
         self.bounds = PartBounds(
@@ -159,7 +157,6 @@ class TreeSearch:
             self.pruned,
             self.means,
             self.beam,
-            known.nodes,
         )
         self.exchanges = Exchanges(
             self.cascade,
@@ -169,7 +166,6 @@ class TreeSearch:
             self.sums.wide,
             self.constraints,
             self.beam is not None,
-            known.exchanges,
         )
         self.above = AboveSplits(
             self.cascade,
@@ -182,7 +178,6 @@ class TreeSearch:
             self.ragged,
             self.pruned,
             self.means,
-            known,
         )
         self.splits = Splits(
             self.cascade,

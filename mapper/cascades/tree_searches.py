@@ -19,7 +19,6 @@ from .branches.oracle import ExactBranches
 from .question import CascadeQuestion
 from .relaxations.loop_choices import KnownChoices
 from .relaxations.operation_bounds import Nearest
-from .space.above_splits import KnownAbove
 from .tables.tables import TableBranches, supports
 from .terms.equal import order_form_of
 from .terms.operation_orders import MOST_ORDERS, orders
@@ -30,9 +29,6 @@ from .terms.upper_memories import UpperMemories, with_single_copies
 from .terms.weights import Weights, weights_of
 from .terms.windowed import windowed_dims
 from .tree_search import Fuse, TreeSearch
-
-MOST_BELOW = 1 << 13
-"""Choices of loops and nodes of which a search hands on what it knows to the next one."""
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
@@ -78,7 +74,6 @@ class TreeSearches:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space, self.question.arch)
         self._loop_choices = KnownChoices()
-        self._above: dict[tuple[object, ...], KnownAbove] = {}
 
     def _solver(self, space: Space, arch: Architecture) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -169,7 +164,6 @@ class TreeSearches:
             stays=question.stays,
             nearest=self.nearest if aside is None or self._shares_bounds(aside.solver) else {},
             loop_choices=self._loop_choices,
-            known_above=self._known_above(sums, fuse or self._fuse, aside, flat, ragged),
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,
@@ -178,16 +172,6 @@ class TreeSearches:
     def _shares_bounds(self, solver: TableBranches | ExactBranches) -> bool:
         """Whether what a solver says that operations take at least is proven for all trees that are asked for."""
         return solver is self.solver or (isinstance(solver, ExactBranches) and solver.proving is not None)
-
-    def _known_above(self, sums: Sums, fuse: Fuse, aside: Aside | None, flat: bool, ragged: bool) -> KnownAbove:
-        """What other searches over such trees know, unless that is very much."""
-        solver = self._solver_of(sums) if aside is None else aside.solver
-        has_beam = aside is not None and aside.beam is not None
-        key = sums, fuse, isinstance(solver, ExactBranches), has_beam, flat, ragged
-        known = self._above.get(key)
-        if known is None or len(known.below) > MOST_BELOW:
-            known = self._above[key] = KnownAbove()
-        return known
 
     def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
         """What answers for branches: tables do not know where sums are finished."""

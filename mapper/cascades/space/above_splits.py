@@ -16,7 +16,7 @@ from ...means import Means
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
-from ..terms.exchanges import Exchange, Exchanges, KnownExchanges
+from ..terms.exchanges import Exchange, Exchanges
 from ..terms.generations import homes_of
 from ..terms.parts import VisitedPart, less_rooms, with_busy
 from ..terms.placing import Placing
@@ -24,24 +24,9 @@ from ..terms.ragged_loops import Overs, below_loops
 from ..terms.upper_memories import Floats, UpperMemories
 from ..terms.weights import Yardstick
 from ..terms.window_passing import WindowPassing
-from .node_choices import KnownNodes, NodeChoice, NodeChoices
+from .node_choices import NodeChoice, NodeChoices
 from .shared_loops import Loops, loop_item
 from .splits import Split
-
-
-@dataclass
-class KnownAbove:
-    """What is known of what stands above the splits of one cascade on one machine: the same for all weighted sums.
-
-    nodes, exchanges  choices
-    below  what operations find below some loops and nodes of a part
-    takings  what these take at least, with intermediates
-    """
-
-    nodes: KnownNodes = field(default_factory=KnownNodes)
-    exchanges: KnownExchanges = field(default_factory=dict)
-    below: dict[tuple[object, ...], VisitedPart] = field(default_factory=dict)
-    takings: dict[tuple[object, ...], tuple[Floats, Floats]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +36,6 @@ class AboveSplits:
     ragged  whether shared loops may have a last step that is shorter
     pruned  counts choices that are left aside, by rule
     means   are asked for each choice of nodes
-    known   what is below loops and nodes; more is noted there
     """
 
     cascade: Cascade
@@ -64,7 +48,8 @@ class AboveSplits:
     ragged: bool
     pruned: Counter[str]
     means: Means
-    known: KnownAbove
+    _known_below: dict[tuple[object, ...], VisitedPart] = field(init=False, default_factory=dict)
+    _known_takings: dict[tuple[object, ...], tuple[Floats, Floats]] = field(init=False, default_factory=dict)
 
     def choices(
         self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
@@ -119,13 +104,13 @@ class AboveSplits:
         """(choices,) pJ, and (operations, ports, choices) cycles, that some nodes above a split take at least, with
         intermediates in each choice of memories that have room."""
         key = part, loops, nodes.chains, nodes.further
-        if key not in self.known.takings:
+        if key not in self._known_takings:
             inside = self.inside(part, loops, nodes)
             every = self.exchanges.together(inside)
             found = [self._taking(nodes, inside, loops, exchange) for exchange in every]
             cycles = np.array([cycles for _, cycles in found]).reshape(len(found), *nodes.cycles.shape)
-            self.known.takings[key] = np.array([energy for energy, _ in found]), np.moveaxis(cycles, 0, -1)
-        return self.known.takings[key]
+            self._known_takings[key] = np.array([energy for energy, _ in found]), np.moveaxis(cycles, 0, -1)
+        return self._known_takings[key]
 
     def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
         """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
@@ -148,9 +133,9 @@ class AboveSplits:
     def inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
         key = part, loops, nodes.chains, nodes.further, self.bounds.timed
-        if key not in self.known.below:
-            self.known.below[key] = self._inside(part, loops, nodes)
-        return self.known.below[key]
+        if key not in self._known_below:
+            self._known_below[key] = self._inside(part, loops, nodes)
+        return self._known_below[key]
 
     def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         room = less_rooms(part.room, nodes.taken)

@@ -100,18 +100,6 @@ class TensorNodes(NamedTuple):
     later_cycles: Floats
 
 
-@dataclass
-class KnownNodes:
-    """What is known of nodes: the same for all weighted sums.
-
-    choices   per tensor, by part and loops; None where there are none
-    at_nodes  by part, nodes, and the loops that matter there
-    """
-
-    choices: dict[tuple[object, ...], list[TensorNodes] | None] = field(default_factory=dict)
-    at_nodes: dict[tuple[object, ...], _AtNodes] = field(default_factory=dict)
-
-
 class _HeldWords(NamedTuple):
     """What a node above a split holds.
 
@@ -137,7 +125,6 @@ class NodeChoices:
     pruned  counts choices that are left aside, by rule
     means   are asked for each choice of a tensor, and each one that is combined with others
     beam    how many are kept at most, those of the lowest bounds; None: all
-    known   of nodes; more is noted there
     """
 
     bounds: PartBounds
@@ -148,7 +135,8 @@ class NodeChoices:
     pruned: Counter[str]
     means: Means
     beam: int | None = None
-    known: KnownNodes = field(default_factory=KnownNodes)
+    _known: dict[tuple[object, ...], list[TensorNodes] | None] = field(init=False, default_factory=dict)
+    _known_at_nodes: dict[tuple[object, ...], _AtNodes] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
@@ -159,7 +147,7 @@ class NodeChoices:
         one."""
         of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
         key = *of_part, loops
-        if key not in self.known.choices:
+        if key not in self._known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
@@ -178,8 +166,8 @@ class NodeChoices:
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
             nothing = np.zeros((len(part.names), self.memories.ports))
-            self.known.choices[key] = _tensor_nodes(found, nothing) if all(found) else None
-        return self.known.choices[key]
+            self._known[key] = _tensor_nodes(found, nothing) if all(found) else None
+        return self._known[key]
 
     def _may_finish(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> bool:
         """Whether finished words alone may come to a tensor's home, if that is taken for granted: what comes there from
@@ -247,9 +235,9 @@ class NodeChoices:
             matter, below = loops, 0
         of_part = part.names, part.sizes, part.again, part.steps, part.over, part.apart
         key = *of_part, matter, below > 0, self.sums_go_on(part, loops, tensor), tensor, home, chain, further
-        if key not in self.known.at_nodes:
-            self.known.at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
-        return self.known.at_nodes[key]
+        if key not in self._known_at_nodes:
+            self._known_at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
+        return self._known_at_nodes[key]
 
     def _at_new_nodes(
         self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]

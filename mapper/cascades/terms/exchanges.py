@@ -36,9 +36,6 @@ class Passed(NamedTuple):
 Exchange = tuple[Passed, ...]
 """Intermediates that are live."""
 
-KnownExchanges = dict[tuple[VisitedPart, int, int, Exchange], list[Exchange]]
-"""Choices, by what is below a split, the branch, and what is live."""
-
 
 @dataclass(frozen=True, eq=False)
 class Exchanges:
@@ -48,7 +45,6 @@ class Exchanges:
     wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
     constraints  that say where they may pass, and how much of them
     nearest    whether of all memories the nearest that has room is looked at alone
-    known      choices, by what they depend on; more are noted there
     """
 
     cascade: Cascade
@@ -58,15 +54,15 @@ class Exchanges:
     wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
     nearest: bool = False
-    known: KnownExchanges = field(default_factory=dict)
+    _known: dict[tuple[VisitedPart, int, int, Exchange], list[Exchange]] = field(default_factory=dict)
     _exchanging: dict[tuple[str, str, frozenset[str]], bool] = field(default_factory=dict)
 
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> list[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
         key = inside, start, end, live
-        if key not in self.known:
-            self.known[key] = list(self._choices(inside, start, end, live))
-        return self.known[key]
+        if key not in self._known:
+            self._known[key] = list(self._choices(inside, start, end, live))
+        return self._known[key]
 
     def _choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         homes = dict(inside.homes)
