@@ -206,7 +206,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
         ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
     ),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
-    "known choices": ("trees", ((f"{TREES}.relaxations.loop_choices", "KnownChoices.of", lambda _, __, new: new()),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
     "asked for more": ("trees", ((f"{TREES}.branches.oracle", "MORE", 0.0),)),
     "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),

@@ -41,7 +41,6 @@ from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
-from .relaxations.loop_choices import KnownChoices
 from .relaxations.operation_bounds import Nearest
 from .relaxations.part_bounds import PartBounds
 from .relaxations.room_bounds import RoomBounds
@@ -97,7 +96,6 @@ class TreeSearch:
     constraints  that trees have to satisfy
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
-    loop_choices  of nodes below loops, as far as they are known
     floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
@@ -119,7 +117,6 @@ class TreeSearch:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
-    loop_choices: KnownChoices = field(default_factory=KnownChoices)
     floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
 
@@ -143,7 +140,6 @@ class TreeSearch:
             self.windows,
             steps,
             ragged,
-            self.loop_choices,
             RoomBounds(self.memories, placing, self.bounds.alone, self.solver)
             if isinstance(self.solver, TableBranches)
             else None,

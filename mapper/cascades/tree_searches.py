@@ -17,7 +17,6 @@ from ..means import Means, OutOfMeans
 from ..space import Space
 from .branches.oracle import ExactBranches
 from .question import CascadeQuestion
-from .relaxations.loop_choices import KnownChoices
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
 from .terms.equal import order_form_of
@@ -73,7 +72,6 @@ class TreeSearches:
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver(self.question.space, self.question.arch)
-        self._loop_choices = KnownChoices()
 
     def _solver(self, space: Space, arch: Architecture) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -163,7 +161,6 @@ class TreeSearches:
             constraints=question.constraints,
             stays=question.stays,
             nearest=self.nearest if aside is None or self._shares_bounds(aside.solver) else {},
-            loop_choices=self._loop_choices,
             flat=flat,
             beam=None if aside is None else aside.beam,
             ragged=ragged,

@@ -4,7 +4,7 @@ operation_bounds.py  what single operations take at least, with endless room
 part_bounds.py       what parts weigh at least
 room_bounds.py       what operations take more in the room that nodes leave them
 tensor_bounds.py     what one choice for a tensor takes with these
-loop_choices.py      what choices for nodes take at least; what is known of them
+loop_choices.py      what choices for nodes take at least
 loop_bounds.py       what a part weighs at least, for all orders and trips of its loops at once
 shared_steps.py      what they weigh together that make the steps of loops
 run_exchanges.py     into how many parts loops cut what they exchange

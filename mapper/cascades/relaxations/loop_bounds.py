@@ -21,7 +21,7 @@ from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
 from ..terms.upper_memories import Floats, UpperMemories
-from .loop_choices import Choices, KnownChoices, Least
+from .loop_choices import Choices, Least
 from .room_bounds import InRoom, RoomBounds
 from .tensor_bounds import NodesBelow, TensorBounds
 
@@ -69,7 +69,6 @@ class LoopBounds:
     trips   (dims, steps); 1 where there is no loop
     orders  their columns stand one after the other
     both_pj  as of `TensorBounds`
-    known  choices; more are noted there
     means  are asked for each tensor, and each block of columns
     rooms  closer bounds of operations in the room that is left, where they are known
     """
@@ -82,7 +81,6 @@ class LoopBounds:
     trips: Floats
     orders: tuple[LoopOrder, ...]
     both_pj: Floats
-    known: KnownChoices
     means: Means
     rooms: RoomBounds | None = None
 
@@ -111,31 +109,18 @@ class LoopBounds:
     @cached_property
     def choices(self) -> Choices:
         """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
-        part, orders = self.part, tuple((order.places, order.steps.start, order.steps.stop) for order in self.orders)
-        steps = self.dims, self.trips.tobytes(), self.both_pj.tobytes()
-        of_part = part.names, part.sizes, part.steps, part.over, part.apart, self.placing.all_part_here(part)
-        key = (*of_part, *steps)
-        return self.known.of((*key, orders, part.homes, part.room), lambda: self._choices(key))
-
-    def _choices(self, key: tuple[object, ...]) -> Choices:
         bounds = TensorBounds(self.cascade, self.memories, self.placing, self.part, self.dims, self.trips, self.both_pj)
-        single = self.known.single(key)
         found = []
         for tensor, home in self.part.homes:
-
-            def at_nodes(nodes: NodesBelow, tensor: str = tensor, home: str = home) -> Floats:
+            chains, known = [self._chains(order, tensor, home) for order in self.orders], dict[NodesBelow, Floats]()
+            for nodes in dict.fromkeys(nodes for own in chains for nodes in own):
                 self.means.check()
-                least = partial(bounds.at_nodes, tensor, home, nodes)
-                return single.of((tensor, home, nodes), least).values
-
-            chains = [self._chains(order, tensor, home) for order in self.orders]
-            found.append(self._by_order([[at_nodes(nodes) for nodes in own] for own in chains]))
+                known[nodes] = bounds.at_nodes(tensor, home, nodes).values
+            found.append(self._by_order([[known[nodes] for nodes in own] for own in chains]))
         for tensor in self.exchanged:
-            memories = [
-                single.of((tensor, memory), partial(bounds.exchanged, tensor, self.memories.of(memory))).values
-                for memory in self.memories.exchanging(self.cascade, tensor)
-            ]
-            found.append(np.stack([values.take(self.steps, 1) for values in memories], 1))
+            memories = map(self.memories.of, self.memories.exchanging(self.cascade, tensor))
+            passing = [bounds.exchanged(tensor, memory).values.take(self.steps, 1) for memory in memories]
+            found.append(np.stack(passing, 1))
         nothing = bounds.nothing
         zero = Least.nothing(nothing.operations, nothing.ports, nothing.rooms, len(self.steps))
         return Choices.of(zero, found, self._have_room)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +33,6 @@ class Least(NamedTuple):
     def of(self, values: Floats) -> Least:
         """Something else of the same part."""
         return Least(values, self.operations, self.ports, self.rooms)
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.values.nbytes
 
     @property
     def weighed(self) -> int:
@@ -101,55 +96,3 @@ class Choices:
     def least(self) -> Least:
         """Each tensor at its best."""
         return self.alone.of(self.alone.values + self.later[0])
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.alone.size + sum(one.nbytes for one in (*self.open, *self.later))
-
-
-MOST_KNOWN = 1 << 26
-"""Bytes of choices that are kept."""
-
-
-@dataclass
-class KnownChoices:
-    """Choices of every tensor, by part and loops: the same for all weighted sums. As many as there is memory for.
-
-    left  bytes
-    """
-
-    left: int = MOST_KNOWN
-    _known: dict[tuple[object, ...], Choices] = field(default_factory=dict)
-    _single: dict[tuple[object, ...], dict[tuple[object, ...], Least]] = field(default_factory=dict)
-
-    def single(self, key: tuple[object, ...]) -> SingleChoices:
-        """Single choices for tensors."""
-        return SingleChoices(self, self._single.setdefault(key, {}))
-
-    def of(self, key: tuple[object, ...], choices: Callable[[], Choices]) -> Choices:
-        """What is known, or found out now."""
-        known = self._known.get(key)
-        if known is None:
-            known = choices()
-            if known.size <= self.left:
-                self.left -= known.size
-                self._known[key] = known
-        return known
-
-
-class SingleChoices(NamedTuple):
-    """What is known of single choices for tensors, by what they depend on."""
-
-    every: KnownChoices
-    known: dict[tuple[object, ...], Least]
-
-    def of(self, key: tuple[object, ...], least: Callable[[], Least]) -> Least:
-        """What is known, or found out now."""
-        known = self.known.get(key)
-        if known is None:
-            known = least()
-            if known.size <= self.every.left:
-                self.every.left -= known.size
-                self.known[key] = known
-        return known

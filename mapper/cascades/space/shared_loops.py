@@ -14,7 +14,6 @@ from ....ir import Loop, SharedLoop
 from ...means import Means
 from ...tilings import factors
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
-from ..relaxations.loop_choices import KnownChoices
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.room_bounds import RoomBounds
@@ -100,7 +99,6 @@ class SharedLoops:
     constraints  that say which dimensions they may step over
     passing  of intermediates that are read through windows
     ragged   loops of which the last step is shorter
-    known    of choices for tensors, by part and loops; more is noted there
     rooms    closer bounds of operations in the room that nodes leave, where they are known
     """
 
@@ -111,7 +109,6 @@ class SharedLoops:
     passing: WindowPassing
     generations: Generations
     ragged: RaggedLoops
-    known: KnownChoices = field(default_factory=KnownChoices)
     rooms: RoomBounds | None = None
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
@@ -192,7 +189,6 @@ class SharedLoops:
             orders.trips(),
             orders.orders,
             weigh.own.both_pj,
-            self.known,
             self.means,
             self.rooms,
         )
