@@ -207,7 +207,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     ),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
-    "asked for more": ("trees", ((f"{TREES}.branches.oracle", "MORE", 0.0),)),
     "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),
     "what is sooner first": ("trees", ((f"{TREES}.space.leaves", "Leaves.takes_long", _nothing),)),
     "fastest of all": ("trees", ((f"{TREES}.relaxations.operation_bounds", "FEW_HOMES", 10**9),)),

@@ -38,9 +38,6 @@ from .branch_search import BranchSearches, with_endless_ports
 from .shared_branches import KnownOperations, known_operations
 from .twins import Twins
 
-MORE = 0.01
-"""By which part more than could be of interest an answer says of a weighted sum of energy and latency."""
-
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
 
@@ -173,10 +170,8 @@ class ExactBranches:
         return max(self._known.part_of_larger(one, weights) for one in self._mirrored.both(question))
 
     def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
-        """The answer by a search, known from now on. Where others follow for other weights, it is to say a little more
-        than is asked, so that it says enough for these as well."""
-        is_followed = self.proves and weights.energy and weights.latency
-        answer = self._best(question, weights, cutoff * (1 + MORE) if is_followed else cutoff)
+        """The answer by a search, known from now on."""
+        answer = self._best(question, weights, cutoff)
         self._known.learn(question, weights, answer)
         return answer if answer.bound < cutoff else BranchAnswer(answer.bound)
 
