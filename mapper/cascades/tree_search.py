@@ -404,40 +404,20 @@ class TreeSearch:
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
     ) -> Split | None:
-        """A branch, and the best of those after it: one does not depend on the other, once it is known what they
-        exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
+        """A branch, and the best of those after it."""
         if rest_bound >= limit:  # also where nothing fits, and there is no limit: their difference would be no number
             return None
         after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)
-        rest: Split | None = None
         if not self.solver.knows_all and count <= MOST_BRANCHES:
             rest_bound = max(rest_bound, self.splits.least(after, end, still, limit))
             if rest_bound >= limit:
                 return None
-        is_sooner = self.leaves.takes_long(inside.names[start:end]) > self.leaves.takes_long(inside.names[end:])
-        if is_sooner and not self._is_nearly_known(after, end, still):
-            first = self.bounds.close(some_of(after, start, end))
-            if first >= limit:
-                return None
-            rest = self._split(after, end, still, limit - first)
-            if rest is None:
-                return None
-            rest_bound = rest.weight
         outcome = self._branch(inside, start, end, exchange, limit - rest_bound)
         if outcome is None or outcome.found is None:
             return None
-        rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0))
+        rest = self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0)
         return None if rest is None else self.splits.joined(outcome.found, rest, exchange)
-
-    def _is_nearly_known(self, after: VisitedPart, start: int, live: Exchange) -> bool:
-        """Whether the bound on the last branch of a split, of one operation, is nearly what a known mapping weighs."""
-        count = len(after.names)
-        if count - start != 1 or self.solver.knows_all:
-            return False
-        choices = self.exchanges.choices(after, start, count, live)
-        branches = (self.splits.branch_part(after, start, count, exchange) for exchange in choices)
-        return all(self.leaves.is_nearly_known(branch) for branch in branches if branch is not None)
 
     def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""

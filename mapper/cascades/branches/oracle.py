@@ -258,12 +258,6 @@ class ExactBranches:
             found = max(found, self._known.between(self._mirrored.one_of_two(any_sums), weights, apart))
         return found if self.proving is None else max(found, self.proving.bound(question, weights, apart))
 
-    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the best mapping weighs that is known already; infinite, if none is."""
-        asked = self._mirrored.one_of_two(self._relevant(question, weights))
-        known = self._known.mapping(asked, weights)
-        return math.inf if known is None else known.bound
-
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles of a tile if all instances of every array computed at all times that its dimensions can use."""
         return self._at_peak(*self._twins.sizes_of_first(operation, sizes))

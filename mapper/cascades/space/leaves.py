@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ....cost_models.sets import tiles_overlap
 from ....ir import Tree
 from ...tilings import factors
-from ..relaxations.known_branches import NEARLY
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
@@ -30,7 +28,6 @@ class Leaves:
     weights: Weights
     bounds: PartBounds
     asked: int = 0
-    _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def least(self, part: VisitedPart, cutoff: float) -> Outcome:
         """The best mapping of all visits of one operation; or, if it does not weigh less than the cutoff, that."""
@@ -172,11 +169,7 @@ class Leaves:
     def _asked(self, question: BranchQuestion, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
         """A branch's best mapping, if it weighs less than the cutoff."""
         self.asked += 1
-        started = time.perf_counter()
-        answer = self.solver.least(question, self.weights, cutoff, apart)
-        taken, name = time.perf_counter() - started, question.operation
-        self._seconds[name] = max(taken, 0.5 * self._seconds.get(name, 0.0))
-        return answer
+        return self.solver.least(question, self.weights, cutoff, apart)
 
     def leaf(self, part: VisitedPart, mapping: BranchMapping) -> FoundPart:
         """A branch of one operation. Where its visits are uneven, energy and latency are bounds; the cost model has the
@@ -184,19 +177,6 @@ class Leaves:
         least, uneven = part.part_of(0), part.uneven[0] if part.uneven else ()
         tree = Tree(covering(mapping.items, uneven), (), part.names[0])
         return FoundPart(least * mapping.energy_pj, least * mapping.latency_cycles, tree)
-
-    def is_nearly_known(self, part: VisitedPart) -> bool:
-        """Whether the bound on a branch is nearly what a mapping weighs that is known already."""
-        known = sum(
-            share * self.solver.best_known(asked, self.weights) for share, asked in part.questions(self.bounds.timed)[0]
-        )
-        return self.bounds.close(part) >= known * (1 - NEARLY)
-
-    def takes_long(self, names: Sequence[str]) -> float:
-        """Seconds that looking at some operations may take: of single ones, what it took until now."""
-        if len(names) > 1:
-            return math.inf
-        return sum(self._seconds.get(name, 0.0) for name in names)
 
     def _weight(self, found: FoundPart) -> float:
         return self.weights.of(found.energy_pj, found.latency_cycles)

@@ -146,10 +146,6 @@ class TableBranches:
         """None for visits that are not alike: tables have none."""
         return None if question.made else self.least(question, weights, cutoff)
 
-    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
-        """The same."""
-        return self.lower(question, weights)
-
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes if the only unit computes at all times."""
         kind = self.cascade.operation(operation).kind

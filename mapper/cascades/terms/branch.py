@@ -165,9 +165,6 @@ class BranchSolver(Protocol):
         apart  what every mapping takes at least
         """
 
-    def best_known(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the best mapping weighs that is known already; infinite, if none is."""
-
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes if all units compute at all times that it can use."""
 
