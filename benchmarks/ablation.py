@@ -198,9 +198,7 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     ),
     "branches: nearly as good": ("trees", ((f"{TREES}.relaxations.known_branches", "KnownBranches.nearly", _none),)),
     "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
-    "bounds by single operations": ("trees", ((f"{TREES}.objectives.weighted_sums", "is_bounded_by_singles", _no),)),
     "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
-    "runs that exchange": ("trees", ((f"{TREES}.relaxations.run_exchanges", "RunExchanges.parts", lambda *_: 1),)),
     "merged dimensions": (
         "trees",
         ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
@@ -227,7 +225,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
             ),
         ),
     ),
-    "groups by single operations": ("networks", ((f"{GROUPS}.group_costs", "GroupCosts._is_bounded_closer", _no),)),
     "fewer stay": ("networks", ((f"{GROUPS}.fewer_stay", "FewerStay.relate", _none),)),
     "nothing more in more time": (
         "networks",

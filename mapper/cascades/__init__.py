@@ -3,7 +3,6 @@
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
 answers.py        one form: the search for the machine
-single_bounds.py  what a cascade weighs at least, by its operations one by one
 tree_searches.py  how a search over trees is set up; what the cost model says of a tree
 tree_search.py    branch and bound over parts of a tree, from the outside in
 objectives/       sums, products, fronts and limits of energy and latency, as searches of weighted sums; the proof
@@ -17,7 +16,7 @@ terms/            what trees are made of, and what each part costs
 
 from __future__ import annotations
 
-from .answers import bound_by_singles, without_search
+from .answers import without_search
 from .branches.shared_branches import SharedBranches, sharing
 from .forms import (
     ITERATED_SECONDS,
@@ -30,7 +29,6 @@ from .forms import (
 )
 from .question import CascadeQuestion, NothingBelow
 from .relaxations.operation_bounds import Nearest
-from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
 __all__ = [
@@ -40,8 +38,6 @@ __all__ = [
     "Nearest",
     "NothingBelow",
     "SharedBranches",
-    "SingleLeast",
-    "bound_by_singles",
     "bound_cascade",
     "forms_with_bounds",
     "iterates",

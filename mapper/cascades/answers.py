@@ -15,7 +15,6 @@ from .question import CascadeQuestion, NothingBelow
 from .recounts.filled import FilledSearch
 from .recounts.overlapped import OverlappedSearch
 from .relaxations.operation_bounds import Nearest
-from .single_bounds import SingleLeast
 from .terms.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 from .tree_searches import Corner
 
@@ -114,22 +113,6 @@ def search_against(
     kind = _kind(question, whole_front)
     corners = known if kind is CascadeSearch else []
     return kind(question, means, corners=corners, whole_front=whole_front, nearest=nearest)
-
-
-def bound_by_singles(
-    question: CascadeQuestion, known: SingleLeast, above: float = 0.0, nearest: Nearest | None = None
-) -> float:
-    """What no tree of the cascade has less energy than, by what each of its operations costs at best on its own
-    (`single_bounds.py`): closer than `bound_cascade`, and a search for each operation that is not known. 0 for other
-    objectives, and on machines where it would take long.
-
-    known    what is known of single operations on the same machine; more is noted there
-    above    of interest is what is more than this: where the bound is soon seen not to be, it is 0
-    nearest  as of `bound_alone`
-    """
-    weights = weights_of(question.objective)
-    bounds = None if weights is None else _search(question, nearest=nearest).single_bounds(weights, known)
-    return 0.0 if bounds is None else bounds.of_all(above)
 
 
 def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:

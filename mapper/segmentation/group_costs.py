@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..answer import TreeAnswer
-from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
+from ..cascades import CascadeQuestion, Nearest, NothingBelow, bound_cascade
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
@@ -35,8 +34,8 @@ OVERTIME = 0.5
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
 
-BOUND_SHARE, BOUNDS_SHARE = 0.01, 0.06
-"""Of all the time, at most, for the bound of a group that no search is needed for; and for all of them."""
+BOUND_SHARE = 0.01
+"""Of all the time, at most, for the bound of a group that no search is needed for."""
 
 ADDRESS_SHARE = 0.05
 """Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
@@ -50,9 +49,6 @@ each, a twentieth or more, so that of one which takes longer some may have been 
 
 BY_ITSELF = 0.3
 """The same of one that ended before a step that has much of its time ran out of it."""
-
-CLOSER = 0.01
-"""By what part a bound by single operations has to be closer to be worth the time that it takes."""
 
 Progress = Callable[[int, int], None]
 
@@ -110,9 +106,7 @@ class GroupCosts:
     running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._singles: SingleLeast = {}
         self._nearest: Nearest = {}
-        self._bounding_s = 0.0
 
     def drop(self) -> None:
         """Give up searches that are still running."""
@@ -167,19 +161,7 @@ class GroupCosts:
         if reaches(edge.bound, self._another_way(edge)):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return True
-        return self._is_bounded_closer(edge)
-
-    def _is_bounded_closer(self, edge: GroupEdge) -> bool:
-        """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
-        kind = edge.kind
-        if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
-            return False
-        before, worth = edge.bound, kind.least * (1 + CLOSER)
-        started = time.perf_counter()
-        kind.floor = bound_by_singles(self._bounded(kind), self._singles, worth, self._nearest)
-        self._bounding_s += time.perf_counter() - started
-        self.steps.tell([kind])
-        return is_better(before, edge.bound)
+        return False
 
     def search_all(self, edges: Iterable[GroupEdge]) -> None:
         """Find out what groups cost, whatever that is; where time is limited, first of those that compute most."""
@@ -271,8 +253,7 @@ class GroupCosts:
         limits = self.question.limits
         if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            for_all = BOUNDS_SHARE * self.question.total_s - self._bounding_s
-            seconds = min(seconds, BOUND_SHARE * self.question.total_s, for_all, self.seconds_left)
+            seconds = min(seconds, BOUND_SHARE * self.question.total_s, self.seconds_left)
             limits = replace(limits, time_s=max(LEAST_SECONDS, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
@@ -288,7 +269,7 @@ class GroupCosts:
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
-        known = max(kind.floor or 0.0, kind.by_fewer(taken))
+        known = kind.by_fewer(taken)
         return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: TreeAnswer | NothingBelow) -> Finding:

@@ -53,7 +53,6 @@ class GroupKind:
     cascade   the first of them
     stays     of its tensors
     least     none of its mappings weighs less, with any room
-    floor     the same by operations one by one, which is closer; None: it has not been asked
     findings  of searches
     refused   why there is no mapping, where a search has said so
     fewer     the same groups of which fewer tensors stay, and what the others weigh at most to pass (`fewer_stay.py`)
@@ -63,7 +62,6 @@ class GroupKind:
     cascade: Cascade
     stays: NamedStays
     least: float = 0.0
-    floor: float | None = None
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
     fewer: list[tuple[GroupKind, float]] = field(default_factory=list, repr=False, compare=False)
@@ -84,7 +82,7 @@ class GroupKind:
 
     def own_bound(self, taken: Taken) -> float:
         """The same by what is known of these groups themselves."""
-        return max([self.least, self.floor or 0.0, *(one.bound for one in self.findings if at_most(one.taken, taken))])
+        return max([self.least, *(one.bound for one in self.findings if at_most(one.taken, taken))])
 
     def best(self, taken: Taken, residency: Residency) -> Finding | None:
         """The best known mapping that has room."""
@@ -104,7 +102,7 @@ class GroupKind:
 
     def finds_no_more(self, found: Finding) -> bool:
         """Whether a search has come to no more than one that had less time, though to more than is seen without."""
-        if found.value == math.inf or reaches(max(self.least, self.floor or 0.0), found.bound):
+        if found.value == math.inf or reaches(self.least, found.bound):
             return False
         return any(one.seconds < found.seconds for one in self._as_good_as(found))
 

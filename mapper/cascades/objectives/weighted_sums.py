@@ -19,8 +19,6 @@ from ...kernel.tolerance import cutoff_of, is_better, reaches
 from ...means import Means, OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
-from ..relaxations.single_branches import SingleBranches
-from ..single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from ..terms.parts import FoundPart
 from ..terms.sums import NARROW, Sums, all_wide, open_node
 from ..terms.tree_constraints import ANY_TREE
@@ -332,19 +330,6 @@ class WeightedSums(FirstTrees):
         """Whether a tree weighs no more than so much, by the cost model."""
         corner = self.evaluated(found)
         return corner is not None and reaches(most, weights.of(corner.energy, corner.latency))
-
-    def single_bounds(self, weights: Weights, known: SingleLeast) -> SingleBounds | None:
-        """Bounds by operations one by one; None where they would take long, or say nothing.
-
-        known  what is known of single operations on the same machine; more is noted there
-        """
-        if not is_bounded_by_singles(self.question, self.memories, weights):
-            return None
-        question = self.question
-        search: TreeSearch = self.tree_search(weights)
-        cascade, near, stays = question.cascade, search.bounds, dict(question.stays)
-        branches = SingleBranches(cascade, self.memories, self.solver, near.alone, weights)
-        return SingleBounds(cascade, self.memories, self._alone, branches, near, weights, search.fuse, stays, known)
 
 
 @dataclass

@@ -427,7 +427,7 @@ def test_a_search_that_has_ended_is_not_made_again(tmp_path: Path) -> None:
 def test_a_longer_search_that_finds_no_more_is_the_last_one(tmp_path: Path) -> None:
     """A group whose gap stays whatever time it has is not searched in every round. (It was, five times in a row.)"""
     kind = NetworkSteps(question(network(tmp_path, CHAIN))).kinds[0]
-    least = max(kind.least, kind.floor or 0.0)
+    least = kind.least
     kind.findings.append(Finding((), math.inf, least + 2.0, least + 3.0, seconds=1.0))
     same = Finding((), math.inf, least + 2.0, least + 3.0, seconds=4.0)
     assert kind.finds_no_more(same)
