@@ -206,7 +206,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
     "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),
-    "fastest of all": ("trees", ((f"{TREES}.relaxations.operation_bounds", "FEW_HOMES", 10**9),)),
     "by the nearest": ("trees", ((f"{TREES}.relaxations.operation_bounds", "OperationBounds.by_nearest", _none),)),
     "energy and latency together": ("trees", ((f"{TREES}.relaxations.part_bounds", "PartBounds._both_pj", _nothing),)),
     "equal operations": ("trees", ((f"{TREES}.branches.shared_branches", "form_of", lambda c, _: c.operations[0]),)),

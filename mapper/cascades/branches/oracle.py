@@ -34,7 +34,7 @@ from ..terms.weights import (
     objective_of,
     scale_of,
 )
-from .branch_search import BranchSearches, with_endless_ports
+from .branch_search import BranchSearches
 from .shared_branches import KnownOperations, known_operations
 from .twins import Twins
 
@@ -82,7 +82,6 @@ class ExactBranches:
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
         self._counting = COUNTED_SHARE, COUNTED_SECONDS
-        self._fastest: dict[tuple[str, Sizes], tuple[float, bool]] = {}  # bounds, and whether more may be known of them
 
     @property
     def knows_all(self) -> bool:
@@ -272,31 +271,6 @@ class ExactBranches:
             in_use = array_vectors(problem, fanout, self.tiling, [True] * len(sizes)).prod(axis=1)
             units *= int(in_use.max(initial=1))
         return problem.macs / units
-
-    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:
-        """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
-        must keep may stand above splits; or the cutoff if that is less. By a search that ends when a part of the time
-        is over."""
-        if self.proving is not None:
-            with self.proving.within(self.means) as proving:
-                return proving.fastest(operation, sizes, cutoff)
-        operation, sizes = self._twins.sizes_of_first(operation, sizes)
-        sizes = self._mirrored.sizes_of_one(operation, sizes)
-        if (operation, sizes) not in self._fastest:
-            self._fastest[operation, sizes] = self._at_peak(operation, sizes), True
-        bound, was_cut = self._fastest[operation, sizes]
-        if was_cut and bound < cutoff:
-            homes = {t.name: self.arch.memories[0].name for t in self._operations[operation].problem.tensors}
-            room = UpperMemories(self.arch).endless_room
-            question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), room)
-            means, known = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), self._operations[operation]
-            unbounded = BranchSearches(with_endless_ports(self.arch), self.space, self.tiling)
-            search = unbounded.search(known, question, LATENCY, cutoff, means)
-            self._solved(search)
-            best = search.found[0].value if search.found else cutoff
-            bound = best if self._has_ended(search) else min(best, search.open_bound)
-            self._fastest[operation, sizes] = bound, bound >= cutoff
-        return min(bound, cutoff)
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,

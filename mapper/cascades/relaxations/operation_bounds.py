@@ -23,9 +23,6 @@ from ..terms.upper_memories import Floats, UpperMemories
 from ..terms.weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.windowed import Windowed, windowed_dims
 
-FEW_HOMES = 8
-"""Choices of homes that are asked about without looking first how fast the fastest mapping of all is."""
-
 Nearest = dict[object, tuple[float, float]]
 """By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy, without
 what leaks, and the least latency with all tensors near and endless room."""
@@ -149,11 +146,8 @@ class OperationBounds:
     def _soonest(self, operation: Operation, dims: Sizes, most: float) -> float:
         """The least latency of a tile of an operation with endless room; or what is of interest at most. The nearest
         memory is asked about first: often nothing could be faster than from there."""
-        latency, every = most, list(self._homes(operation))
-        least = self.solver.at_peak(operation.name, dims)
-        for homes in every:
-            if least < latency < math.inf and len(every) > FEW_HOMES:
-                least = max(least, self.solver.fastest(operation.name, dims, latency))
+        latency, least = most, self.solver.at_peak(operation.name, dims)
+        for homes in self._homes(operation):
             if reaches(least, latency):
                 break
             latency = self._with_homes(operation, dims, homes, LATENCY_ALONE, latency)

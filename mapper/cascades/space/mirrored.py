@@ -54,11 +54,6 @@ class MirroredBranches:
             self._both[question] = (question,) if image == question else (question, image)
         return self._both[question]
 
-    def sizes_of_one(self, operation: str, sizes: Sizes) -> Sizes:
-        """Those of a tile, or of its mirror image, the same ones for both."""
-        images = self.images(operation)
-        return min(sizes, _resized(sizes, images)) if images else sizes
-
     def image_of(self, operation: str, mapping: BranchMapping) -> BranchMapping:
         """The mirror image of a mapping."""
         images = self.images(operation)

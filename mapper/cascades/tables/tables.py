@@ -151,10 +151,6 @@ class TableBranches:
         kind = self.cascade.operation(operation).kind
         return math.prod(size for _, size in sizes) / self.arch.mac.of(kind).per_cycle
 
-    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:  # noqa: ARG002 - tables say at once what ports allow
-        """Nothing is known of it without ports."""
-        return 0.0
-
     def step_function(self, question: BranchQuestion) -> StepFunction:
         """The least energy for every room, with leakage; the question's own room is not looked at."""
         choices = self._ask(question, timed=self._leakage > 0).choices

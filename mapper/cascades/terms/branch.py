@@ -168,9 +168,5 @@ class BranchSolver(Protocol):
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes if all units compute at all times that it can use."""
 
-    def fastest(self, operation: str, sizes: Sizes, cutoff: float = math.inf) -> float:
-        """Cycles that a tile takes at least, however fast ports are, or the cutoff if that is less, as far as that can
-        be said soon."""
-
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency."""
