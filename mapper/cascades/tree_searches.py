@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
 from ..space import Space
 from .branches.oracle import ExactBranches
@@ -202,6 +203,25 @@ class TreeSearches:
             ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
             forms.setdefault(order_form_of(ordered, question.arch), names)
         return list(forms.values()), are_all
+
+    def in_all_orders(
+        self, search: TreeSearch, cutoff: float, floor: float = 0.0
+    ) -> tuple[FoundPart | None, int | None]:
+        """The best tree that weighs less than the cutoff, whichever order its operations are done in; and after how
+        many orders means ran out, None where they did not.
+
+        floor  what no tree weighs less than
+        """
+        best, done = None, 0
+        try:
+            for names in self.orders():
+                found = search.whole(names, cutoff, floor).found
+                if found is not None:
+                    best, cutoff = found, cutoff_of(search.weights.of(found.energy_pj, found.latency_cycles))
+                done += 1
+        except OutOfMeans:
+            return search.incumbent or best, done
+        return best, None
 
     def evaluated(self, found: FoundPart) -> Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""

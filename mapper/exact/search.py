@@ -40,6 +40,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -130,7 +131,7 @@ class ExactSearch:
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
-        self.best_first = self._nothing_open()
+        self.best_first = self._loop()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
@@ -157,8 +158,10 @@ class ExactSearch:
                 return bool(self.found)
             self._start_from_smaller_space()
             self._explore_from_scratch(proof)
-            if proof and self._has_let_go:
-                self._explore_again()
+            if proof and self._has_let_go:  # fewer rows are open at once with better bounds on arrays from the start
+                self.effort = replace(self.effort, rows_of_long_steps=0)
+                self._nothing_open()
+                self._explore_from_scratch(proof)
         except OutOfMeans:
             self.out_of_time = True
         except KeyboardInterrupt:
@@ -237,26 +240,26 @@ class ExactSearch:
             return False
         return self.frontier.let_go < self.found.cutoff
 
-    def _explore_again(self) -> None:
-        """Search once more, with better bounds on arrays from the start: fewer rows are open at once then. What is
-        known by now stays known."""
-        self.effort = replace(self.effort, rows_of_long_steps=0)
-        self._begin_again()
-        self._explore_from_scratch(proof=True)
+    def _explore(self, exploring: Exploring | None) -> None:
+        """Take the lowest bound until none is below the best mapping; where other tables are worth it, begin again with
+        these."""
+        while exploring is not None:
+            begins_again = self._explore_until_tables_pay(exploring)
+            exploring = None if begins_again is None else begins_again(self._nothing_open())
 
-    def _explore(self, exploring: Exploring) -> None:
-        """Take the lowest bound until none is below the best mapping."""
+    def _explore_until_tables_pay(self, exploring: Exploring) -> Callable[[BestFirst[Mapping]], Exploring] | None:
+        """How the search begins again with other tables; None: it has come to its end."""
         while self.frontier.is_open:
             if self.found and (self.enough or self.means.expired):
                 self.out_of_time = not self.enough
-                return
+                return None
             self.best_first.step()
             if self._may_have_own_tables(exploring.context) and exploring.own_tables.pay():
-                self._explore_by_arrays(exploring)
-                return
+                self._by_arrays = True
+                return exploring.by_arrays
             if self._may_group(exploring) and exploring.own_tables.pay_in_groups():
-                self._explore_by_groups(exploring)
-                return
+                return exploring.by_groups
+        return None
 
     def _may_group(self, exploring: Exploring) -> bool:
         """Whether the search may begin again with tables for groups of alike arrays: in the even space with perfect
@@ -264,11 +267,6 @@ class ExactSearch:
         if self.space == "uneven" or self.reduced.counted != "perfect" or exploring.grouping_pays:
             return False
         return bool(exploring.context.hierarchy.fanouts) and self.frontier.is_open
-
-    def _explore_by_groups(self, exploring: Exploring) -> None:
-        """Search once more, with tables for every group of alike arrays. What is known by now stays known."""
-        self._begin_again()
-        self._explore(exploring.by_groups(self.best_first))
 
     def _may_have_own_tables(self, context: SearchContext) -> bool:
         """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many
@@ -279,21 +277,15 @@ class ExactSearch:
             return False
         return bool(context.hierarchy.fanouts) and not self.reduced.has_lines and self.frontier.is_open
 
-    def _explore_by_arrays(self, exploring: Exploring) -> None:
-        """Search once more, with tables for every choice of arrays. What is known by now stays known."""
-        self._by_arrays = True
-        self._begin_again()
-        self._explore(exploring.by_arrays(self.best_first))
-
-    def _begin_again(self) -> None:
-        """Open nothing that was; its bound stays known."""
+    def _nothing_open(self) -> BestFirst[Mapping]:
+        """Begin again: nothing is open that was, and what is known by now stays known, as does the bound."""
         if self.found and self.open_bound > self.floor:
             self._floor_part = self._open_part(self.found[0])
         self.floor = max(self.floor, self.open_bound)
-        self.best_first = self._nothing_open()
+        self.best_first = self._loop()
+        return self.best_first
 
-    def _nothing_open(self) -> BestFirst[Mapping]:
-        """The loop, with nothing to do."""
+    def _loop(self) -> BestFirst[Mapping]:
         return BestFirst(self.found, means=self.means, most=self.effort.frontier_share * self.means.memory_limit)
 
     @property
@@ -384,13 +376,7 @@ class ExactSearch:
         if self.objective != LATENCY and never_fills_lines(self.original, self.machine):
             return
         means = self.means.share(self.effort.full_lines_share)
-        first = replace(self, machine=packed(self.machine), means=means)
-        if first.solve():
-            self.floor = max(self.floor, min(first.open_bound, first.found[0].value))
-            self.found.evaluate(first.found[0].mapping)
-        self.pruned.update(first.pruned)
-        if first.interrupted:
-            raise KeyboardInterrupt
+        self._start_from_relaxed(replace(self, machine=packed(self.machine), means=means))
 
     def _start_from_lasting_visits(self, proof: bool) -> bool:
         """The best mapping of all visits but short ones, where there are such: it is known much sooner, since of these
@@ -398,18 +384,28 @@ class ExactSearch:
         around = self.surroundings
         if not around.short:
             return True
-        ceiling = self.ceiling - around.short_least
-        first = replace(self, surroundings=replace(around, short={}, short_least=0.0), ceiling=ceiling)
-        if first.solve(proof):
-            self.found.evaluate(first.found[0].mapping)
-            if proof:
-                self.floor = min(first.open_bound, first.found[0].value) + around.short_least
-        self.pruned.update(first.pruned)
-        if first.interrupted:
-            raise KeyboardInterrupt
+        lasting = replace(around, short={}, short_least=0.0)
+        first = replace(self, surroundings=lasting, ceiling=self.ceiling - around.short_least)
+        self._start_from_relaxed(first, around.short_least, proof)
         if not first.is_finished:
             raise OutOfMeans
         return bool(first.found)
+
+    def _start_from_relaxed(self, first: ExactSearch, more: float = 0.0, proof: bool = True) -> None:
+        """Start with the best mapping of a relaxation, in which every mapping costs less by so much or more: it is
+        counted as it is, and what is proven of the relaxation bounds all mappings here."""
+        if first.solve(proof):
+            best = first.found[0]
+            self.found.evaluate(best.mapping)
+            if proof:
+                self.floor = max(self.floor, min(first.open_bound, best.value) + more)
+        self._take_over(first)
+
+    def _take_over(self, first: ExactSearch) -> None:
+        """Count what a search before this one has pruned; an interrupt of it is one of this."""
+        self.pruned.update(first.pruned)
+        if first.interrupted:
+            raise KeyboardInterrupt
 
     @property
     def _is_settled(self) -> bool:
@@ -431,9 +427,7 @@ class ExactSearch:
         first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
         first.solve(proof)
         self.found.start_from(first.found)
-        self.pruned.update(first.pruned)
-        if first.interrupted:
-            raise KeyboardInterrupt
+        self._take_over(first)
 
     @property
     def is_finished(self) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...kernel.tolerance import cutoff_of
-from ...means import OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
@@ -100,13 +99,11 @@ class FirstTrees(TreeSearches):
                 first: TreeSearch = self.tree_search(
                     search.weights, search.sums, fuse, aside=aside, flat=is_flat, ragged=search.ragged
                 )
-                try:
-                    for names in self.orders():
-                        below = cutoff_of(cutoff)
-                        best = first.whole(names, below, beside.floor).found or best
-                        cutoff = cutoff if best is None else search.weights.of(best.energy_pj, best.latency_cycles)
-                except OutOfMeans:
-                    return first.incumbent or best, False
+                found, done = self.in_all_orders(first, cutoff_of(cutoff), beside.floor)
+                best = found or best
+                if done is not None:
+                    return best, False
+                cutoff = cutoff if best is None else search.weights.of(best.energy_pj, best.latency_cycles)
         return best, True
 
     def _kinds(self, beside: _Beside, is_whole: bool) -> list[tuple[Fuse, bool]]:

@@ -299,19 +299,16 @@ class WeightedSums(FirstTrees):
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
             if floor and self._weighs_at_most(floor, best, weights):
                 return floor, best
-        bound, done = math.inf, 0
-        try:
-            for names in self.orders():
-                outcome = search.whole(names, cutoff, floor)
-                if outcome.found is not None:
-                    cutoff, best = outcome.bound, outcome.found
-                done += 1
-        except OutOfMeans:
+        found, done = self.in_all_orders(search, cutoff, floor)
+        bound = math.inf
+        if done is not None:
             self.out_of_means = True
             bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
+        if found is not None:
+            best, cutoff = found, weights.of(found.energy_pj, found.latency_cycles)
         self.branches += search.branches
         self.pruned.update(search.pruned)
-        return max(min(cutoff, bound), min(floor, self.question.below)), search.incumbent or best
+        return max(min(cutoff, bound), min(floor, self.question.below)), best
 
     def _least_apart(self, weights: Weights, fuse: Fuse | None) -> float:
         """What no tree weighs less than where operations have nothing in common on chip, and visits are even; else

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, field, replace
 
 from ....arch import Architecture
-from ...means import OutOfMeans
 from ..branches.oracle import ExactBranches
 from ..objectives.search import CascadeSearch
 from ..question import check_searchable
@@ -59,14 +58,7 @@ class FilledSearch(CascadeSearch):
         search: TreeSearch = self.tree_search(
             weights, fuse="plain" if question.fuse == "all" else None, aside=Aside(solver, self.means)
         )
-        cutoff, best = self._least_known(weights), None
-        try:
-            for names in self.orders():
-                outcome = search.whole(names, cutoff)
-                if outcome.found is not None:
-                    cutoff, best = outcome.bound, outcome.found
-        except OutOfMeans:
-            best = search.incumbent or best
+        best, _ = self.in_all_orders(search, self._least_known(weights))
         corner = None if best is None else self.evaluated(best)
         if corner is not None:
             self.corners.append(corner)
