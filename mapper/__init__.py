@@ -30,6 +30,7 @@ mapping_files.py mappings that users write
 timeloop/        Timeloop's files, read
 importers/       machines of other tools, read
 kernel/          what all exact searches have in common
+pareto/          fronts of energy and latency: weighted sums, supported points
 emit/            programs that run a mapping, and other tools' files
 model_version.py the number of the cost model and the spaces
 """

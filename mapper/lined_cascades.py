@@ -18,8 +18,9 @@ from ..cost_models.cost import tensor_tile_words
 from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
 from .cascades import CascadeQuestion
-from .cascades.terms.weights import weights_of
 from .exact.counting.lines import least_gaps
+from .pareto.supported import PRODUCTS
+from .pareto.weights import weights_of
 from .question import Question
 from .several import best_of
 
@@ -90,8 +91,8 @@ def in_lines(objective: Objective, bound: float, empty_pj: float, fewest_cycles:
     weights = weights_of(objective)
     if weights is not None:
         return bound + weights.energy * empty_pj
-    powers = {"edp": 1, "ed2p": 2}
-    return bound + empty_pj * fewest_cycles ** powers[objective.name] if objective.name in powers else bound
+    power = PRODUCTS.get(objective.name)
+    return bound if power is None else bound + empty_pj * fewest_cycles**power
 
 
 def kept_on_chip(question: CascadeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:

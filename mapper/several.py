@@ -16,6 +16,7 @@ from .certificate import Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .kernel.tolerance import RELATIVE_TOLERANCE
+from .pareto.supported import front_of
 from .question import Limits, Question
 
 STEP = 1e-7
@@ -192,14 +193,8 @@ class _Front:
         if not self.has_end:
             fewest = least_cost(self.question.problem, self.question.arch).latency_cycles
             gap = max(gap, 1 - fewest / last)
-        front = [one for one in self.found if not any(_beats(other, one) for other in self.found)]
+        front = front_of(self.found, lambda one: (one.cost.energy_pj, one.cost.latency_cycles))
         return Points(tuple(front), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
-
-
-def _beats(one: NestAnswer, other: NestAnswer) -> bool:
-    """Whether a mapping costs no more energy and no more latency than another one, and less of one."""
-    mine, others = ((answer.cost.energy_pj, answer.cost.latency_cycles) for answer in (one, other))
-    return mine != others and mine[0] <= others[0] and mine[1] <= others[1]
 
 
 def _is_latency(objective: Objective) -> bool:

@@ -10,12 +10,12 @@ from ...ir import TilewrightError
 from ..answer import TreeAnswer
 from ..certificate import Points
 from ..means import Means
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 from .objectives.search import CascadeSearch
 from .question import CascadeQuestion, NothingBelow
 from .recounts.filled import FilledSearch
 from .recounts.overlapped import OverlappedSearch
 from .relaxations.operation_bounds import Nearest
-from .terms.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
 from .tree_searches import Corner
 
 

@@ -26,14 +26,15 @@ from ..certificate import Certificate, PartProof, Points
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
 from ..means import Means
+from ..pareto.regions import Point, front_gap
+from ..pareto.supported import front_of
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
-from .objectives.search import CascadeSearch, front_of
+from .objectives.search import CascadeSearch
 from .question import CascadeQuestion, NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
-from .terms.regions import Point, front_gap
 from .terms.tree_constraints import read_tree_constraints
-from .terms.weights import ENERGY_ALONE, LATENCY_ALONE
-from .tree_searches import Corner
+from .tree_searches import Corner, point_of
 
 ITERATED_SECONDS = 20.0
 """How long forms that iterate are searched together, at least, where there are others."""
@@ -200,8 +201,8 @@ class FormsSearch:
         """The front, each mapping with the proof that nothing of as little energy is faster, or how much faster it
         could be."""
         self._search_all()
-        front = front_of(self.known)
-        points = [(corner.energy, corner.latency) for corner in front]
+        front = front_of(self.known, point_of)
+        points = list(map(point_of, front))
         gap = max(self._gap_of_front(form, points) for form in self._forms)
         return Points(tuple(self._answer(one, LATENCY.capped(energy=one.energy)) for one in front), gap == 0.0, gap)
 

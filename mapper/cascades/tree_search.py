@@ -38,6 +38,7 @@ from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import cutoff_of, is_equal
 from ..means import Means, OutOfMeans
+from ..pareto.weights import Weights
 from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
@@ -60,7 +61,6 @@ from .terms.ragged_loops import RaggedLoops
 from .terms.sums import NARROW, Sums, sums_of_stays
 from .terms.tree_constraints import ANY_TREE, TreeConstraints
 from .terms.upper_memories import UpperMemories
-from .terms.weights import Weights
 from .terms.window_passing import WindowPassing
 
 Fuse = Literal["all", "plain", "whole", "none"]

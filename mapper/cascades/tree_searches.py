@@ -15,6 +15,8 @@ from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
+from ..pareto.regions import Point
+from ..pareto.weights import Weights, weights_of
 from ..space import Space
 from .branches.oracle import ExactBranches
 from .question import CascadeQuestion
@@ -26,7 +28,6 @@ from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums
 from .terms.tree_constraints import ANY_TREE
 from .terms.upper_memories import UpperMemories, with_single_copies
-from .terms.weights import Weights, weights_of
 from .terms.windowed import windowed_dims
 from .tree_search import Fuse, TreeSearch
 
@@ -43,6 +44,11 @@ class Corner:
     mapping: FusedMapping
     cost: FusedCost
     ragged: bool = False
+
+
+def point_of(corner: Corner) -> Point:
+    """Energy and latency of one."""
+    return corner.energy, corner.latency
 
 
 class Aside(NamedTuple):

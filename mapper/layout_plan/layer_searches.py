@@ -18,10 +18,10 @@ from ...cost_models import Objective
 from ...cost_models.layouts import packed
 from ...cost_models.layouts.choices import with_layouts
 from ...ir import Problem
-from ..cascades.terms.regions import least_weight
-from ..cascades.terms.weights import Weights
 from ..kernel.tolerance import reaches
 from ..means import Means
+from ..pareto.regions import least_weight
+from ..pareto.weights import Weights
 
 
 class LayerFound(NamedTuple):

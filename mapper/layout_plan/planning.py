@@ -26,9 +26,9 @@ from ...cost_models.layouts import line_box, parse_layout, tensor_extents
 from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
-from ..cascades.terms.weights import Weights, weights_of
 from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import Means
+from ..pareto.weights import Weights, weights_of
 from .elimination import CostTerm, least_sum
 from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer
 from .stored import StoredTensor, Use, stored_tensors

@@ -15,13 +15,12 @@ from ...arch import Architecture
 from ...cost_models import Objective, parse_objective
 from ...ir import TilewrightError
 from ...workloads.graph import NetworkGraph
-from ..cascades.terms.regions import Line, Opening, least_value, line_across, opening
-from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..means import UNLIMITED, Means
+from ..pareto.regions import Line, least_value, opening
+from ..pareto.supported import PRODUCTS, sums_into
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .layer_searches import LayerSearches, Search
 from .planning import LayoutPlan, PlanProduct, plan_sum
-
-PRODUCTS = ("edp", "ed2p")
 
 MOST_SUMS = 24
 """Weighted sums that are planned for one product, at most."""
@@ -30,9 +29,6 @@ ALONE_SHARE = 0.3
 """Part of the time that is left, for the plans of least energy and of least latency."""
 SUM_SHARE = 0.5
 """The same for each weighted sum after these."""
-
-ALIKE = 1e-4
-"""Weighted sums this close to each other would tell the same."""
 
 
 def plan_layouts(
@@ -89,27 +85,16 @@ def _plan_product(
         solve(alone, ALONE_SHARE)
     while len(lines) < MOST_SUMS and not means.expired:
         found = opening(lines, objective.value, min(map(value, plans)))
-        weights = None if found is None else _next(found, plans, lines)
+        if found is None:
+            break
+        points = [(plan.energy_pj, plan.latency_cycles) for plan in plans]
+        weights = next(sums_into(found, points, lines, objective), None)
         if weights is None:
             break
-        solve(weights, SUM_SHARE)
+        solve(_as_written(weights), SUM_SHARE)
     best = min(plans, key=value)
     least = min(value(best), least_value(lines, objective.value, math.inf, math.inf))
     return replace(best, product=PlanProduct(objective.name, value(best), least, costs.searched))
-
-
-def _next(found: Opening, plans: Sequence[LayoutPlan], lines: Sequence[Line]) -> Weights | None:
-    """A weighted sum that says more of what is open; None: none that is known would."""
-    across = line_across(found, [(plan.energy_pj, plan.latency_cycles) for plan in plans])
-    energy, latency = found.corner
-    for weights in (across, Weights(1.0, energy / latency)):
-        if weights is not None and not any(_are_alike(weights, line) for line, _ in lines):
-            return _as_written(weights)
-    return None
-
-
-def _are_alike(one: Weights, other: Weights) -> bool:
-    return one.energy == other.energy and math.isclose(one.latency, other.latency, rel_tol=ALIKE)
 
 
 def _as_written(weights: Weights) -> Weights:

@@ -1,7 +1,6 @@
 """Corners of the convex hull of all segmentations' (energy, latency): each the least of a weighted sum.
 
-A corner between two others is the least of the sum that both weigh the same in (`mapper/cascades/objectives/`). No
-segmentation lies below the *line* of a sum that has been searched.
+They are supported points (`mapper/pareto/`). No segmentation lies below the *line* of a sum that has been searched.
 """
 
 from __future__ import annotations
@@ -11,22 +10,19 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...cost_models import ENERGY, LATENCY, Capped, Objective
-from ..cascades.objectives.proofs import limits_of
-from ..cascades.terms.regions import Line, least_value
-from ..cascades.terms.weights import Weights, objective_of, weights_between, weights_of
+from ...cost_models import ENERGY, LATENCY, Objective
 from ..certificate import Certificate
 from ..kernel.tolerance import cutoff_of, or_value
 from ..means import Means
+from ..pareto.regions import Line, Point
+from ..pareto.supported import least_on_lines, supported_between
+from ..pareto.weights import Weights, objective_of, weights_of
 from .group_costs import Progress
 from .kinds import GroupKind
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .steps import NetworkSteps
 from .weight_choice import least_of_sum
-
-PRODUCTS = ("edp", "ed2p")
-"""Objectives that are least at a corner, where there are no limits."""
 
 CORNER_SHARE = 0.3
 """Of the time that is left, for one corner."""
@@ -62,7 +58,7 @@ class Corners:
         """Find all corners that may be better than those known: first the ends of the hull."""
         least = self._least(ENERGY)
         if not self.interrupted and self._is_wanted(least.energy_pj, 0.0):
-            self._between(least, self._least(LATENCY))
+            supported_between(least, self._least(LATENCY), _point, self._least_sum, self._is_looked_for)
 
     @property
     def interrupted(self) -> bool:
@@ -82,11 +78,7 @@ class Corners:
 
         value  of interest is what is less than this
         """
-        objective = self.question.objective
-        base = objective.base if isinstance(objective, Capped) else objective
-        is_plain = weights_of(base) is not None or base.name in PRODUCTS
-        least = least_value(lines, base.value, *limits_of(objective), *([] if is_plain else [value]))
-        return or_value(least, value)
+        return or_value(least_on_lines(self.question.objective, lines, value), value)
 
     @property
     def apart(self) -> list[tuple[Apart, Weights]]:
@@ -142,16 +134,11 @@ class Corners:
             self.searched.append(steps.kinds)
         return corner
 
-    def _between(self, left: NetworkAnswer, right: NetworkAnswer) -> None:
-        """All corners between two of them that may be better than what is known."""
-        weights = weights_between((left.energy_pj, left.latency_cycles), (right.energy_pj, right.latency_cycles))
-        if weights is None or not self._is_wanted(left.energy_pj, right.latency_cycles) or not self._has_time:
-            return
-        found = self._least(objective_of(weights))
-        on_line = cutoff_of(weights.of(left.energy_pj, left.latency_cycles))
-        if weights.of(found.energy_pj, found.latency_cycles) < on_line:
-            self._between(left, found)
-            self._between(found, right)
+    def _least_sum(self, weights: Weights) -> NetworkAnswer:
+        return self._least(objective_of(weights))
+
+    def _is_looked_for(self, energy_pj: float, latency_cycles: float) -> bool:
+        return self._is_wanted(energy_pj, latency_cycles) and self._has_time
 
     def _is_wanted(self, energy_pj: float, latency_cycles: float) -> bool:
         """Whether so much energy and latency would be better than what is known."""
@@ -162,3 +149,7 @@ class Corners:
     def _has_time(self) -> bool:
         total = self.question.total_s
         return not self.interrupted and (total is None or self.means.seconds_left > LEFT_SHARE * total)
+
+
+def _point(corner: NetworkAnswer) -> Point:
+    return corner.energy_pj, corner.latency_cycles

@@ -17,7 +17,7 @@ from ...cost_models.cost import tensor_tile_words
 from ...cost_models.layouts import has_lines
 from ..cascades.terms.equal import CascadeNames
 from ..cascades.terms.upper_memories import UpperMemories
-from ..cascades.terms.weights import weights_of
+from ..pareto.weights import weights_of
 from .kinds import GroupKind
 
 

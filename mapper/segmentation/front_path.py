@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..cascades.terms.weights import NOTHING, AtLeast
+from ..pareto.weights import NOTHING, AtLeast
 from .lazy_path import Edge, along_runs
 
 MOST_LABELS = 100_000

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..answer import TreeAnswer
-from ..cascades.objectives.proofs import limits_of
-from ..cascades.terms.regions import Box, heaviest, least_weight
-from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
 from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
+from ..pareto.regions import Box, heaviest, least_weight
+from ..pareto.supported import limits_of
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
 from .corners import Corners
 from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
 from .front_searches import FrontSearches, Open

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ..answer import TreeAnswer
-from ..cascades.terms.regions import Line, least_weight
-from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
 from ..kernel.tolerance import reaches
+from ..pareto.regions import Line, least_weight
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
 from .kinds import GroupKind, at_most
 from .residency import Residency, Taken
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from ...cost_models import Capped
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
-from ..cascades.terms.regions import least_weight
-from ..cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..kernel.tolerance import reaches
+from ..pareto.regions import least_weight
+from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
 from .group_costs import Progress

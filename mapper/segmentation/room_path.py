@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..cascades.terms.weights import AtLeast
 from ..kernel.tolerance import reaches
+from ..pareto.weights import AtLeast
 from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from .lazy_path import ChosenWay, Edge, cheapest
 from .steps import GroupEdge

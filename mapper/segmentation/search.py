@@ -7,10 +7,10 @@ from dataclasses import replace
 from ...cost_models import Objective
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..cascades import SharedBranches, sharing
-from ..cascades.terms.weights import weights_of
 from ..fusing import answer_below
 from ..means import one_call
-from .corners import PRODUCTS
+from ..pareto.supported import PRODUCTS
+from ..pareto.weights import weights_of
 from .group_costs import Progress
 from .left_aside import of_all_plans
 from .limits import LimitedSearch

@@ -16,10 +16,10 @@ from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import Objective, parse_objective
 from tilewright.cost_models.ports import port_cycles
 from tilewright.ir import Problem, TilewrightError
-from tilewright.mapper.cascades.terms.weights import weights_of
 from tilewright.mapper.layout_plan import LayerFound, plan_layouts
 from tilewright.mapper.layout_plan.elimination import CostTerm, least_sum
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import weights_of
 from tilewright.workloads import conv2d
 from tilewright.workloads.graph import NetworkGraph, Occurrence, Source
 

@@ -18,13 +18,7 @@ from ...exact.instances import array_vectors
 from ...exact.search import ExactSearch
 from ...exact.visits import most_that_divide, short_visits
 from ...means import Means, OutOfMeans
-from ...several import STEP
-from ...space import Space
-from ...tilings import Tiling
-from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
-from ..terms.sums import finishing
-from ..terms.upper_memories import UpperMemories, without_leakage
-from ..terms.weights import (
+from ...pareto.weights import (
     ENERGY_ALONE,
     LATENCY_ALONE,
     UNKNOWN,
@@ -34,6 +28,12 @@ from ..terms.weights import (
     objective_of,
     scale_of,
 )
+from ...several import STEP
+from ...space import Space
+from ...tilings import Tiling
+from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
+from ..terms.sums import finishing
+from ..terms.upper_memories import UpperMemories, without_leakage
 from .branch_search import BranchSearches
 from .shared_branches import KnownOperations, known_operations
 from .twins import Twins

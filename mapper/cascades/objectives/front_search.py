@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from ...exact.rows import Floats, Ints
+from ...pareto.weights import NOTHING, AtLeast, OpenRegion, Weights
 from ..space.shared_loops import Loops
 from ..space.splits import Split
 from ..terms.exchanges import Exchange
 from ..terms.parts import FoundPart, VisitedPart, some_of
-from ..terms.weights import NOTHING, AtLeast, OpenRegion, Weights
 from ..tree_search import TreeSearch
 
 

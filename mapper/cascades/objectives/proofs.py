@@ -1,7 +1,7 @@
 """What a search over trees proves of what it found: the certificate, or why there is nothing.
 
 Bounds are those of weighted sums: along each line nothing weighs less than so much, so nothing below all of them has a
-lower objective than their least (`terms/regions.py`).
+lower objective than their least (`mapper/pareto/`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cached_property
 
 from ....cost_models import Capped, Objective
 from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
-from ....cost_models.objective import LIMIT_TOLERANCE
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
 from ...answer import Answer, TreeAnswer
 from ...certificate import Certificate, PartProof
 from ...exact.unmet_limits import unmet_limits
 from ...kernel.tolerance import or_value, reaches
+from ...pareto.regions import Line, Point, front_gap
+from ...pareto.supported import least_on_lines
+from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ..question import check_searchable
-from ..terms.regions import Line, Point, front_gap, least_value
-from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 from ..tree_searches import Corner
 from .weighted_sums import WeightedSums
 
@@ -111,11 +111,7 @@ class Proofs(WeightedSums):
 
     def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
         """The same, by bounds alone: these, and what is known before any search."""
-        base = objective.base if isinstance(objective, Capped) else objective
-        most_energy, most_latency = limits_of(objective)
-        is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
-        lines = self._lines_of(bounds)
-        return least_value(lines, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+        return least_on_lines(objective, self._lines_of(bounds), value)
 
     def gap_of_front(self, points: Sequence[Point]) -> float:
         """How far below a front some tree could be that is missing in it, as of `Points`.
@@ -171,11 +167,3 @@ class Proofs(WeightedSums):
             where=self.question.cascade.name,
             hint="raise the time limit or the memory limit",
         )
-
-
-def limits_of(objective: Objective) -> tuple[float, float]:
-    """The most energy and latency that are asked for, with a little more for the rounding of floats."""
-    if not isinstance(objective, Capped):
-        return math.inf, math.inf
-    slack = 1 + LIMIT_TOLERANCE
-    return objective.max_energy_pj * slack, objective.max_latency_cycles * slack

@@ -18,25 +18,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 from ....cost_models import LATENCY, Capped
 from ...answer import TreeAnswer
 from ...certificate import Points
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
+from ...pareto.regions import Box, Line, heaviest, opening
+from ...pareto.supported import PRODUCTS, Neighbours, front_of, in_balance, limits_of, sums_into, supported_between
+from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 from ..question import NothingBelow
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
-from ..terms.regions import Box, Line, heaviest, line_across, opening
 from ..terms.sums import NARROW, Sums, all_wide
-from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
-from ..tree_searches import Corner
+from ..tree_searches import Corner, point_of
 from .front_search import FrontSearch
-from .proofs import Proofs, limits_of
+from .proofs import Proofs
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -52,16 +52,6 @@ ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
 
 
-class _Span(NamedTuple):
-    """Two mappings, the second faster, a weighted sum that both weigh the same in, and what no mapping weighs less
-    than."""
-
-    left: Corner
-    right: Corner
-    weights: Weights
-    least: float
-
-
 @dataclass
 class CascadeSearch(Proofs):
     """One search over trees.
@@ -73,7 +63,7 @@ class CascadeSearch(Proofs):
     """
 
     whole_front: bool = False
-    _lines: list[_Span] = field(default_factory=list)
+    _lines: list[Neighbours[Corner]] = field(default_factory=list)
     _cut_short: bool = False
 
     def run(self) -> TreeAnswer:
@@ -101,12 +91,12 @@ class CascadeSearch(Proofs):
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
-        return front_of(self.corners)
+        return front_of(self.corners, point_of)
 
     def front_answers(self) -> Points[TreeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
         front = self.front()
-        gap = self.gap_of_front([(corner.energy, corner.latency) for corner in front])
+        gap = self.gap_of_front(list(map(point_of, front)))
         answers = tuple(self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in front)
         return Points(answers, gap == 0.0, gap)
 
@@ -173,7 +163,7 @@ class CascadeSearch(Proofs):
         if max(energy, latency) == math.inf:
             self.solve(ENERGY_ALONE)  # nothing fits
             return
-        self.look(self._in_balance(energy, latency), flat=True)
+        self.look(in_balance(self.question.objective, energy, latency), flat=True)
         if not self.points and self.solve(ENERGY_ALONE) is None:
             return
         while self._close(lambda: [*self.bounds, *self.plain_bounds], self.solve):
@@ -194,22 +184,14 @@ class CascadeSearch(Proofs):
         found = opening(lines(), value, best)
         if found is None:
             return False
-        across = line_across(found, self.points)
-        for weights in (across, self._in_balance(*found.corner)):
-            if weights is not None and not _is_searched(weights, lines()):
-                solve(weights)
-                bound = max(bound for one, bound in lines() if one == weights)
-                gains = any(is_better(self._value(one), best) for one in self.corners)
-                is_closed = opening(lines(), value, best) is None
-                if gains or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
-                    return True
+        for weights in sums_into(found, self.points, lines(), self.question.objective):
+            solve(weights)
+            bound = max(bound for one, bound in lines() if one == weights)
+            gains = any(is_better(self._value(one), best) for one in self.corners)
+            is_closed = opening(lines(), value, best) is None
+            if gains or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
+                return True
         return False
-
-    def _in_balance(self, energy: float, latency: float) -> Weights:
-        """The weighted sum along which a product changes least at some energy and latency: of as much energy as
-        latency."""
-        steepness = 2.0 if self.question.objective.name == "ed2p" else 1.0
-        return Weights(1.0, steepness * energy / max(latency, 1.0))
 
     # ---- fronts, and other objectives ----------------------------------------------------------------------
 
@@ -279,20 +261,11 @@ class CascadeSearch(Proofs):
     @property
     def _is_on_hull(self) -> bool:
         """Whether nothing above the hull is better than all corners."""
-        return not self.whole_front and self.question.objective.name in ("edp", "ed2p")
+        return not self.whole_front and self.question.objective.name in PRODUCTS
 
     def _between(self, left: Corner, right: Corner) -> None:
         """All corners between two of them that may matter."""
-        weights = weights_between((left.energy, left.latency), (right.energy, right.latency))
-        if weights is None or not self._matters(left.energy, right.latency):
-            return
-        found = self.solve(weights)
-        on_line = cutoff_of(weights.of(left.energy, left.latency))
-        if found is not None and weights.of(found.energy, found.latency) < on_line:
-            self._between(left, found)
-            self._between(found, right)
-        else:
-            self._lines.append(_Span(left, right, weights, on_line))
+        self._lines += supported_between(left, right, point_of, self.solve, self._matters)
 
     def _matters(self, energy: float, latency: float) -> bool:
         """Whether a mapping that costs so much, or more, could be wanted."""
@@ -310,7 +283,7 @@ class CascadeSearch(Proofs):
         quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
         weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
         if weights is not None:
-            self._lines.append(_Span(least, quickest, weights, 0.0))
+            self._lines.append(Neighbours(least, quickest, weights, 0.0))
             self._along_lines()
 
     def _above_hull(self, fastest: Corner) -> None:
@@ -329,7 +302,7 @@ class CascadeSearch(Proofs):
                 self._all_between(line, all_wide(self.question.cascade, self.memories))
         self._is_complete = is_complete
 
-    def _all_between(self, line: _Span, sums: Sums) -> bool:
+    def _all_between(self, line: Neighbours[Corner], sums: Sums) -> bool:
         """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
@@ -347,9 +320,9 @@ class CascadeSearch(Proofs):
                 self.pruned.update(search.pruned)
         return as_taken
 
-    def _open(self, line: _Span) -> OpenRegion | None:
+    def _open(self, line: Neighbours[Corner]) -> OpenRegion | None:
         """Where all that matters lies between the ends of a line; None where nothing does."""
-        left, right, weights, least = line
+        left, right, weights, least = line.left, line.right, line.weights, line.least
         limits = (math.inf, math.inf) if self.whole_front else limits_of(self.question.objective)
         points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
         boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
@@ -378,22 +351,6 @@ class CascadeSearch(Proofs):
         )
 
 
-def _is_searched(weights: Weights, lines: Iterable[Line]) -> bool:
-    """Whether a sum has been searched, or one so close that no bound could tell."""
-    return any(
-        one.energy == weights.energy and math.isclose(one.latency, weights.latency, rel_tol=GAIN) for one, _ in lines
-    )
-
-
 def _fast(corner: Corner) -> Weights:
     """The weighted sum that is least for the fastest mapping."""
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
-
-
-def front_of(corners: Sequence[Corner]) -> list[Corner]:
-    """Of some mappings those that no other one beats, from the least energy on."""
-    found: list[Corner] = []
-    for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):
-        if not found or is_better(corner.latency, found[-1].latency):
-            found.append(corner)
-    return found

@@ -17,12 +17,12 @@ from ...kernel.incumbents import BestAnswers
 from ...kernel.states import Closed, OpenState
 from ...kernel.tolerance import cutoff_of, is_better, reaches
 from ...means import Means, OutOfMeans
+from ...pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
 from ..terms.parts import FoundPart
 from ..terms.sums import NARROW, Sums, all_wide, open_node
 from ..terms.tree_constraints import ANY_TREE
-from ..terms.weights import ENERGY_ALONE, Weights, weights_of
 from ..tree_search import Fuse, TreeSearch
 from ..tree_searches import Corner
 from .first_trees import FirstTrees

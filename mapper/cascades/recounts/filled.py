@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass, field, replace
 
 from ....arch import Architecture
+from ...pareto.weights import Weights
 from ..branches.oracle import ExactBranches
 from ..objectives.search import CascadeSearch
 from ..question import check_searchable
-from ..terms.weights import Weights
 from ..tree_search import TreeSearch
 from ..tree_searches import Aside, Corner
 

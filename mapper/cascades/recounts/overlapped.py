@@ -24,9 +24,9 @@ from ....ir import UndecidedError
 from ...answer import TreeAnswer
 from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
+from ...pareto.weights import ENERGY_ALONE, Weights
 from ..branches.oracle import ExactBranches
 from ..objectives.search import CascadeSearch
-from ..terms.weights import ENERGY_ALONE, Weights
 from ..tree_searches import Corner
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from ....arch import Architecture
 from ....ir import Loop, Node, Operation, ceil_div, plain_rank
 from ...kernel.tolerance import reaches
+from ...pareto.regions import Line, least_weight
+from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
-from ..terms.regions import Line, least_weight
-from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 
 NEARLY = 0.015
 """By which part less than the best known mapping a bound may say a whole operation weighs: no search is made then."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...pareto.weights import Weights, Yardstick
 from ..terms.parts import VisitedPart
 from ..terms.upper_memories import Floats
-from ..terms.weights import Weights, Yardstick
 from .loop_choices import Least
 from .part_bounds import OwnLeast, PartBounds
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter
 
 from ....ir import Cascade, Operation
+from ...pareto.weights import Weights
 from ..terms.branch import BranchQuestion, BranchSolver
 from ..terms.upper_memories import UpperMemories
-from ..terms.weights import Weights
 
 
 def shares_nothing(cascade: Cascade, memories: UpperMemories) -> bool:

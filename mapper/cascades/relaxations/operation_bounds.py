@@ -16,11 +16,11 @@ import numpy as np
 from ....cost_models.cost import tensor_tile_words
 from ....ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ...kernel.tolerance import reaches
+from ...pareto.weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
 from ..terms.equal import form_of
 from ..terms.parts import VisitedPart
 from ..terms.upper_memories import Floats, UpperMemories
-from ..terms.weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.windowed import Windowed, windowed_dims
 
 Nearest = dict[object, tuple[float, float]]

@@ -22,12 +22,12 @@ import numpy as np
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import tiles_overlap
 from ....ir import Cascade, Operation, Tensor
+from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights
 from ...space import Space
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
 from ..terms.parts import VisitedPart, less_room
 from ..terms.placing import Placing
 from ..terms.upper_memories import Floats, UpperMemories
-from ..terms.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights
 from .operation_bounds import Nearest, OperationBounds
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ....ir import Cascade, Loop, Node, Renews, Tree
 from ...means import Means
+from ...pareto.weights import Yardstick
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
@@ -22,7 +23,6 @@ from ..terms.parts import VisitedPart, less_rooms, with_busy
 from ..terms.placing import Placing
 from ..terms.ragged_loops import Overs, below_loops
 from ..terms.upper_memories import Floats, UpperMemories
-from ..terms.weights import Yardstick
 from ..terms.window_passing import WindowPassing
 from .node_choices import NodeChoice, NodeChoices
 from .shared_loops import Loops, loop_item

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from ....cost_models.sets import tiles_overlap
 from ....ir import Tree
+from ...pareto.weights import UNKNOWN, LeastOfEach, Weights
 from ...tilings import factors
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from ..terms.parts import FoundPart, Outcome, VisitedPart, some_of
-from ..terms.weights import UNKNOWN, LeastOfEach, Weights
 from ..terms.windowed import Uneven, covering
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....ir import Loop, SharedLoop
 from ...means import Means
+from ...pareto.weights import Yardstick
 from ...tilings import factors
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from ..relaxations.loop_weights import LoopWeights, loop_weights
@@ -23,7 +24,6 @@ from ..terms.ragged_loops import RaggedLoops, SharedTrips
 from ..terms.sharing import LoopAbove, SharedDim, shared_dims
 from ..terms.tree_constraints import TreeConstraints
 from ..terms.upper_memories import Floats
-from ..terms.weights import Yardstick
 from ..terms.window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]

@@ -15,12 +15,12 @@ from ....arch import Architecture
 from ....ir import Cascade, Loop, Node
 from ...constraints import Constraints
 from ...exact.rows import Floats, Ints
+from ...pareto.weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 from ...question import FREE
 from ...space import Space
 from ...tilings import Tiling
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..terms.upper_memories import UNBOUNDED, without_leakage
-from ..terms.weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm

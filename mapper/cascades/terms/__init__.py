@@ -1,6 +1,5 @@
 """Trees hold these: branches, shared loops, nodes above splits, exchanges, windows, iterations; what each costs.
 
-weights.py           sums of energy and latency
 branch.py            what a branch of one operation is asked
 sharing.py           which dimensions may be one loop
 windowed.py          visits that are not alike: loops along what readers see through windows
@@ -15,7 +14,6 @@ exchanges.py         memories that exchange intermediates at a split
 generations.py       iterations: loops from one generation to the next, and where these stand
 window_passing.py    where such intermediates pass, and whether rows are kept
 sums.py              partial sums that are wider than words: where they have room
-regions.py           energies and latencies that no mapping has, and those that matter still
 operation_orders.py  in which operations can be done
 equal.py             cascades that differ in names alone
 apart_ranks.py       ranks of several dimensions that are as good as one for each

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from ....cost_models.cascades import VisitSizes
 from ....ir import Loop, Node, ceil_div
-from .weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
+from ...pareto.weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from ....arch import Architecture, Memory
 from ....cost_models.cost import capacity_parts, tensor_tile_words
 from ....ir import Cascade, Operation, Role, Tensor
+from ...pareto.weights import Weights
 from .branch import Room
 from .parts import Busy
-from .weights import Weights
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cos
 from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
 from tilewright.mapper.cascades.terms.branch import BranchMapping, BranchQuestion
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 from tilewright.workloads import cascade
 
 OPERATIONS = (

@@ -8,9 +8,9 @@ from tilewright.arch import load_arch
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE
 from tilewright.workloads import cascade
 
 WHOLE = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, n=8, k=8, p=8)

@@ -12,8 +12,8 @@ from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.relaxations.known_branches import NEARLY, KnownBranches
 from tilewright.mapper.cascades.terms.branch import BranchAnswer, BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, LeastOfEach, Weights
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, LeastOfEach, Weights
 from tilewright.workloads import cascade
 
 SOFTMAX = cascade(

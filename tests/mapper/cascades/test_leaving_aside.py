@@ -20,8 +20,8 @@ from tilewright.mapper.cascades.space.mirrored import MirroredBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedDim
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import Weights
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import Weights
 from tilewright.workloads import cascade
 
 IMAGES = {

@@ -14,8 +14,8 @@ from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.relaxations.nothing_shared import least_apart, shares_nothing
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories, with_single_copies
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.workloads import cascade
 
 CHAIN = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]

@@ -8,8 +8,8 @@ import tilewright as tw
 from tilewright.cost_models import ENERGY
 from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.cascades.objectives.search import CascadeSearch
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE
 
 FEW_FIRST = ("G[p] = X[2*p] * B[p]", "U[m] = X[m] * C[m]")
 """Two readers of an input, of which one reads every second word."""

@@ -21,9 +21,9 @@ from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.parts import VisitedPart
 from tilewright.mapper.cascades.terms.placing import Placing
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 

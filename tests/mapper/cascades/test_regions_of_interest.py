@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import longer
-from tilewright.mapper.cascades.terms.regions import least_value, least_weight, line_across, opening
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
+from tilewright.mapper.pareto.regions import least_value, least_weight, line_across, opening
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
 

@@ -13,9 +13,9 @@ from tilewright.ir import Cascade
 from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.tables.tables import TableBranches
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.workloads import cascade
 
 OPERATIONS = (

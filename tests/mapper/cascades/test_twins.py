@@ -9,8 +9,8 @@ from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE
 from tilewright.workloads import cascade
 
 LINES = ["Q[m,n] += X[m,k] * A[k,n]", "K[m,n2] += X[m,k] * B[k,n2]"]

@@ -19,9 +19,9 @@ from tilewright.mapper.cascades.terms.parts import VisitedPart
 from tilewright.mapper.cascades.terms.placing import Placing
 from tilewright.mapper.cascades.terms.sharing import Passage, SharedDim, shared_dims
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import LATENCY_ALONE
 from tilewright.mapper.cascades.terms.windowed import KEPT, Uneven, uneven_visits, windowed_dims
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import LATENCY_ALONE
 from tilewright.workloads import cascade
 
 LANES = """

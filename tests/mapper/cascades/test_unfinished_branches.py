@@ -15,8 +15,8 @@ from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means, OutOfMeans
+from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.workloads import cascade
 
 

@@ -18,12 +18,12 @@ from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Operation
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
-from tilewright.mapper.cascades.terms.weights import ENERGY_ALONE
 from tilewright.mapper.cascades.terms.windowed import _uneven
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.exact.surroundings import Surroundings
 from tilewright.mapper.exact.visits import UnevenVisits, most_that_divide, short_visits, size_of_visits
 from tilewright.mapper.means import Means
+from tilewright.mapper.pareto.weights import ENERGY_ALONE
 from tilewright.workloads import cascade
 
 MACHINE = """

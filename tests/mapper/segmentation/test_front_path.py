@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import longer
-from tilewright.mapper.cascades.terms.weights import AtLeast
+from tilewright.mapper.pareto.weights import AtLeast
 from tilewright.mapper.segmentation.front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
 from tilewright.mapper.segmentation.lazy_path import Edge
 from tilewright.mapper.segmentation.resident_weights import ResidentWeight

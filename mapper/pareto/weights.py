@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from ....cost_models import ENERGY, Objective, parse_objective
-from ....cost_models.formula import number_text, weights_in
-from ...exact.rows import Floats
-from ...kernel.tolerance import cutoff_of, is_better
+from ...cost_models import ENERGY, Objective, parse_objective
+from ...cost_models.formula import number_text, weights_in
+from ..exact.rows import Floats
+from ..kernel.tolerance import cutoff_of, is_better
 
 
 class Yardstick(Protocol):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...kernel.tolerance import is_better, reaches
+from ..kernel.tolerance import is_better, reaches
 from .weights import Weights, weights_between
 
 Line = tuple[Weights, float]

@@ -1,0 +1,6 @@
+"""Fronts of energy and latency: points that no other one beats, whatever has them (operations, trees, networks).
+
+weights.py    weighted sums of the two, and regions of what is still of interest
+regions.py    lines below which nothing lies, and what they leave open
+supported.py  supported points: the least of weighted sums, one after the other
+"""
