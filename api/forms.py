@@ -110,9 +110,9 @@ def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None)
 
 
 def _tree_c(of: Any) -> str:
-    from .mapper.emit import emit_c_tree
+    from .mapper.emit import emit_c
 
-    return emit_c_tree(of.mapping, of.arch)
+    return emit_c(of.mapping, of.arch)
 
 
 def _tree_nest(of: Any) -> str:

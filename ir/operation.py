@@ -181,6 +181,8 @@ class Operation:
 
     def pad(self, tensor: str, rank: int) -> Pad:
         """Zeros before and after a rank of a tensor that it reads."""
+        if not self.pads:
+            return 0, 0
         return dict(self.pads).get(tensor, ((0, 0),) * (rank + 1))[rank]
 
     def __str__(self) -> str:

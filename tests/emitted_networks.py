@@ -24,8 +24,8 @@ from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, MappingError, Node, NoPlanError, Tree
 from tilewright.mapper.answer import Answer, TreeAnswer
 from tilewright.mapper.certificate import Certificate
-from tilewright.mapper.emit.lowering.tree_lowering import lower_tree
-from tilewright.mapper.emit.lowering.tree_scalar_program import WholeLying
+from tilewright.mapper.emit.lowering.loop_program import WholeLying
+from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.mapper.emit.network import (
     NetworkProgram,
     emit_c_network,
@@ -187,7 +187,7 @@ def written_tree(
         try:
             for tensor, memory in stays:
                 mapping = FusedMapping(cascade, kept_whole(mapping.tree, tensor, memory, arch))
-            lower_tree(mapping, arch, with_margins=True, lying=lying)
+            lower(mapping, arch, with_margins=True, lying=lying)
             arenas_of(evaluate_tree(mapping, arch, list(shapes)), arch)
         except MappingError:
             continue

@@ -9,7 +9,6 @@ network/    whole networks in numpy and C
 """
 
 from .c.program import emit_c
-from .c.tree import emit_c_tree
 from .compilers.mapping_yaml import emit_mapping_yaml
 from .compilers.mlir import emit_mlir
 from .compilers.timeloop import emit_timeloop
@@ -22,7 +21,6 @@ __all__ = [
     "Element",
     "Verification",
     "emit_c",
-    "emit_c_tree",
     "emit_mapping_yaml",
     "emit_mlir",
     "emit_numpy",

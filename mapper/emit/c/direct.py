@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ....ir import Cascade, Expression, Number, Operand, Operation
+from ....ir.expression import unbracketed
+from ....ir.iteration import components, iterative_dims
 from ..lowering.loop_program import Affine, Variable
 from .text import affine_text, c_comment, c_names
 
@@ -56,7 +58,7 @@ _SPELLED = {
 
 def added(target: str, value: str, is_maximum: bool) -> str:
     """One more point of a sum or of a maximum."""
-    return f"{target} = larger({target}, {value});" if is_maximum else f"{target} += {value};"
+    return f"{target} = larger({target}, {value});" if is_maximum else f"{target} += {unbracketed(value)};"
 
 
 def number_text(value: float) -> str:
@@ -77,19 +79,25 @@ def point_text(expression: Expression, words: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Lying:
-    """How a tensor lies in memory: positions of every axis, slowest first, and zeros that are read before the first
-    and after the last."""
+    """How a tensor lies in memory: positions of every axis, zeros that are read before the first and after the last,
+    and the axes from the slowest to the fastest, where they do not stand in this order."""
 
     extents: tuple[int, ...]
     before: tuple[int, ...]
     is_padded: tuple[bool, ...]
+    order: tuple[int, ...] | None = None
 
 
-def lying(cascade: Cascade, operation: Operation, tensor: str) -> Lying:
-    """How a tensor of a cascade lies for an operation, with the zeros that the operation reads around it."""
+def lying(
+    cascade: Cascade, operation: Operation, tensor: str, orders: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+) -> Lying:
+    """How a tensor of a cascade lies for an operation, with the zeros that the operation reads around it.
+
+    orders  of tensors, their axes from the slowest to the fastest, if these do not stand so
+    """
     extents = cascade.extents(tensor)
     pads = [(0, 0) if tensor == operation.output.name else operation.pad(tensor, i) for i in range(len(extents))]
-    return Lying(extents, tuple(low for low, _ in pads), tuple(map(any, pads)))
+    return Lying(extents, tuple(low for low, _ in pads), tuple(map(any, pads)), orders.get(tensor))
 
 
 def direct_lines(
@@ -127,6 +135,11 @@ def direct_lines(
     yield f"static void {function}({', '.join(given)})"
     yield "{"
     indent = "    "
+    if operation.reduction == "sum" and not step:
+        yield from _total_lines(operation, loop, words[output], point_text(operation.expression, words))
+        yield "}"
+        yield ""
+        return
     if step:
         yield f"{indent}if (step == 0)"
         indent += "    "
@@ -141,6 +154,25 @@ def direct_lines(
     yield f"{indent}{f'{target} = {value};' if iterates else added(target, value, operation.reduction == 'max')}"
     yield "}"
     yield ""
+
+
+def _total_lines(operation: Operation, loop: Mapping[str, str], target: str, value: str) -> Iterator[str]:
+    """Loops over the output around loops over all else."""
+    problem, indent = operation.problem, "    "
+    heads = {dim: f"for (int64_t {loop[dim]} = 0; {loop[dim]} < {size}; {loop[dim]}++)" for dim, size in problem.dims}
+    for dim in problem.dim_names:
+        if dim in problem.output.dims:
+            yield f"{indent}{heads[dim]}"
+            indent += "    "
+    yield f"{indent}{{"
+    yield f"{indent}    element total = 0;"
+    inner = f"{indent}    "
+    for dim in operation.reduced_dims:
+        yield f"{inner}{heads[dim]}"
+        inner += "    "
+    yield f"{inner}total += {unbracketed(value)};"
+    yield f"{indent}    {target} = total;"
+    yield f"{indent}}}"
 
 
 def _in_generation(
@@ -164,7 +196,8 @@ def _place(operation: Operation, tensor: str, layout: Lying, variables: Mapping[
     """Where a word of a tensor is in memory, and whether it is there at all: nothing, if it always is."""
     ranks = operation.problem.tensor(tensor).ranks
     found, stride, inside = Affine(), 1, []
-    for i, extent in reversed(list(enumerate(layout.extents))):
+    for i in reversed(range(len(layout.extents)) if layout.order is None else layout.order):
+        extent = layout.extents[i]
         position = Affine.of(-layout.before[i])
         for dim, coefficient in ranks[i]:
             position += Affine.of(Variable(dim, 0)).times(coefficient)
@@ -174,3 +207,45 @@ def _place(operation: Operation, tensor: str, layout: Lying, variables: Mapping[
             text = affine_text(position, dict(variables))
             inside.append(f"{text} >= 0 && {text} < {extent}")
     return affine_text(found, dict(variables)), " && ".join(inside)
+
+
+def generations_of(cascade: Cascade, tensor: str) -> int:
+    """How many generations of a tensor lie one after the other, the one before the first step included; 1: it has
+    none."""
+    producer = cascade.producers.get(tensor)
+    if producer is None or not producer.iterates:
+        return 1
+    return producer.problem.sizes[producer.iterates] + 1
+
+
+def cascade_lines(cascade: Cascade, orders: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    """A function for each operation, and `direct(array)`, which computes all tensors, in their order in the cascade.
+
+    orders  of tensors, their axes from the slowest to the fastest, if these do not stand so
+    """
+    number = {name: i for i, name in enumerate(cascade.tensors)}
+    steps = {name: generations_of(cascade, name) - 1 for name in number if generations_of(cascade, name) > 1}
+    calls: list[str] = []
+    for together in components(cascade.operations):
+        iterates = any(operation.iterates for operation in together)
+        dims = iterative_dims(together) if iterates else {}
+        indent = "    "
+        if iterates:
+            size = together[0].problem.sizes[dims[together[0].name]]
+            calls.append(f"    for (int64_t step = 0; step < {size}; step++) {{")
+            indent += "    "
+        for operation in together:
+            function = f"direct{cascade.operations.index(operation)}"
+            every = operation.problem.tensors
+            layout = {tensor.name: lying(cascade, operation, tensor.name, orders) for tensor in every}
+            yield from direct_lines(function, operation, layout, dims.get(operation.name), steps)
+            tensors = (*operation.problem.operands, operation.output)
+            given = [*(f"array[{number[tensor.name]}]" for tensor in tensors), *(["step"] if iterates else [])]
+            calls.append(f"{indent}{function}({', '.join(given)});")
+        if iterates:
+            calls.append("    }")
+    yield "static void direct(element *const array[])"
+    yield "{"
+    yield from calls
+    yield "}"
+    yield ""

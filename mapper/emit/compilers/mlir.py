@@ -13,25 +13,26 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ....arch import Architecture
 from ....ir import Mapping
+from ..lowering.bands import writes_apart
 from ..lowering.loop_program import (
     Affine,
     Allocate,
     Array,
+    Compute,
     Drain,
     Fill,
     For,
     Index,
     LoopProgram,
-    MultiplyAccumulate,
     Statement,
     Variable,
     Zero,
-    writes_apart,
 )
 from ..lowering.lowering import lower
 from ..parts.elements import Element, check_element
 from ..parts.names import comment, printable
-from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
+from ..parts.trees import heading
+from .offsets import Offsets, Spelling, copied_axes, spelled, tile_index
 
 _TYPES: dict[Element, tuple[str, str, str]] = {
     "float": ("f32", "0.0", "f"),
@@ -55,10 +56,11 @@ def emit_mlir(
     something else than memories.
     """
     check_element(element)
-    printer = _MlirPrinter(lower(mapping, arch, copied), element)
+    program = lower(mapping, arch, copied)
+    printer = _MlirPrinter(program, element)
     lines = [
         *comment("MLIR. Written by tilewright.", mark="//"),
-        *comment(heading(mapping, arch), mark="//"),
+        *comment(heading(program.fused, arch), mark="//"),
         *printer.function_lines(),
     ]
     return "\n".join(lines) + "\n"
@@ -102,13 +104,13 @@ class _MlirPrinter:
                 yield from self.copy_lines(extents, list(self.fill_lines(statement)))
             case Drain(extents=extents):
                 yield from self.copy_lines(extents, list(self.drain_lines(statement)))
-            case MultiplyAccumulate():
+            case Compute():
                 yield from self.mac_lines(statement)
 
     # ---- loops ---------------------------------------------------------------------------------------------
 
     def loop_lines(self, loop: For) -> Iterator[str]:
-        reduces = "" if writes_apart(loop, self.program.problem) else ", tilewright.reduces"
+        reduces = "" if writes_apart(loop, self.program.cascade.operations[0]) else ", tilewright.reduces"
         attributes = f" {{tilewright.axis = {_string(str(loop.axis))}{reduces}}}" if loop.axis else ""
         name = self.spelling.variable[loop.variable]
         yield self.for_line(name, loop.stop - loop.start, loop.step)
@@ -181,10 +183,10 @@ class _MlirPrinter:
         yield self.load(word, drain.buffer, self.within(drain.extents))
         yield from self.accumulate_lines(word, drain.target, self.within(drain.extents, drain.at))
 
-    def mac_lines(self, mac: MultiplyAccumulate) -> Iterator[str]:
+    def mac_lines(self, mac: Compute) -> Iterator[str]:
         """The product of all factors, added to the target."""
         factors = []
-        for access in mac.factors:
+        for access in mac.operands:
             factors.append(self.fresh())
             yield self.load(factors[-1], access.array, self.index(access.index))
         product = factors[0]

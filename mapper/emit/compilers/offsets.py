@@ -13,8 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from ....arch import Architecture
-from ....ir import Mapping
 from ..lowering.loop_program import Affine, For, Index, LoopProgram, Variable
 from ..parts.names import FreshNames
 
@@ -63,7 +61,7 @@ class Spelling:
 
     def __init__(self, program: LoopProgram, taken: Iterable[str] = ()) -> None:
         names = FreshNames(taken)
-        self.function = names.unique(program.problem.name)
+        self.function = names.unique(program.cascade.name)
         self.array = {a: names.unique(a.tensor.name) for a in program.arrays}
         self.array |= {b: names.unique(f"{b.memory}_{b.tensor.name}") for b in program.buffers}
         self.variable: dict[Variable, str] = {}
@@ -101,11 +99,3 @@ def tile_index(at: Sequence[str], extents: Index, steps: Sequence[int], axes: Se
         element = axes[axis] + (f" * {step}" if step > 1 else "") if axis in copied else "0"
         found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
     return found
-
-
-def heading(mapping: Mapping, arch: Architecture) -> str:
-    """What a program is of, for the comment at its top."""
-    lines = [f"Layer         {mapping.problem}", f"Architecture  {arch.name}"]
-    if arch.description:
-        lines += [f"              {line}" for line in arch.description.split("\n")]
-    return "\n".join([*lines, "Mapping", *(f"    {line}" for line in str(mapping.nest).split("\n"))])

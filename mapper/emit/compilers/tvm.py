@@ -14,26 +14,26 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ....arch import Architecture
 from ....ir import Mapping, MappingError, ceil_div
+from ..lowering.bands import threaded, writes_apart
 from ..lowering.loop_program import (
     Access,
     Affine,
     Allocate,
     Array,
+    Compute,
     Drain,
     Fill,
     For,
     Index,
     LoopProgram,
-    MultiplyAccumulate,
     Statement,
     Zero,
-    parallel_loop,
-    writes_apart,
 )
 from ..lowering.lowering import lower
 from ..parts.elements import Element, check_element
 from ..parts.names import DEEPEST, FreshNames, comment, printable
-from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
+from ..parts.trees import heading
+from .offsets import Offsets, Spelling, copied_axes, spelled, tile_index
 
 LANES = range(4, 65)
 """Trips of an innermost loop that becomes vector instructions."""
@@ -52,13 +52,14 @@ def emit_tvm(
     something else than memories, or when the nest is deeper than Python's.
     """
     check_element(element)
-    printer = _TvmPrinter(lower(mapping, arch, copied), _TYPES[element])
+    program = lower(mapping, arch, copied)
+    printer = _TvmPrinter(program, _TYPES[element])
     lines = [
         '"""TVM TensorIR (TVMScript). Written by tilewright."""',
         "",
         "from tvm.script import tirx as T",
         "",
-        *comment(heading(mapping, arch)),
+        *comment(heading(program.fused, arch)),
         "",
         "",
         *printer.function_lines(),
@@ -79,7 +80,7 @@ class _TvmPrinter:
         self.element = element
         self.offsets = Offsets(program, by_trips=True)
         self.spelling = Spelling(program)
-        self.parallel = parallel_loop(program)
+        self.parallel = next(threaded(program.body), None)
         self.vector = _vector_loop(program)
         self.wide = any(math.prod(array.shape) >= 2**31 for array in program.arrays)
         scopes = FreshNames()
@@ -112,7 +113,7 @@ class _TvmPrinter:
             case Drain(buffer, target, at, extents):
                 copy = f"{self.copied(target, extents, at)} += {self.copied(buffer, extents)}"
                 yield from self.copy_lines(extents, copy)
-            case MultiplyAccumulate(target, factors):
+            case Compute(target=target, operands=factors):
                 yield f"{self.access(target)} += {' * '.join(self.access(factor) for factor in factors)}"
 
     # ---- loops ---------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ class _TvmPrinter:
         if loop.axis is None:
             return ""
         found: dict[str, object] = {"tilewright.axis": printable(str(loop.axis))}
-        if not writes_apart(loop, self.program.problem):
+        if not writes_apart(loop, self.program.cascade.operations[0]):
             found["tilewright.reduces"] = 1
         return f", annotations={json.dumps(found)}"
 
@@ -202,12 +203,12 @@ class _TvmPrinter:
 def _vector_loop(program: LoopProgram) -> For | None:
     """The innermost loop, where its iterations are lanes: a few, of known number, on neighbouring outputs, each with an
     operand's next element or all with the same one."""
-    loop = next((x for x in program.loops() if isinstance(x.body[0], MultiplyAccumulate)), None)
-    if loop is None or not writes_apart(loop, program.problem) or (loop.stop - loop.start).terms:
+    loop = next((x for x in program.loops() if isinstance(x.body[0], Compute)), None)
+    if loop is None or not writes_apart(loop, program.cascade.operations[0]) or (loop.stop - loop.start).terms:
         return None
     (mac,) = loop.body
-    assert isinstance(mac, MultiplyAccumulate)
-    strides = [_stride(access, loop) for access in (mac.target, *mac.factors)]
+    assert isinstance(mac, Compute)
+    strides = [_stride(access, loop) for access in (mac.target, *mac.operands)]
     return loop if loop.trips in LANES and None not in strides and strides[0] == 1 else None
 
 

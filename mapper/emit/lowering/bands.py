@@ -19,6 +19,8 @@ from .loop_program import Access, Affine, Array, Compute, Drain, Fill, For, Look
 
 SHORTEST = 4
 """Iterations of a loop that is worth being innermost."""
+LEAST_PARALLEL_MACS = 20_000
+"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
 
 
 def with_better_bands(body: tuple[Statement, ...]) -> tuple[tuple[Statement, ...], dict[Array, Array]]:
@@ -165,23 +167,27 @@ def unrolled(body: Sequence[Statement], most: int) -> Iterator[For]:
             yield loop
 
 
-def threaded(body: Sequence[Statement], least: int) -> Iterator[For]:
+def threaded(body: Sequence[Statement]) -> Iterator[For]:
     """The outermost loops over instances of an array whose iterations threads can share: each works on one operation,
-    writes other words of its output than all others, and has at least so many points in it."""
+    writes other words of its output than all others, and has enough points in it."""
     for statement in body:
         if not isinstance(statement, For):
             continue
         operations = list(dict.fromkeys(points.operation for points in _points(statement.body)))
         is_shared = statement.axis and not isinstance(statement.body[0], Compute)
-        if is_shared and len(operations) == 1 and _writes_apart(statement, operations[0]):
-            if _work(statement) >= least:
+        if is_shared and len(operations) == 1 and writes_apart(statement, operations[0]):
+            if _work(statement) >= LEAST_PARALLEL_MACS:
                 yield statement
         else:
-            yield from threaded(statement.body, least)
+            yield from threaded(statement.body)
 
 
-def _writes_apart(loop: For, operation: Operation) -> bool:
-    return any(dim == loop.variable.dim for ((dim, _), *_rest) in operation.output.ranks)
+def writes_apart(loop: For, operation: Operation) -> bool:
+    """Whether no two iterations of a loop write the same element of an array that outlives them.
+
+    Buffers of operands that are filled inside are allocated inside; all else that is written are outputs.
+    """
+    return loop.variable.dim in operation.output.dims
 
 
 def _points(body: Sequence[Statement]) -> Iterator[Compute]:

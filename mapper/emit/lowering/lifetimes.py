@@ -17,7 +17,6 @@ from .loop_program import (
     Finish,
     For,
     MoveUp,
-    MultiplyAccumulate,
     Statement,
     Zero,
 )
@@ -75,7 +74,7 @@ def _written(statement: Statement) -> Iterator[Array]:
             yield array
         case Drain(target=array, buffer=buffer):
             yield from (array, buffer)  # what has left is not written again
-        case MultiplyAccumulate(target=target) | Compute(target=target):
+        case Compute(target=target):
             yield target.array
 
 
@@ -93,8 +92,6 @@ def arrays_of(statement: Statement) -> Iterator[Array]:
             yield array
         case Fill(buffer=buffer, source=array) | Drain(buffer=buffer, target=array):
             yield from (buffer, array)
-        case MultiplyAccumulate(target=target, factors=factors):
-            yield from (access.array for access in (target, *factors))
         case Compute(target=target, operands=operands):
             yield from (access.array for access in (target, *operands))
 

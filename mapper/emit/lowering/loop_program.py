@@ -1,4 +1,4 @@
-"""A mapping as an explicit scalar program, in no language yet: loops, local buffers, copies, one multiply-accumulate.
+"""A mapping as an explicit scalar program, in no language yet: loops, buffers, copies, and what is done at points.
 
 Printers (C, MLIR, TVM) walk it; `lowering.py` makes it. Everything is immutable, and every number that is not known
 beforehand is an affine expression of two kinds of variables, both bound by a loop:
@@ -17,11 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ....ir import Axis, Operation, Problem, Tensor
+from ....ir import Axis, Cascade, FusedMapping, Operation, Place, Tensor
 from ..parts.finish import TensorFinish
-
-LEAST_PARALLEL_MACS = 20_000
-"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,8 @@ class Affine:
         return cls((), value) if isinstance(value, int) else cls(((value, 1),))
 
     def __add__(self, other: Affine) -> Affine:
+        if not other.terms:
+            return Affine(self.terms, self.constant + other.constant) if other.constant else self
         found = dict(self.terms)
         for variable, coefficient in other.terms:
             found[variable] = found.get(variable, 0) + coefficient
@@ -59,6 +58,8 @@ class Affine:
 
     def times(self, factor: int) -> Affine:
         """Every coefficient multiplied."""
+        if factor == 1:
+            return self
         if not factor:
             return Affine()
         return Affine(tuple((v, c * factor) for v, c in self.terms), self.constant * factor)
@@ -181,14 +182,6 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiplyAccumulate:
-    """`target += product of the factors`."""
-
-    target: Access
-    factors: tuple[Access, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Compute:
     """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger, and
     what is iterated is the expression, in which the target may stand too."""
@@ -238,49 +231,78 @@ class For:
     end: Affine | None = None
 
 
-Statement: TypeAlias = (
-    "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
-)
+Statement: TypeAlias = "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | Compute | Finish"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoopProgram:
-    """The whole program: it sets the output to 0, and then adds all products to it.
+    """The whole program.
 
-    arrays   of the caller, in the order of the problem's tensors: operands, then the output
-    buffers  local ones, outermost first
+    fused    the mapping that it executes
+    inputs, outputs  arrays of the caller: tensors that no operation writes, and those that none reads
+    body     loops, one or more in a body, around copies and points
+    places   where in the tree the node of each buffer stands
     """
 
-    problem: Problem
-    arrays: tuple[Array, ...]
-    buffers: tuple[Array, ...]
+    fused: FusedMapping
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
     body: tuple[Statement, ...]
+    places: Mapping[Array, Place]
 
     @property
-    def output(self) -> Array:
-        return self.arrays[-1]
+    def cascade(self) -> Cascade:
+        return self.fused.cascade
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays of the caller."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def buffers(self) -> tuple[Array, ...]:
+        """The program's own arrays, outermost first."""
+        return tuple(sorted(buffers_of(self.body), key=lambda buffer: buffer.position))
 
     def loops(self) -> Iterator[For]:
-        """All loops, outermost first."""
-        body = self.body
-        while found := next((s for s in body if isinstance(s, For)), None):
-            yield found
-            body = found.body
+        """All loops, each before those inside it."""
+        return loops_of(self.body)
 
 
-def writes_apart(loop: For, problem: Problem) -> bool:
-    """Whether no two iterations of a loop write the same element of an array that outlives them.
+@dataclass(frozen=True)
+class WholeLying:
+    """How a tensor that stays on chip lies there: as it was made, without zeros around it.
 
-    Buffers of operands that are filled inside are allocated inside; all else that is written are outputs.
+    made   positions of each axis
+    first  of each axis, the position in the cascade's tensor of the first of these
+    edges  axes along which readers may ask for positions that were not made, which are zeros
     """
-    return loop.variable.dim in problem.output.dims
+
+    made: tuple[int, ...]
+    first: tuple[int, ...]
+    edges: frozenset[int] = frozenset()
 
 
-def parallel_loop(program: LoopProgram) -> For | None:
-    """The outermost spatial loop whose instances write apart, if it holds enough work for threads."""
-    macs = program.problem.macs
-    for loop in program.loops():
-        if loop.axis and writes_apart(loop, program.problem):
-            return loop if macs >= LEAST_PARALLEL_MACS else None
-        macs //= loop.trips
-    return None
+def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:
+    """All loops, each before those inside it."""
+    for statement in body:
+        if isinstance(statement, For):
+            yield statement
+            yield from loops_of(statement.body)
+
+
+def buffers_of(body: tuple[Statement, ...]) -> Iterator[Array]:
+    """All arrays of the program's own, in the order in which they begin."""
+    for statement in body:
+        if isinstance(statement, Allocate):
+            yield statement.buffer
+        elif isinstance(statement, For):
+            yield from buffers_of(statement.body)
+
+
+def statements_of(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """All statements, loops before what is inside them."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, For):
+            yield from statements_of(statement.body)

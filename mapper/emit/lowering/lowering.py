@@ -1,8 +1,12 @@
-"""From a mapping to its scalar program (`loop_program.py`).
+"""From a mapping to its scalar program (`loop_program.py`), whose loops hold branches, one after the other.
 
-A tile is copied where it changes: just inside the innermost temporal loop above its node that moves the tensor. Loops
-between that place and the node leave the tile as it is, but for spatial ones: the buffer holds what the instances hold
-together, so that a tile that stays in an array while loops above the array run is not copied again.
+Every operation is lowered along its way through the tree as a nest of its own (`operation.py`); what stands above a
+split is made once, by the operation that fills it. The arrays are those of `tiles.py`.
+
+A tile is copied where it changes: just inside the innermost temporal loop above its node that moves the tensor, or
+where the visit of its branch begins. Loops between that place and the node leave the tile as it is, but for spatial
+ones: the buffer holds what the instances hold together, so that a tile that stays in an array while loops above the
+array run is not copied again.
 
     for C in 4                        for c0:
       for P in 8            ->          spad_W = copy of W[8 x 16 filters, c0]
@@ -11,58 +15,80 @@ together, so that a tile that stays in an array while loops above the array run 
           for K in 16                       for k1: ... spad_W[k1] ...
 
 A tile of partial sums enters as zeros and is added to the next buffer outwards when it leaves. That is right wherever
-the reduction loops stand, spatial ones too; and nothing has to be known of the order of visits.
+the reduction loops stand, spatial ones too; and nothing has to be known of the order of visits. An intermediate begins
+where its tile changes, is filled by its producer, and leaves only if a node further out keeps it as well.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterator
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ....arch import Architecture
-from ....cost_models.boundaries import boundaries_of
+from ....cost_models.cascades import home_of
 from ....cost_models.layouts import layout_in
 from ....cost_models.layouts.layout import ANY
-from ....ir import Loop, Mapping, MappingError, Node, Problem, Rank, Tensor, did_you_mean
-from ..parts.steps import Step, span, steps_of
+from ....ir import FusedMapping, Loop, Mapping, MappingError, Node, Place, Tensor, did_you_mean
+from ..parts.finish import TensorFinish
+from ..parts.trees import tree_of
+from .bands import with_better_bands
 from .loop_program import (
     Access,
     Affine,
     Allocate,
-    Array,
+    Begin,
+    Compute,
     Drain,
     Fill,
-    For,
+    Finish,
     Index,
     LoopProgram,
-    MultiplyAccumulate,
     Statement,
-    Variable,
+    WholeLying,
     Zero,
 )
+from .operation import OperationLowering, Orders
+from .tiles import NodeTile, TreeTiles
 
 
 def lower(
-    mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None, laid_out: bool = False
+    mapping: Mapping | FusedMapping,
+    arch: Architecture,
+    copied: Collection[str] | None = None,
+    *,
+    laid_out: bool = False,
+    with_margins: bool = False,
+    finishes: MappingABC[str, TensorFinish] | None = None,
+    lying: MappingABC[str, WholeLying] | None = None,
 ) -> LoopProgram:
-    """The scalar program of a mapping. Buffers of memories that state a layout of what they keep are packed so.
+    """The scalar program of a mapping.
 
-    copied  what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one of them; None:
-            everything. What is left out is read and written where the next copy outwards has it, as caches do
+    A nest keeps the order of its loops, and buffers of memories that state a layout of what they keep are packed so. Of
+    a tree, loops with nothing between them are put into a better order.
+
+    copied    of a nest, what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one
+              of them; None: everything. What is left out is read and written where the next copy outwards has it, as
+              caches do
     laid_out  whether the arrays of the caller lie as the outermost memory states it, too; else as tensors are written
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
+    finishes      of tensors that operations write, what is done with their words once they are complete
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
 
-    Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
-    something else than memories.
+    Raises MappingError when a node or loop stands where the architecture has no place for it, `copied` names something
+    else than memories, and for trees whose programs cannot be written yet.
     """
+    if isinstance(mapping, FusedMapping):
+        lowering = Lowering(mapping, arch, with_margins=with_margins, finishes=finishes, lying=lying)
+        return lowering.program(in_order=False)
     orders = _stated_orders(mapping, arch)
     if not laid_out:
         orders = {node: order for node, order in orders.items() if node.memory != arch.memories[0].name}
-    return Lowering(mapping, arch, _nodes_named(mapping, arch, copied), orders).program()
+    nodes = None if copied is None else _nodes_named(mapping, arch, copied)
+    return Lowering(tree_of(mapping), arch, copied=nodes, orders=orders).program(in_order=True)
 
 
 def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int, ...]]:
@@ -79,11 +105,9 @@ def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int
     return found
 
 
-def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> frozenset[Node]:
+def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str]) -> frozenset[Node]:
     """Every memory with every tensor that is to be copied into it."""
     pairs = [Node(memory.name, tensor.name) for memory in arch.memories for tensor in mapping.problem.tensors]
-    if copied is None:
-        return frozenset(pairs)
     known = {name for node in pairs for name in (node.memory, f"{node.memory}.{node.tensor}")}
     for name in copied:
         if name not in known:
@@ -92,199 +116,178 @@ def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] |
     return frozenset(n for n in pairs if n.memory in copied or f"{n.memory}.{n.tensor}" in copied)
 
 
-Orders = MappingABC[Node, tuple[int, ...]]
-"""By storage node, axes of a tensor from the slowest to the fastest."""
+@dataclass
+class _Around:
+    """Statements just before a place of the tree, and after all that follows it there."""
+
+    before: list[Statement] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Home:
-    """A buffer, and the position in the nest just before which its tile is exchanged."""
-
-    array: Array
-    place: int
-
-
-class Lowering:
-    """Loops, arrays and copies of one mapping; `copied`: the nodes that are; `orders`: of their axes, where stated."""
+class Lowering(TreeTiles):
+    """Arrays of all nodes, and the statements around them; parameters as of `lower`."""
 
     def __init__(
         self,
-        mapping: Mapping,
+        fused: FusedMapping,
         arch: Architecture,
-        copied: frozenset[Node],
+        *,
+        with_margins: bool = False,
+        finishes: MappingABC[str, TensorFinish] | None = None,
+        lying: MappingABC[str, WholeLying] | None = None,
+        copied: frozenset[Node] | None = None,
         orders: Orders = MappingProxyType({}),
     ) -> None:
-        self.problem: Problem = mapping.problem
-        boundaries_of(mapping, arch)  # which says where a node or loop has no place
-        self.steps = steps_of(mapping)
-        self.nest = mapping.nest
-        self.copied = copied
-        self.orders = orders
+        super().__init__(fused, arch, with_margins=with_margins, lying=lying or {}, copied=copied, orders=orders)
+        self.finishes = finishes or {}
+        self.around: dict[Place, _Around] = {}
+        self.begun: dict[str, Statement] = {}
+        for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
+            self._copies(place, self.of[name], position)
 
-    # ---- loops ---------------------------------------------------------------------------------------------
+    # ---- statements ----------------------------------------------------------------------------------------
 
-    @cached_property
-    def variables(self) -> dict[Step, Variable]:
-        found: dict[Step, Variable] = {}
-        for step in self.steps:
-            found[step] = Variable(step.dim, sum(v.dim == step.dim for v in found.values()))
-        return found
+    def _copies(self, place: Place, owner: OperationLowering, position: int) -> None:
+        """What is done where the tile of a node changes."""
+        tensor, tile = self.tensor(place, owner.operation.name), self.tiles[place]
+        local, home = tile.array.is_local, 0 if self.is_whole(place) else owner.home(tensor, position)
+        around = self.around.setdefault(owner.way.place(home), _Around())
+        if tensor.is_output and self.windows.are_seen(place, owner):
+            self._renewed(place, owner, around)
+            return
+        if local:
+            around.before.append(Allocate(tile.array))
+        inside = self.access(owner, tensor, tile, home)
+        extents = owner.extents(tile.array, home)
+        if tensor.is_output and not owner.operation.iterates:
+            self._begin(owner, tile, inside, extents, around)
+        outer = self._outer(owner, tensor, position)
+        if outer is None:
+            if owner.operation.start is not None and tensor.is_output:
+                around.before.append(Begin(tile.array, inside, extents, owner.operation.start))
+            return
+        at = self.access(owner, tensor, outer, home)
+        if tensor.is_output:
+            if any(index != Affine() for index in inside):
+                raise self.refused(f"{tensor.name} leaves with zeros around it")
+            around.after.insert(0, Drain(tile.array, outer.array, at, extents))
+        if not tensor.is_output or owner.operation.iterates:
+            pairs = zip(tile.array.steps, outer.array.steps, strict=True)
+            steps = tuple(max(inner // further, 1) for inner, further in pairs)
+            around.before.append(Fill(tile.array, outer.array, at, extents, steps))
 
-    def above(self, dim: str, place: int) -> Step | None:
-        """The innermost loop over a dimension above a position."""
-        return next((s for s in reversed(self.steps) if s.dim == dim and s.position < place), None)
+    def _begin(self, owner: OperationLowering, tile: NodeTile, inside: Index, extents: Index, around: _Around) -> None:
+        """What a tile of sums or maxima begins with; zeros around maxima stay zeros."""
+        is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
+        if not is_maximum or extents != whole:
+            has_zeros = is_maximum or tile.array.tensor.name in self.fused.cascade.intermediates
+            around.before.append(Zero(tile.array, whole if has_zeros else extents))
+        if is_maximum:
+            around.before.append(Begin(tile.array, inside, extents, -math.inf))
 
-    def start(self, dim: str, place: int) -> Affine:
-        """First index of a dimension inside the loops above a position."""
-        step = self.above(dim, place)
-        return Affine.of(self.variables[step]) if step else Affine()
-
-    def count(self, dim: str, place: int) -> Affine:
-        """Elements of a dimension in the tile of all loops from a position on."""
-        step = self.above(dim, place)
-        if step is None:
-            return Affine.of(self.problem.sizes[dim])
-        ragged = self.count_variable(step)
-        return Affine.of(ragged or step.tile)
-
-    def count_variable(self, step: Step) -> Variable | None:
-        variable = self.variables[step]
-        if self.problem.sizes[step.dim] % step.tile:
-            return Variable(variable.dim, variable.number, "count")
-        return None
-
-    def loop(self, step: Step, body: tuple[Statement, ...]) -> For:
-        item = self.nest.items[step.position]
-        assert isinstance(item, Loop)
-        start = self.start(step.dim, step.position)
-        return For(
-            variable=self.variables[step],
-            start=start,
-            stop=start + self.count(step.dim, step.position),
-            step=step.tile,
-            trips=step.trips,
-            size=self.problem.sizes[step.dim],
-            count=self.count_variable(step),
-            axis=item.axis,
-            body=body,
+    def _renewed(self, place: Place, owner: OperationLowering, around: _Around) -> None:
+        """What is done where readers see what visits make through windows. Rows that the node keeps move up, and each
+        visit begins with nothing where it makes something."""
+        output, array = owner.problem.output, self.tiles[place].array
+        kept = self.windows.kept(place, owner)
+        if kept is not None:
+            self.around.setdefault(owner.way.place(kept.position), _Around()).before.append(Allocate(array))
+            around.before += self.windows.moved_up(array, owner, kept)
+        else:
+            around.before += [Allocate(array), Zero(array, tuple(map(Affine.of, array.shape)))]
+        begun = owner.way.path.starts[-1]
+        at, extents = self.access(owner, output, self.tiles[place], begun), owner.extents(array, begun)
+        is_maximum = owner.operation.reduction == "max"
+        self.begun[owner.operation.name] = (
+            Begin(array, at, extents, -math.inf) if is_maximum else Zero(array, extents, at)
         )
 
-    # ---- arrays --------------------------------------------------------------------------------------------
+    def _outer(self, owner: OperationLowering, tensor: Tensor, position: int) -> NodeTile | None:
+        """The next node of a tensor further out on an operation's way."""
+        home = home_of(owner.way.mapping, tensor.name, self.lying)
+        outwards = [p for p in self._arrays_of(owner, tensor) if home <= p < position]
+        return self.tiles[owner.way.place(outwards[-1])] if outwards else None
 
-    @cached_property
-    def chains(self) -> dict[str, tuple[Home, ...]]:
-        """Of each tensor: the caller's array, and the buffers that it passes through, outermost first."""
-        return {tensor.name: tuple(self._chain(tensor)) for tensor in self.problem.tensors}
+    def _arrays_of(self, owner: OperationLowering, tensor: Tensor) -> list[int]:
+        """The positions of a tensor's nodes on an operation's way that are arrays, outermost first."""
+        return [p for p in owner.nest.node_positions(tensor.name) if owner.way.place(p) in self.tiles]
 
-    def _chain(self, tensor: Tensor) -> list[Home]:
-        outermost, *inner = self.nest.node_positions(tensor.name)
-        found = [Home(self.array(tensor, outermost, None), 0)]
-        for position in inner:
-            if self.nest.items[position] in self.copied:
-                place = self.home(tensor, position)
-                found.append(Home(self.array(tensor, position, place), place))
-        return found
-
-    def home(self, tensor: Tensor, position: int) -> int:
-        """Where the tile of a node changes: a position above it."""
-        moving = [s.position for s in self.steps if s.position < position and not s.spatial and s.dim in tensor.dims]
-        return 1 + max(moving, default=-1)
-
-    def array(self, tensor: Tensor, position: int, place: int | None) -> Array:
-        """The buffer of a node, filled before `place`; None: the array of the caller."""
-        node = self.nest.items[position]
-        assert isinstance(node, Node)
-        most = self.most(place or 0)
-        steps = tuple(1 if place is None else _step(rank, most) for rank in tensor.ranks)
-        shape = tuple(1 + (span(rank, most) - 1) // step for rank, step in zip(tensor.ranks, steps, strict=True))
-        order: Iterable[int] = range(len(shape))
-        if node in self.orders:
-            order = self.orders[node]
-        elif place is not None:
-            order = sorted(order, key=self._last_moved(tensor, place))
-        return Array(tensor, node.memory, shape, steps, position, place is not None, tuple(order))
-
-    def _last_moved(self, tensor: Tensor, place: int) -> Callable[[int], int]:
-        """Of an axis of a tensor, where the innermost loop stands that moves it, if it does from a position on."""
-
-        def position(axis: int) -> int:
-            dims = {dim for dim, _ in tensor.ranks[axis]}
-            return max((s.position for s in self.steps if s.position >= place and s.dim in dims), default=-1)
-
-        return position
-
-    def most(self, place: int) -> dict[str, int]:
-        """Elements of each dimension in the tile of all loops from a position on, at most."""
-        return {
-            dim: min(size, math.prod(s.trips for s in self.steps if s.dim == dim and s.position >= place))
-            for dim, size in self.problem.dims
-        }
-
-    def access(self, home: Home, place: int) -> Access:
-        """Where a tile, or an element, that begins inside the loops above a position is found in an array."""
-        tensor = home.array.tensor
-        offsets = (self._offset(rank, home, place) for rank in tensor.ranks)
-        return Access(home.array, tuple(o.divided(s) for o, s in zip(offsets, home.array.steps, strict=True)))
-
-    def _offset(self, rank: Rank, home: Home, place: int) -> Affine:
-        found = Affine()
-        for dim, coefficient in rank:
-            found += (self.start(dim, place) - self.start(dim, home.place)).times(coefficient)
-        return found
-
-    def extents(self, array: Array, place: int) -> Index:
-        """Elements of each axis of an array that the tile of all loops from a position on spans."""
-        found = []
-        for rank, step in zip(array.tensor.ranks, array.steps, strict=True):
-            last = Affine()
-            for dim, coefficient in rank:
-                last += (self.count(dim, place) - Affine.of(1)).times(coefficient)
-            found.append(last.divided(step) + Affine.of(1))
-        return tuple(found)
+    def _points(self, owner: OperationLowering) -> Compute:
+        end = len(owner.nest.items)
+        accesses = []
+        for tensor in (*owner.problem.operands, owner.problem.output):
+            tile = self.tiles[owner.way.place(self._arrays_of(owner, tensor)[-1])]
+            accesses.append(Access(tile.array, self.access(owner, tensor, tile, end)))
+        return Compute(owner.operation, accesses[-1], tuple(accesses[:-1]))
 
     # ---- the program ---------------------------------------------------------------------------------------
 
-    def program(self) -> LoopProgram:
-        """From the inside out: the multiply-accumulate, and around it buffers and loops in turn."""
-        loops = {step.position: step for step in self.steps}
-        body: tuple[Statement, ...] = (self.multiply_accumulate(),)
-        for place in range(len(self.nest), -1, -1):
-            body = self.with_buffers(place, body)
-            if place - 1 in loops:
-                body = (self.loop(loops[place - 1], body),)
-        arrays = tuple(self.chains[t.name][0].array for t in (*self.problem.operands, self.problem.output))
-        buffers = [home.array for chain in self.chains.values() for home in chain[1:]]
-        return LoopProgram(
-            problem=self.problem,
-            arrays=arrays,
-            buffers=tuple(sorted(buffers, key=lambda b: b.position)),
-            body=(Zero(arrays[-1], self.extents(arrays[-1], 0)), *body),
+    def program(self, in_order: bool) -> LoopProgram:
+        """From the tree's items, and what is done just before each of them.
+
+        in_order  whether loops with nothing between them stay in their order, and not in one that is better
+        """
+        cascade = self.fused.cascade
+        whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
+        inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
+        outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
+        if not outputs:
+            raise self.refused("every tensor that it writes is read by one of its operations: it hands out nothing")
+        places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
+        last = tuple(
+            Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])
+            for array in outputs
+            if array.tensor.name in self.finishes
+            for start in [(Affine(),) * len(array.shape)]
         )
+        body = (*self._body((), 0), *last)
+        if not in_order:
+            body, packed = with_better_bands(body)
+            places = {packed.get(array, array): place for array, place in places.items()}
+        return LoopProgram(self.fused, inputs, outputs, body, places)
 
-    def multiply_accumulate(self) -> MultiplyAccumulate:
-        end = len(self.nest)
-        factors = tuple(self.access(self.chains[t.name][-1], end) for t in self.problem.operands)
-        return MultiplyAccumulate(self.access(self.chains[self.problem.output.name][-1], end), factors)
+    def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
+        tree = self.fused.tree.at(address)
+        around = self.around.get((address, number), _Around())
+        if number < len(tree.items):
+            inner = self._item((address, number), self._body(address, number + 1))
+        elif tree.branches:
+            inner = tuple(each for i in range(len(tree.branches)) for each in self._branch((*address, i)))
+        else:
+            assert tree.operation is not None
+            inner = (self._points(self.of[tree.operation]),)
+        return (*around.before, *inner, *around.after)
 
-    def with_buffers(self, place: int, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        """A body with the buffers whose tiles change before a position: filled before it, drained after it."""
-        links = [(o, i) for chain in self.chains.values() for o, i in itertools.pairwise(chain)]
-        here = sorted((link for link in links if link[1].place == place), key=lambda link: link[1].array.position)
-        before: list[Statement] = []
-        after: list[Statement] = []
-        for outer, inner in here:
-            at, extents = self.access(outer, place).index, self.extents(inner.array, place)
-            before.append(Allocate(inner.array))
-            if inner.array.tensor.is_output:
-                before.append(Zero(inner.array, extents))
-                after.insert(0, Drain(inner.array, outer.array, at, extents))
-            else:
-                pairs = zip(inner.array.steps, outer.array.steps, strict=True)
-                steps = tuple(max(i // o, 1) for i, o in pairs)
-                before.append(Fill(inner.array, outer.array, at, extents, steps))
-        return (*before, *body, *after)
+    def _branch(self, address: tuple[int, ...]) -> tuple[Statement, ...]:
+        body = (*self._body(address, 0), *self._finished(address))
+        operation = self.fused.tree.at(address).operation
+        if operation not in self.begun:
+            return body
+        return self.of[operation].visit((self.begun[operation], *body))
 
+    def _finished(self, branch: tuple[int, ...]) -> Iterator[Statement]:
+        """What is done with the words of intermediates that are complete behind a branch: those that pass from it to
+        another one. Of a tile of which each visit makes a part, it is that part."""
+        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
+        for tensor, finish in self.finishes.items():
+            producer = cascade.producers[tensor]
+            if not cascade.consumers[tensor] or producer.name not in leaves:
+                continue
+            exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
+            place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
+            # The tile may be kept further out than where the first reader's branch parts from the producer's.
+            parts = [self.fused.split_of(producer.name, reader.name) for reader in cascade.consumers[tensor]]
+            if max(parts, key=len) == branch[:-1]:
+                owner, tile = self.of[producer.name], self.tiles[place]
+                at = owner.position((branch, 0))
+                first = self.access(owner, producer.output, tile, at)
+                position = owner.base(producer.output, at)
+                yield Finish(tile.array, first, owner.extents(tile.array, at), position, finish)
 
-def _step(rank: Rank, most: dict[str, int]) -> int:
-    """Distance of the elements of a tile along an axis: what the coefficients that matter in it have in common."""
-    return math.gcd(*(coefficient for dim, coefficient in rank if most[dim] > 1)) or 1
+    def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """A loop around a body; nodes are in the statements around places."""
+        item = self.fused.item(place)
+        if not isinstance(item, Loop) or item.trips == 1:
+            return body
+        owner, step = self.windows.stepping(place)
+        return (owner.loop(step, (*self.windows.looked_up(place), *body)),)

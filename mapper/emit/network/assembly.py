@@ -19,11 +19,10 @@ from ....workloads.graph import (
 from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...segmentation import NetworkAnswer, Segment, StayingTensor
 from ..lowering.lifetimes import tightened
-from ..lowering.loop_program import Array, Statement
+from ..lowering.loop_program import Array, LoopProgram, Statement, WholeLying
+from ..lowering.lowering import lower
 from ..lowering.passing import without_passing
-from ..lowering.tree_lowering import lower_tree
-from ..lowering.tree_scalar_program import TreeProgram, WholeLying
-from ..lowering.tree_tiles import margins_of
+from ..lowering.tiles import margins_of
 from ..parts.finish import TensorFinish
 from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
 from .kinds import GroupKinds, NetworkKinds
@@ -73,7 +72,7 @@ class _LoweredTree:
     segment: Segment
     finishes: Mapping[str, TensorFinish]
     kinds: GroupKinds | None
-    tree: TreeProgram
+    tree: LoopProgram
     body: tuple[Statement, ...]
 
 
@@ -327,7 +326,7 @@ class _Assembly:
     ) -> _LoweredTree:
         assert segment.answer is not None
         try:
-            tree = lower_tree(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=on_chip)
+            tree = lower(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=on_chip)
         except MappingError as error:
             where = f"{self.graph.network}: {' + '.join(segment.names)}"
             raise MappingError(error.message, where=where, hint=error.hint) from None

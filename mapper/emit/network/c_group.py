@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ..c.direct import point_text
-from ..c.schedule import LARGEST_ON_STACK, plus
+from ..c.schedule import LARGEST_ON_STACK, LARGEST_UNROLLED, CSchedule, plus
 from ..c.text import c_comment
-from ..c.tree import CTree
-from ..lowering.bands import threaded
-from ..lowering.loop_program import LEAST_PARALLEL_MACS, Array, Begin, Compute, Drain, Fill, Finish, For, Statement
-from ..lowering.tree_scalar_program import buffers_of
+from ..lowering.bands import threaded, unrolled
+from ..lowering.loop_program import Array, Begin, Compute, Drain, Fill, Finish, For, Statement, buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram
@@ -22,11 +20,11 @@ def threads_of(group: GroupProgram) -> list[For]:
     """The loops whose iterations threads share: what these keep is in the inner memories, of which each thread has a
     part."""
     outermost = group.arch.memories[0].name
-    found = threaded(group.body, LEAST_PARALLEL_MACS)
+    found = threaded(group.body)
     return [loop for loop in found if all(array.memory != outermost for array in buffers_of(loop.body))]
 
 
-class CGroup(CTree):
+class CGroup(CSchedule):
     """Names for everything in the function of a group, and its text.
 
     members    of the struct that holds all arenas
@@ -48,9 +46,11 @@ class CGroup(CTree):
         self.array |= {buffer: self.fresh.unique(f"{buffer.tensor.name}_sums") for buffer in sums}
         self.stored = {key: group.kinds.parameters[key] if group.kinds else ELEMENT for key in self.parameters}
         self.arena = {array: key for key, found in group.addresses.items() for array in found.offsets}
-        self.threads = {loop.variable: loop for loop in threads_of(group)}
-        self.unrolled -= self.threads.keys()
-        self.own = {array for loop in self.threads.values() for array in buffers_of(loop.body)}
+        shared = threads_of(group)
+        self.unrolled |= {loop.variable for loop in unrolled(group.tree.body, LARGEST_UNROLLED)}
+        self.threads = {loop.variable for loop in shared}
+        self.unrolled -= self.threads
+        self.own = {array for loop in shared for array in buffers_of(loop.body)}
 
     @property
     def function(self) -> str:
@@ -67,17 +67,15 @@ class CGroup(CTree):
             if not addresses.is_planned and memory != self.outermost:
                 part = f"{memory} ({', '.join(roles)})" if roles else memory
                 yield from c_comment(f"{part}: not at the addresses of plan.json, which do not hold here")
-        given = [f"const {self.kind(a)} *restrict {self.data[a]}" for a in self.tree.inputs]
-        given += [f"{self.kind(a)} *restrict {self.data[a]}" for a in self.tree.outputs]
+        arrays = self.program.arrays
+        given = [f"{self.const(a)}{self.kind(a)} *restrict {self.data[a]}" for a in arrays]
         given += [f"const {self.stored[p].pointed} *restrict {name}" for p, name in self.parameters.items()]
         scratch = f"{'unsigned char' if group.kinds else 'element'} *scratch"
         yield f"static APART void {self.function}({', '.join([*given, 'arenas *arena', scratch])})"
         yield "{"
         yield "    (void)arena;"
         yield "    (void)scratch;"
-        for array in (*self.tree.inputs, *self.tree.outputs):
-            const = "const " if array in self.tree.inputs else ""
-            yield from self.pointer_lines(array, const, self.data[array], "    ")
+        yield from self.given_lines()
         yield from self.body_lines(group.body, "    ")
         yield "}"
 
@@ -138,11 +136,9 @@ class CGroup(CTree):
         """Whether the tiles of a memory are variables."""
         return key[0] != self.outermost and self.heights[key] <= LARGEST_ON_STACK
 
-    def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
-        """A loop; one over instances that threads share."""
-        if loop.variable in self.threads:
-            yield f"{indent}#pragma omp parallel for schedule(static) num_threads(THREADS)"
-        yield from super().loop_lines(loop, indent)
+    @property
+    def pragma(self) -> str:
+        return f"{super().pragma} num_threads(THREADS)"
 
     def body_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """Statements as trees have them, and what is done with complete words."""

@@ -8,11 +8,10 @@ from typing import get_args
 
 from ....ir import MappingError
 from ....ir.errors import shown
-from ..c.runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
+from ..c.runtime import BUFFERS, CHECK, CLOCKS, FUNCTIONS, HEAD, LEAST
 from ..c.schedule import LARGEST_ON_STACK
 from ..c.text import c_comment, c_names
-from ..c.tree_runtime import FUNCTIONS
-from ..lowering.tree_scalar_program import buffers_of
+from ..lowering.loop_program import buffers_of
 from .addresses import ArenaKey, Staying
 from .c_between import Between
 from .c_check import NetworkElement, constant_lines, network_direct_lines

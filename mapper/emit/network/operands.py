@@ -10,7 +10,7 @@ import numpy as np
 
 from ....ir import Operation
 from ..c.direct import Lying
-from ..lowering.tree_scalar_program import WholeLying
+from ..lowering.loop_program import WholeLying
 from ..parts.finish import TensorFinish
 from .known_words import UNKNOWN, KnownWords
 from .stored import ELEMENT, WordType

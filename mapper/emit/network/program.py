@@ -11,8 +11,7 @@ from ....workloads.graph import ApartOperation, Reference, Values
 from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
 from ..c.direct import Lying, lying
-from ..lowering.loop_program import Statement
-from ..lowering.tree_scalar_program import TreeProgram
+from ..lowering.loop_program import LoopProgram, Statement
 from ..parts.finish import TensorFinish
 from .addresses import Addresses, ArenaKey, Staying
 from .kinds import ApartKinds, GroupKinds
@@ -41,7 +40,7 @@ class GroupProgram:
     segment: Segment
     arch: Architecture
     finishes: Mapping[str, TensorFinish]
-    tree: TreeProgram
+    tree: LoopProgram
     body: tuple[Statement, ...]
     addresses: Mapping[ArenaKey, Addresses]
     kinds: GroupKinds | None = None

@@ -1,6 +1,6 @@
 """Source text of what is done with complete words: those that pass from one branch to another one.
 
-`lowering/tree_lowering.py` says when they are complete; here it is done for all instances at once. Of a buffer of
+`lowering/lowering.py` says when they are complete; here it is done for all instances at once. Of a buffer of
 which each visit of a branch makes a part, it is that part, and of a ragged part what is there.
 """
 

@@ -47,7 +47,8 @@ def write(folder: Path, text: str, name: str = "schedule.c") -> Path:
     return source
 
 
-OWN = "run direct main random_element seconds difference ELEMENTS MACS ARRAYS LARGEST RUN DIRECT".split()  # noqa: SIM905
+OWN = """run direct direct0 main random_element agree seconds difference ELEMENTS GENERATIONS IS_INPUT TENSORS
+OUTPUTS OUTPUT EXACT LARGEST POINTS RATE RUN""".split()  # noqa: SIM905
 
 
 def joined(programs: list[str]) -> str:
@@ -69,7 +70,7 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     """Buffers on the stack and allocated ones, threads and none, all copies and some, in every type."""
     element = ("float", "double", "int32", "float")[block]
     monkeypatch.setattr("tilewright.mapper.emit.c.schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
-    monkeypatch.setattr("tilewright.mapper.emit.lowering.loop_program.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
+    monkeypatch.setattr("tilewright.mapper.emit.lowering.bands.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
     for seed in range(block * 12, block * 12 + 12):
         case = random_case(seed)

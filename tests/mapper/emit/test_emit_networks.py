@@ -20,9 +20,10 @@ from generators import random_architecture
 from longer import TIMES
 from tilewright.ir import FusedMapping, MappingError, TilewrightError
 from tilewright.mapper.emit import emit_numpy
+from tilewright.mapper.emit.lowering import bands
 from tilewright.mapper.emit.lowering.lifetimes import arrays_of, live_buffers, tightened
 from tilewright.mapper.emit.lowering.loop_program import Allocate, For, Statement
-from tilewright.mapper.emit.lowering.tree_lowering import lower_tree
+from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.mapper.emit.network import (
     NetworkProgram,
     c_group,
@@ -173,7 +174,7 @@ def test_compilers_keep_what_groups_write(level: str, tmp_path: Path) -> None:
 def test_threads_share_instances(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops over instances that write apart, however little is in them; every tile at its address, each thread's apart
     from the others'."""
-    monkeypatch.setattr(c_group, "LEAST_PARALLEL_MACS", 1)
+    monkeypatch.setattr(bands, "LEAST_PARALLEL_MACS", 1)
     rng = random.Random(seed)
     program = network_program(
         random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
@@ -284,7 +285,7 @@ def test_buffers_live_no_longer_than_they_are_used() -> None:
         whole = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "U[m,n] = exp(T[m,n])", "O[m,p] += U[m,n] * C[n,p]"], SIZES)
         arch = random_architecture(rng)
         try:
-            body = lower_tree(random_tree(rng, whole, arch), arch).body
+            body = lower(random_tree(rng, whole, arch), arch).body
         except MappingError:
             continue
         after = tightened(body)

@@ -55,7 +55,7 @@ def outputs(cases: list[Case], folder: Path) -> list[np.ndarray]:
 @needs_tvm
 def test_tvm_computes_random_mappings_and_hostile_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With threads and vectors too, which such small mappings are not worth."""
-    monkeypatch.setattr("tilewright.mapper.emit.lowering.loop_program.LEAST_PARALLEL_MACS", 1)
+    monkeypatch.setattr("tilewright.mapper.emit.lowering.bands.LEAST_PARALLEL_MACS", 1)
     monkeypatch.setattr("tilewright.mapper.emit.compilers.tvm.LANES", range(2, 65))
     hostile = [hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]) for poison in POISONS[::4]]
     cases = [*map(random_case, range(200, 207)), *plain_cases(), *(case_of(*pair) for pair in hostile)]

@@ -14,21 +14,21 @@ from point_by_point import computed
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import count_words
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Problem
+from tilewright.mapper.emit.lowering.bands import writes_apart
 from tilewright.mapper.emit.lowering.loop_program import (
     Access,
     Affine,
     Allocate,
     Array,
+    Compute,
     Drain,
     Fill,
     For,
     Index,
     LoopProgram,
-    MultiplyAccumulate,
     Statement,
     Variable,
     Zero,
-    writes_apart,
 )
 from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.workloads import conv2d, gemm
@@ -48,7 +48,8 @@ class Interpreter:
 
     @property
     def result(self) -> np.ndarray:
-        return self.memory[self.program.output]
+        (output,) = self.program.outputs
+        return self.memory[output]
 
     def run(self, body: tuple[Statement, ...]) -> None:
         for statement in body:
@@ -80,9 +81,10 @@ class Interpreter:
         self.memory[statement.target][self.box(statement.target, statement.at, statement.extents)] += tile
         self.copied[statement.buffer] += tile.size
 
-    def MultiplyAccumulate(self, statement: MultiplyAccumulate) -> None:
+    def Compute(self, statement: Compute) -> None:
+        assert statement.operation.is_layer
         product = 1
-        for factor in statement.factors:
+        for factor in statement.operands:
             product *= self.memory[factor.array][self.element(factor)]
         self.memory[statement.target.array][self.element(statement.target)] += product
 
@@ -106,7 +108,7 @@ POISON = 10**9
 
 def operands_of(program: LoopProgram, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    return {a.tensor.name: rng.integers(-4, 5, a.shape) for a in program.arrays[:-1]}
+    return {a.tensor.name: rng.integers(-4, 5, a.shape) for a in program.inputs}
 
 
 def direct(problem: Problem, operands: dict[str, np.ndarray]) -> np.ndarray:
@@ -286,7 +288,7 @@ def test_only_loops_over_outputs_write_apart() -> None:
         """,
     )
     program = lower(mapping, two_level())
-    assert {loop.variable.dim: writes_apart(loop, mapping.problem) for loop in program.loops()} == {
+    assert {loop.variable.dim: writes_apart(loop, program.cascade.operations[0]) for loop in program.loops()} == {
         "K": False,
         "N": True,
         "M": True,

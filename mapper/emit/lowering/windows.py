@@ -10,7 +10,7 @@ from ....cost_models.cascades.windows import exchange_of, keeps_rows, table_of_v
 from ....ir import FusedMapping, Place
 from ..parts.steps import Step
 from .loop_program import Array, LookUp, MoveUp, Statement, Variable
-from .tree_operation import OperationLowering
+from .operation import OperationLowering
 
 
 class TreeWindows:

@@ -1,4 +1,4 @@
-"""The arrays of a tree's program: what every node holds, and where in the tensor its first word is.
+"""The arrays of a program: what every node holds, and where in the tensor its first word is.
 
 An array is indexed by the position in the tensor itself, not by a reader's: readers may see zeros around it, or have
 other dimensions.
@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ....arch import Architecture
-from ....cost_models.cascades import fillers_of, home_of, ways_of, without_transfers
+from ....cost_models.cascades import fillers_of, home_of
 from ....ir import Cascade, FusedMapping, MappingError, Node, Pad, Place, Tensor
-from .loop_program import Affine, Array, Index, Variable
-from .tree_operation import OperationLowering
-from .tree_scalar_program import WholeLying
-from .tree_windows import TreeWindows
+from ..parts.trees import ways_through
+from .loop_program import Affine, Array, Index, Variable, WholeLying
+from .operation import OperationLowering, Orders
+from .windows import TreeWindows
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,29 @@ class TreeTiles:
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
                   the program puts zeros there where it reads them
     lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
+    copied        the nodes that are arrays of their own; None: all. What is left out is read and written where the
+                  next node outwards has it
+    orders        of axes, where they are stated
 
     Raises MappingError for trees whose programs cannot be written yet.
     """
 
     def __init__(
-        self, fused: FusedMapping, arch: Architecture, *, with_margins: bool, lying: Mapping[str, WholeLying]
+        self,
+        fused: FusedMapping,
+        arch: Architecture,
+        *,
+        with_margins: bool,
+        lying: Mapping[str, WholeLying],
+        copied: frozenset[Node] | None,
+        orders: Orders,
     ) -> None:
-        self.with_margins, self.lying = with_margins, lying
+        self.with_margins, self.lying, self.copied = with_margins, lying, copied
         self.fused, self.outermost = fused, arch.memories[0].name
-        self.ways = {name: without_transfers(way, arch, self.lying) for name, way in ways_of(fused, arch).items()}
+        self.ways = ways_through(fused, arch, self.lying)
         variables: dict[Place, Variable] = {}
         numbers: Counter[str] = Counter()
-        self.of = {name: OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
+        self.of = {name: OperationLowering(way, variables, numbers, orders) for name, way in self.ways.items()}
         self.windows = TreeWindows(fused, arch, self.of)
         self.owners = dict(self._owners())
         self.tiles = {place: self._tile(place, *owner) for place, owner in self.owners.items()}
@@ -70,6 +80,8 @@ class TreeTiles:
         for place, found in users.items():
             node = self.fused.item(place)
             assert isinstance(node, Node)
+            if self.copied is not None and node not in self.copied and not self.is_whole(place):
+                continue
             writer = producers[node.tensor].name if node.tensor in producers else ""
             mine = [user for user in found if user[0] == writer]
             yield place, (mine or [fillers.get(place, found[0])])[0]
@@ -84,17 +96,17 @@ class TreeTiles:
         """Whether a node holds a whole tensor of the caller, or an intermediate in the outermost memory."""
         node = self.fused.item(place)
         assert isinstance(node, Node)
-        return node.memory == self.outermost or (node.tensor in self.lying and place in self.homes)
+        is_given = node.tensor in self.lying or node.tensor not in self.fused.cascade.intermediates
+        return node.memory == self.outermost or (is_given and place in self.homes)
 
     def _tile(self, place: Place, name: str, position: int) -> NodeTile:
         owner, tensor = self.of[name], self.tensor(place, name)
         if self.is_whole(place):
             return self._whole(owner, tensor, position)
-        home = owner.home(tensor, position)
-        array = owner.array(tensor, position, home)
-        number = list(self.owners).index(place)  # equal nodes of two branches are two arrays
-        array = replace(array, shape=owner.spans(tensor, home), steps=(1,) * len(tensor.ranks), position=number)
-        if tensor.name not in self.fused.cascade.intermediates:
+        home, is_passed = owner.home(tensor, position), tensor.name in self.fused.cascade.intermediates
+        array = owner.array(tensor, position, home, strided=not is_passed and len(self.users[place]) == 1)
+        array = replace(array, position=list(self.owners).index(place))  # equal nodes of two branches are two arrays
+        if not is_passed:
             return NodeTile(array, owner.base(tensor, home))
         return self._union(array, place, owner, home)
 
@@ -102,18 +114,17 @@ class TreeTiles:
         """A whole tensor, with the zeros around it that readers see; one that stays as it lies there."""
         cascade, stays = self.fused.cascade, self.lying.get(tensor.name)
         if stays is not None:
-            array = replace(owner.array(tensor, position, None), shape=stays.made, steps=(1,) * len(stays.made))
-            return NodeTile(replace(array, edges=stays.edges), tuple(map(Affine.of, stays.first)))
+            array = replace(owner.array(tensor, position, None), shape=stays.made, edges=stays.edges)
+            return NodeTile(array, tuple(map(Affine.of, stays.first)))
         array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
         margins = margins_of(cascade, tensor.name)
         if not array.is_local and not self.with_margins:
             edges = frozenset(axis for axis, zeros in enumerate(margins) if any(zeros))
             shape = cascade.extents(tensor.name)
-            array = replace(array, shape=shape, steps=(1,) * len(shape), edges=edges)
-            return NodeTile(array, (Affine(),) * len(shape))
+            return NodeTile(replace(array, shape=shape, edges=edges), (Affine(),) * len(shape))
         base = tuple(Affine.of(-before) for before, _ in margins)
         shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
-        return NodeTile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
+        return NodeTile(replace(array, shape=shape), base)
 
     def _union(self, array: Array, place: Place, owner: OperationLowering, at: int) -> NodeTile:
         """The array of an intermediate that its producer or reader, the owner, fills inside the loops above a position,
@@ -145,7 +156,8 @@ class TreeTiles:
 
     def access(self, owner: OperationLowering, tensor: Tensor, tile: NodeTile, place: int) -> Index:
         """Where in the array of a node that is which is inside the loops above a place."""
-        return tuple(at - base for at, base in zip(owner.base(tensor, place), tile.base, strict=True))
+        found = zip(owner.base(tensor, place), tile.base, tile.array.steps, strict=True)
+        return tuple((at - base).divided(step) for at, base, step in found)
 
 
 def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
