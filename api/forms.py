@@ -49,13 +49,15 @@ class Form:
     write    makes the text of a nest, from what there is and the options that are given
     options  that it knows, of nests
     tilings  that it can express
-    write_tree  makes the text of a tree; None: it does not know cascades
+    write_tree    makes the text of a tree; None: it does not know cascades
+    tree_options  that it knows, of trees
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
     write_tree: Callable[..., str] | None = None
+    tree_options: tuple[str, ...] = ()
 
 
 def _numpy(of: Any, fast: bool | None = None) -> str:
@@ -91,7 +93,7 @@ def _timeloop(of: Any) -> str:
     return emit_timeloop(of.mapping, of.arch)
 
 
-def _c(of: Any, element: Any = "float", copied: Collection[str] | None = None) -> str:
+def _c(of: Any, element: Any = None, copied: Collection[str] | None = None) -> str:
     from .mapper.emit import emit_c
 
     return emit_c(of.mapping, of.arch, element, copied)
@@ -107,12 +109,6 @@ def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None)
     from .mapper.emit import emit_tvm
 
     return emit_tvm(of.mapping, of.arch, element, copied)
-
-
-def _tree_c(of: Any) -> str:
-    from .mapper.emit import emit_c
-
-    return emit_c(of.mapping, of.arch)
 
 
 def _tree_nest(of: Any) -> str:
@@ -135,7 +131,7 @@ FORMS: dict[Format, Form] = {
     "json": Form(_json, write_tree=_tree_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
-    "c": Form(_c, _OF_PROGRAMS, write_tree=_tree_c),
+    "c": Form(_c, _OF_PROGRAMS, write_tree=_c, tree_options=_OF_PROGRAMS),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
 }
@@ -186,16 +182,22 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     if isinstance(of.mapping, FusedMapping):
         write = _tree_writer(name)
         for option in given:
-            raise TilewrightError("this option does not know cascades yet", where=option, hint="leave it out")
-        return write(of)
+            if option not in form.tree_options:
+                raise TilewrightError("this option does not know cascades yet", where=option, hint="leave it out")
+        return write(of, **_checked(given))
     for option in given:
         if option not in form.options:
             having = [other for other, one in FORMS.items() if option in one.options]
             raise TilewrightError(f"{_ABOUT[option]} in {' or '.join(having)}, and not in {name}", where=option)
-    if "copied" in given:
-        names = checks.items(given["copied"], "copied", 'a list such as ["GLB", "registers.O"]')
-        given["copied"] = [checks.text(name, "copied", "a name such as GLB or registers.O") for name in names]
-    return form.write(of, **given)
+    return form.write(of, **_checked(given))
+
+
+def _checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Options with a list of names for what is copied."""
+    if "copied" not in given:
+        return given
+    names = checks.items(given["copied"], "copied", 'a list such as ["GLB", "registers.O"]')
+    return {**given, "copied": [checks.text(name, "copied", "a name such as GLB or registers.O") for name in names]}
 
 
 def check_knows_trees(name: str) -> None:

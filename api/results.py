@@ -88,7 +88,7 @@ class SearchResult(Shown, Generic[M, C]):
         architecture and mapping, `mlir` and `tvm` a function for these compilers (docs/compilers.md). Cascades have the
         first four of these, without options.
 
-        element  of the arrays in C, MLIR and TVM: "float" (the default), "double", "int32"
+        element  of the arrays in C, MLIR and TVM: "float" (the default, of cascades "double"), "double", "int32"
         copied   what these programs copy into local buffers: memories such as "GLB", tensors in them such as "GLB.W";
                  by default all that the mapping keeps
         fast     of numpy: whether steps that repeat others are run at once, as `verify` has it

@@ -148,17 +148,3 @@ def evaluate_cascade(
         show_document(emit_mapping(found._replace(certificate=None, unfused=None), "json"))
     else:
         show_page(evaluated_page(found.mapping, found.arch, found.cost))
-
-
-def tree_text(
-    source: MappingSource,
-    op: list[str] | None,
-    tree: Path | None,
-    arch: str | None,
-    set_fields: list[str] | None,
-    form: str,
-) -> str:
-    """A tree in one of the forms; TilewrightError for forms that do not know cascades."""
-    from ..forms import emit_mapping
-
-    return emit_mapping(fused_named(source, op, tree, arch, set_fields), form)

@@ -9,7 +9,7 @@ import typer
 
 from ..ir import TilewrightError
 from . import completions
-from .cascades import tree_text
+from .cascades import fused_named
 from .mappings import cost_of, load_on
 from .options import (
     ConvOption,
@@ -95,16 +95,18 @@ def emit(
     source = read_source(mapping)
     if op or tree or source.is_fused:
         refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
-        refuse_given(context, "this option does not know cascades yet", "element", "copied", "fast")
-        _write(tree_text(source, op, tree, arch, set_fields, to), out)
-        return
+        refuse_given(context, "this option does not know cascades yet", "fast")
     tiles = None if copied is None else names(copied)
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
+    chosen = None if tiles is None else [name for name in tiles if name != "none"]
+    if op or tree or source.is_fused:
+        fused = fused_named(source, op, tree, arch, set_fields)
+        _write(emit_mapping(fused, to, element=element, copied=chosen), out)
+        return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(source, problem, arch, set_fields)
-    chosen = None if tiles is None else [name for name in tiles if name != "none"]
     text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
     _write(text, out)
 

@@ -34,8 +34,8 @@ def emit_c(
     against the same operations done one after the other.
 
     element  of all arrays; None: floats for a nest, doubles for a tree
-    copied   of a nest, what is copied into local buffers: "GLB" (a memory), "GLB.W" (a tensor in it); None: everything
-             that the mapping keeps. On a processor with caches, leave out those: they keep what passes through them
+    copied   what is copied into local buffers: "GLB" (a memory), "GLB.W" (a tensor in it); None: everything that the
+             mapping keeps. On a processor with caches, leave out those: they keep what passes through them
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, for trees whose programs
     cannot be written yet, when `copied` names something else than memories, or when sums are too long to be checked in
@@ -106,10 +106,14 @@ def _constant_lines(program: LoopProgram, element: Element, packed: MappingABC[s
     number = {name: i for i, name in enumerate(cascade.tensors)}
     bits = _TYPES[element][1]
     largest = largest_exact([(operation, {t: t for t in cascade.tensors}) for operation in cascade], bits)
-    if layer is not None and not largest:
-        terms = math.prod(size for dim, size in layer.dims if dim not in layer.output.dims)
-        message = f"sums of {terms:,} products are not exact in elements of type {element}, so they cannot be checked"
-        raise MappingError(message, where=layer.name, hint="emit it with elements of type double")
+    is_infinite = any(op.reduction == "max" or not math.isfinite(op.start or 0) for op in cascade)
+    if (not largest and (layer is not None or element != "double")) or (element == "int32" and is_infinite):
+        what = "results"
+        if layer is not None:
+            terms = math.prod(size for dim, size in layer.dims if dim not in layer.output.dims)
+            what = f"sums of {terms:,} products"
+        message = f"{what} are not exact in elements of type {element}, so they cannot be checked"
+        raise MappingError(message, where=cascade.name, hint="emit it with elements of type double")
     elements = ", ".join(f"INT64_C({math.prod(cascade.extents(name))})" for name in cascade.tensors)
     outputs = [array.tensor.name for array in program.outputs]
     yield f"#define TENSORS {len(number)}"

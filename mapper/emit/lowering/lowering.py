@@ -69,10 +69,11 @@ def lower(
     A nest keeps the order of its loops, and buffers of memories that state a layout of what they keep are packed so. Of
     a tree, loops with nothing between them are put into a better order.
 
-    copied    of a nest, what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one
-              of them; None: everything. What is left out is read and written where the next copy outwards has it, as
-              caches do
-    laid_out  whether the arrays of the caller lie as the outermost memory states it, too; else as tensors are written
+    copied        what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one of them;
+                  None: everything. What is left out is read and written where the next copy outwards has it, as caches
+                  do, but for tensors that operations pass to one another
+    laid_out      of a nest, whether the arrays of the caller lie as the outermost memory states it, too; else as
+                  tensors are written
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
                   the program puts zeros there where it reads them
     finishes      of tensors that operations write, what is done with their words once they are complete
@@ -81,14 +82,20 @@ def lower(
     Raises MappingError when a node or loop stands where the architecture has no place for it, `copied` names something
     else than memories, and for trees whose programs cannot be written yet.
     """
-    if isinstance(mapping, FusedMapping):
-        lowering = Lowering(mapping, arch, with_margins=with_margins, finishes=finishes, lying=lying)
-        return lowering.program(in_order=False)
-    orders = _stated_orders(mapping, arch)
+    fused, is_nest = tree_of(mapping), isinstance(mapping, Mapping)
+    orders = _stated_orders(mapping, arch) if isinstance(mapping, Mapping) else {}
     if not laid_out:
         orders = {node: order for node, order in orders.items() if node.memory != arch.memories[0].name}
-    nodes = None if copied is None else _nodes_named(mapping, arch, copied)
-    return Lowering(tree_of(mapping), arch, copied=nodes, orders=orders).program(in_order=True)
+    lowering = Lowering(
+        fused,
+        arch,
+        with_margins=with_margins,
+        finishes=finishes,
+        lying=lying,
+        copied=None if copied is None else _nodes_named(fused.cascade.tensors, arch, copied),
+        orders=orders,
+    )
+    return lowering.program(in_order=is_nest)
 
 
 def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int, ...]]:
@@ -105,9 +112,9 @@ def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int
     return found
 
 
-def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str]) -> frozenset[Node]:
+def _nodes_named(tensors: Collection[str], arch: Architecture, copied: Collection[str]) -> frozenset[Node]:
     """Every memory with every tensor that is to be copied into it."""
-    pairs = [Node(memory.name, tensor.name) for memory in arch.memories for tensor in mapping.problem.tensors]
+    pairs = [Node(memory.name, tensor) for memory in arch.memories for tensor in tensors]
     known = {name for node in pairs for name in (node.memory, f"{node.memory}.{node.tensor}")}
     for name in copied:
         if name not in known:

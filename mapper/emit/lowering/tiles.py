@@ -34,7 +34,7 @@ class TreeTiles:
                   the program puts zeros there where it reads them
     lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
     copied        the nodes that are arrays of their own; None: all. What is left out is read and written where the
-                  next node outwards has it
+                  next node outwards has it; intermediates are arrays everywhere
     orders        of axes, where they are stated
 
     Raises MappingError for trees whose programs cannot be written yet.
@@ -80,7 +80,8 @@ class TreeTiles:
         for place, found in users.items():
             node = self.fused.item(place)
             assert isinstance(node, Node)
-            if self.copied is not None and node not in self.copied and not self.is_whole(place):
+            is_needed = self.is_whole(place) or node.tensor in self.fused.cascade.intermediates
+            if self.copied is not None and node not in self.copied and not is_needed:
                 continue
             writer = producers[node.tensor].name if node.tensor in producers else ""
             mine = [user for user in found if user[0] == writer]

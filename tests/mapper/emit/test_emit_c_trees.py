@@ -80,6 +80,28 @@ def test_random_trees_compute_the_cascade(on_stack: int, tmp_path: Path, monkeyp
 
 
 @needs_gcc
+def test_elements_and_copies_are_chosen_of_trees_as_of_nests(tmp_path: Path) -> None:
+    """Of whole numbers where results stay exact; what is not copied is read where it lies further out."""
+    written, kept, refused = 0, 0, set()
+    for seed in range(3 * CASES):
+        rng = random.Random(seed)
+        fused = random_tree(rng, random_cascade(rng, 3), arch := random_architecture(rng))
+        element, copied = rng.choice(["float", "int32"]), [rng.choice(arch.memories).name]
+        try:
+            text = emit_c(fused, arch, element, copied)  # type: ignore[arg-type]
+        except MappingError as error:
+            refused.add(error.message)
+            continue
+        assert f"typedef {element}" in text
+        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}: {copied}\n{fused}"
+        written += 1
+        kept += text.count(" keeps ") < emit_c(fused, arch, element).count(" keeps ")  # type: ignore[arg-type]
+    assert written > CASES
+    assert kept > written // 4
+    assert all("not exact in elements of type" in why or "hands out nothing" in why for why in refused)
+
+
+@needs_gcc
 def test_readers_may_see_other_zeros_around_an_input(tmp_path: Path) -> None:
     lines = ["T[p] += X[p+r] * A[r] pad X[1:1]", "O[p] = T[p] + X[p]"]
     whole = cascade(lines, {"p": 6, "r": 3})
