@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ....ir import Cascade, Expression, Number, Operand, Operation
+from ....ir import Cascade, Expression, Operation
 from ....ir.expression import unbracketed
 from ....ir.iteration import components, iterative_dims
 from ..lowering.loop_program import Affine, Variable
+from ..parts.expressions import expression_text
 from .text import affine_text, c_comment, c_names
 
 _SPELLED = {
@@ -70,11 +71,7 @@ def number_text(value: float) -> str:
 
 def point_text(expression: Expression, words: Mapping[str, str]) -> str:
     """The expression in C, given the text of each tensor's word."""
-    if isinstance(expression, Operand):
-        return words[expression.tensor]
-    if isinstance(expression, Number):
-        return number_text(expression.value)
-    return _SPELLED[expression.function].format(*(point_text(part, words) for part in expression.arguments))
+    return expression_text(expression, words, _SPELLED, number_text)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ....ir import Expression, Number, Operand, Operation
-from ..parts.exactness import parts_of
+from ....ir import Expression, Number, Operation
+from ..parts.expressions import expression_text, parts_of
 
 _SPELLED = {
     "abs": "np.abs({})",
@@ -55,11 +55,7 @@ def number_text(value: float) -> str:
 
 def point_text(expression: Expression, arrays: Mapping[str, str]) -> str:
     """The expression on arrays, given the text of each tensor's."""
-    if isinstance(expression, Operand):
-        return arrays[expression.tensor]
-    if isinstance(expression, Number):
-        return number_text(expression.value)
-    return _SPELLED[expression.function].format(*(point_text(part, arrays) for part in expression.arguments))
+    return expression_text(expression, arrays, _SPELLED, number_text)
 
 
 def constant(operation: Operation) -> int | float:

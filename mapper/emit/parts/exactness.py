@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ....ir import Call, Expression, Number, Operand, Operation
+from .expressions import parts_of
 
 LARGEST = 4
 """Magnitude of the whole numbers that a program checks itself with, where all its results stay exact."""
@@ -60,11 +61,3 @@ def is_exact(operation: Operation) -> bool:
     numbers = [part.value for part in parts if isinstance(part, Number)]
     numbers += [operation.start] if operation.start is not None and math.isfinite(operation.start) else []
     return functions <= _EXACT and all(number == int(number) for number in numbers)
-
-
-def parts_of(expression: Expression) -> Iterator[Expression]:
-    """The expression, and all expressions in it."""
-    yield expression
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from parts_of(argument)
