@@ -54,7 +54,7 @@ class Affine:
         return Affine(tuple((v, c) for v, c in found.items() if c), self.constant + other.constant)
 
     def __sub__(self, other: Affine) -> Affine:
-        return self + other.times(-1)
+        return self + other.times(-1) if other.terms or other.constant else self
 
     def times(self, factor: int) -> Affine:
         """Every coefficient multiplied."""
@@ -66,6 +66,8 @@ class Affine:
 
     def divided(self, divisor: int) -> Affine:
         """Every coefficient divided; all are multiples of the divisor."""
+        if divisor == 1:
+            return self
         return Affine(tuple((v, c // divisor) for v, c in self.terms), self.constant // divisor)
 
     def value(self, known: Mapping[Variable, int]) -> int:

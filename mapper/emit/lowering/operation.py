@@ -40,6 +40,7 @@ class OperationLowering:
         self.nest = way.mapping.nest
         self.steps = steps_of(way.mapping)
         self.orders = orders
+        self._bases: dict[tuple[str, int], Index] = {}
         self.variables: dict[Step, Variable] = {}
         for step in self.steps:
             place = way.place(step.position)
@@ -166,14 +167,16 @@ class OperationLowering:
 
     def base(self, tensor: Tensor, place: int) -> Index:
         """Per rank the first position in the tensor of the tile inside the loops above a place."""
-        found = []
-        for i, rank in enumerate(tensor.ranks):
-            before = 0 if tensor.is_output else self.operation.pad(tensor.name, i)[0]
-            position = Affine.of(-before)
-            for dim, coefficient in rank:
-                position += self.start(dim, place).times(coefficient)
-            found.append(position)
-        return tuple(found)
+        key = tensor.name, place
+        if key not in self._bases:
+            every = enumerate(tensor.ranks)
+            before = (0 if tensor.is_output else self.operation.pad(tensor.name, i)[0] for i, _ in every)
+            starts = {dim: self.start(dim, place) for dim in tensor.dims}
+            self._bases[key] = tuple(
+                sum((starts[dim].times(c) for dim, c in rank), Affine.of(-zeros))
+                for rank, zeros in zip(tensor.ranks, before, strict=True)
+            )
+        return self._bases[key]
 
     def extents(self, array: Array, place: int) -> Index:
         """Elements of each axis of an array that the tile of all loops from a position on spans."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 DEEPEST = 20
 """Python allows as many blocks inside each other; in nests with more loops, neighbouring ones share one."""
 
+_OF_PYTHON = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins)))
+
 
 def printable(text: str) -> str:
     """The text on one line: whatever could end a comment or confuse a reader is escaped."""
@@ -32,7 +34,7 @@ class FreshNames:
     """Gives out identifiers of [a-z0-9_], each once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *taken}
+        self._taken = {*_OF_PYTHON, *taken}
 
     def unique(self, wish: str) -> str:
         """An identifier as near to the wish as possible."""
