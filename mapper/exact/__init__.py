@@ -11,7 +11,6 @@ rough_groups.py  whether arrays get tables in a few large groups first
 own_tables.py    tables for single choices of arrays, or groups of them: whether they pay, and which choice is in work
 open_items.py    what is still open, as states of the kernel (`mapper/kernel/`)
 standing.py      where a search stands that ends before its proof is complete
-told_apart.py    rows by the room that they take
 known_rows.py    rows that have been queued, and stand for others that come to the same by other steps
 finishing.py     complete rows, evaluated
 found.py         the best mappings so far, and the cutoff

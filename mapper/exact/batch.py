@@ -47,7 +47,6 @@ class Batch:
     steps   (rows,) time steps, with fanouts further out in full use
     bound   (rows,) objective that no completion undercuts
     orders  (rows, bands done) the loop order of each band, as an index into `SearchContext.orders`
-    told    how many parts of all room were told apart when the rows were bounded (`bounds/rooms.py`)
     """
 
     path: Path
@@ -60,7 +59,6 @@ class Batch:
     bound: Floats
     orders: Ints
     pending: list[Pending]
-    told: int = 0
 
     def take(self, index: Index) -> Batch:
         return Batch(
@@ -74,7 +72,6 @@ class Batch:
             taken(self.bound, index),
             taken(self.orders, index),
             [p.take(index) for p in self.pending],
-            self.told,
         )
 
     def sorted(self) -> Batch:
@@ -127,7 +124,6 @@ def merged(pieces: Sequence[Batch]) -> Batch:
         np.concatenate([p.bound for p in pieces]),
         np.concatenate([p.orders for p in pieces]),
         [_merged_pending([p.pending[i] for p in pieces]) for i in range(len(first.pending))],
-        first.told,
     ).sorted()
 
 

@@ -15,7 +15,7 @@ from ...cost_models import Objective
 from ..means import Means
 from ..tilings import Tiling
 from .batch import Batch, Order
-from .bounds.bounds import FINER_AT_LEAST, MOST_STATES, Bounds, states_above
+from .bounds.bounds import FINER_AT_LEAST, Bounds
 from .bounds.groups import GroupBounds
 from .counting.charges import BoundaryCosts
 from .counting.fill_point import FillPoint
@@ -109,26 +109,6 @@ class SearchContext:
         self.bounds = finer
         self.groups = GroupBounds(finer, self.effort)
         return True
-
-    def tell_rooms_apart(self) -> int:
-        """How many parts of all room bounds tell apart (`bounds/rooms.py`). That takes several times as many tables:
-        these are made when the search has looked at many rows, for as many parts as there is memory for."""
-        rooms = self.bounds.rooms
-        if not rooms.parts and self.looked_at > self.effort.rows_before_rooms and self._room_parts:
-            rooms.tell_apart(self._room_parts)
-            self.bounds.memo.budget.forget()
-        return len(rooms.parts)
-
-    @cached_property
-    def _room_parts(self) -> tuple[float, ...]:
-        """The parts of all room for which there is memory for the tables of all states."""
-        bounds = self.bounds
-        if not bounds.rooms.amounts:
-            return ()
-        states = states_above(bounds.moves, self.hierarchy.start(self.hierarchy.fullest_placement), MOST_STATES)
-        table = 8 * math.prod(bounds.lattice.shape) * bounds.cost_columns.count
-        times = min(bounds.memo.budget.most / (table * states), 1 + len(self.effort.room_parts))
-        return self.effort.room_parts[: int(times) - 1] if states < MOST_STATES and times > 1 else ()
 
     @property
     def own_level(self) -> int:

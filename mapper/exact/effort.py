@@ -118,11 +118,6 @@ class Effort:
     looked_at_per_last_cell: int = 100
     """The same, before tables are made that take all the room there is."""
 
-    rows_before_rooms: float = 100_000
-    """Rows that a search of the uneven space has looked at before its tables tell apart how much room is taken."""
-    room_parts: tuple[float, ...] = (1 / 2, 1 / 4, 1 / 8)
-    """The parts of all room that are told apart then: as many of the first as there is memory for."""
-
     # ---- Tables for single choices of arrays ------------------------------------------------------------------------
     rows_before_own_tables: float = 3_000_000
     """Rows that a ragged search has looked at when it is asked whether to begin again with tables for every choice of

@@ -37,7 +37,6 @@ from .own_tables import ArrayTurns, OwnTablesAsked
 from .placements import OpenPlacement, Placements
 from .rough_groups import RoughGroups
 from .rows import Ints
-from .told_apart import told_apart
 
 
 @dataclass
@@ -189,9 +188,8 @@ class Exploring:
         if self.context.own_tables and self.search.frontier.focus is None and not _undecided(item):
             self.turns.begin(item.bounds)
         latest = self._latest_bounds(item)
-        if not item.complete and (self.context.tell_rooms_apart() != item.told or latest is not item.bounds):
-            for rows in told_apart(self.context, item):
-                yield from self._rows(rebounded(self.context, rows, latest, self._cutoff))
+        if not item.complete and latest is not item.bounds:
+            yield from self._rows(rebounded(self.context, item, latest, self._cutoff))
         else:
             self.context.groups.keep(item.bounds)
             yield from self._work_on_rows(item)

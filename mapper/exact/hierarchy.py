@@ -59,15 +59,12 @@ class State(NamedTuple):
     passed   fanouts passed
     ahead    per tensor, the memories that are still to keep it, inside out
     waiting  boundaries that no temporal loop has charged yet
-    taken    memories of which some nodes stand, and others are still to come, with the bits that are taken there, as
-             far as these are told apart (`bounds/rooms.py`): at least
     groups_behind  of the groups in which constraints order the loops that come next, how many are behind: at least
     """
 
     passed: int
     ahead: Placement
     waiting: tuple[MemoryBoundary, ...]
-    taken: tuple[tuple[int, int], ...] = ()
     groups_behind: int = 0
 
     @property
@@ -216,13 +213,7 @@ class Hierarchy:
         above = State(state.passed, ahead, tuple(sorted((*still, *new))))
         if state.groups_behind and any(ahead) and above.loops_at == state.loops_at:  # loops go on, and so does order
             above = above._replace(groups_behind=state.groups_behind)
-        return self.beside(above, state.taken)
-
-    def beside(self, state: State, taken: tuple[tuple[int, int], ...]) -> State:
-        """A state beside what is taken in memories, as far as these are still to hold something."""
-        if not taken:
-            return state
-        return state._replace(taken=tuple(pair for pair in taken if self.is_to_hold(state.ahead, pair[0])))
+        return above
 
     def is_to_hold(self, ahead: Placement, memory: int) -> bool:
         """Whether a memory is still to hold a tile: not only what comes from there."""

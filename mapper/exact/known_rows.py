@@ -69,7 +69,7 @@ class KnownRows:
         path, since = batch.path, waiting_since(self.context, batch)
         innermost = tuple(held[0] for held in path.placement)
         inside = (since, path.bands) if since < len(path.node_groups) - 1 else None
-        return batch.state._replace(taken=()), innermost, path.node_groups[since:], inside
+        return batch.state, innermost, path.node_groups[since:], inside
 
     def _room_taken(self, batch: Batch) -> list[Floats]:
         """(1, rows) bits taken in every part of every memory that is still to hold something."""

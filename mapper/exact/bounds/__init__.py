@@ -12,5 +12,4 @@ table_columns.py which cost columns tables have
 tile_bits.py     what words with zeros take in each tile
 waiting_lines.py what lines take of operands that wait above all arrays
 left_at_tiles.py what memories that gate or skip leave of words, at any tile
-rooms.py         how much room of a memory is taken, where other tiles are still to come
 """

@@ -40,7 +40,6 @@ from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
 from .loop_charges import End, LoopCharge, LoopCharges
-from .rooms import FitsOnLattice, Rooms
 from .table_columns import TableColumns
 from .tile_bits import TileBits
 
@@ -89,7 +88,6 @@ class Bounds:
         since: int = 0,
         budget: TableBudget | None = None,
         moves: LoopCharges | None = None,
-        rooms: Rooms | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
@@ -99,7 +97,6 @@ class Bounds:
         self.groups = tuple(groups) or (any_arrays(hierarchy),)
         self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups)
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
-        self.rooms: Rooms = (rooms or Rooms(hierarchy, footprints)) if alike is None else alike.rooms
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.bits: TileBits | None = self._tile_bits() if alike is None else alike.bits
@@ -116,7 +113,7 @@ class Bounds:
         self._outside = outside
         self._since = since
         self._parts: dict[int, LatticePart] = {}
-        self._fits: FitsOnLattice = FitsOnLattice(self.rooms, lattice) if alike is None else alike._fits
+        self._room: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._room
 
     def _tile_bits(self) -> TileBits | None:
         """What is known of words with zeros, tile by tile; None: nothing."""
@@ -163,7 +160,6 @@ class Bounds:
             self.groups,
             budget=self.memo.budget,
             moves=self.moves,
-            rooms=self.rooms,
         )
         found.level = self.level
         return found
@@ -216,11 +212,7 @@ class Bounds:
         above, since = steps.passing, steps.since
         if self._outside and since > self._since:
             return np.concatenate([outside(since).table(state) for outside in self._outside])
-        return (
-            self._loops(state)
-            if above is None
-            else self._fanout(self.hierarchy.beside(above, state.taken), state.passed)
-        )
+        return self._loops(state) if above is None else self._fanout(above, state.passed)
 
     def _fanout(self, above: State, fanout: int) -> Floats:
         level, table = self.hierarchy.fanouts[fanout], self.table(above)
@@ -249,13 +241,12 @@ class Bounds:
         for end in others:
             np.minimum(least, owner._end(state, end, part), out=least)
         for move, charged in steps.moves:
-            after = owner._after_slide(self.hierarchy.beside(charged, state.taken), move, part)
+            after = owner._after_slide(charged, move, part)
             for boundary in move.fixed:
                 after = after + part.of(owner.boundaries.cost(boundary, state.passed))
             np.minimum(least, after, out=least)
         if steps.next_group is not None:
-            further = self.hierarchy.beside(steps.next_group, state.taken)
-            np.minimum(least, part.of(owner.table(further)), out=least)
+            np.minimum(least, part.of(owner.table(steps.next_group)), out=least)
         return least
 
     def _after_slide(self, charged: State, move: LoopCharge, part: LatticePart) -> Floats:
@@ -319,17 +310,20 @@ class Bounds:
             once = [self.boundaries.at_last(c, state.passed) for c in state.waiting]
             table[:, :, *self._last] = sum(once) if once else 0.0
             return part.of(table)
-        least: Floats = np.empty((self.arrays.stacked, self.cost_columns.count, *part.shape))
-        ways = self._fits.filling(state, self.hierarchy.beside(end.above, state.taken), end)
-        if len(ways) == 1:  # without another pass over large tables
-            ((taken, full),) = ways
-            np.maximum(part.of(self.table(taken)), part.of(full), out=least)
-        else:
-            least.fill(np.inf)
-            for taken, full in ways:
-                np.minimum(least, np.maximum(part.of(self.table(taken)), part.of(full)), out=least)
+        full = self._full(end.node_group.memory, end.residents)
+        least: Floats = np.maximum(part.of(self.table(end.above)), part.of(full))
         more = self._more_bits(end.node_group) if end.residents else None
         return least if more is None else np.add(least, part.of(more), out=least)
+
+    def _full(self, memory: int, residents: tuple[int, ...]) -> Floats:
+        """(lattice) 0 for tiles of some tensors that a memory has room for, infinite for others."""
+        key = memory, residents
+        if key not in self._room:
+            grids = np.meshgrid(*self.lattice.least, indexing="ij")
+            smallest = np.stack([g.ravel() for g in grids], axis=1)
+            fits = self.footprints.fits(memory, [(t, smallest) for t in residents]) if residents else True
+            self._room[key] = np.where(fits, np.zeros(len(smallest)), np.inf).reshape(self.lattice.shape)
+        return self._room[key]
 
     def _more_bits(self, node_group: NodeGroup) -> Floats | None:
         """(groups, columns, lattice) what the bits of words that the MACs read cost more than is known before a node

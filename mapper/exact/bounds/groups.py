@@ -121,5 +121,4 @@ class GroupBounds:
             since,
             root.memo.budget,
             root.moves,
-            root.rooms,
         )

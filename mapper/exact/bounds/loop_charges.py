@@ -33,13 +33,11 @@ class End(NamedTuple):
 
     above    the state above it; None above the last one
     residents  tensors whose tiles its memory holds, or will hold, at least as large as at the node group's tile
-    to_come  those of them whose nodes are not there yet
     """
 
     node_group: NodeGroup
     above: State | None
     residents: tuple[int, ...]
-    to_come: tuple[int, ...]
 
 
 class NextSteps(NamedTuple):
@@ -77,9 +75,7 @@ class LoopCharges:
         self._steps: dict[State, NextSteps] = {}
 
     def steps(self, state: State) -> NextSteps:
-        """All that may come next: the same, whatever is taken in memories, and states in which none of that is said."""
-        if state.taken:
-            state = state._replace(taken=())
+        """All that may come next."""
         if state not in self._steps:
             self._steps[state] = self._steps_from(state)
         return self._steps[state]
@@ -95,7 +91,6 @@ class LoopCharges:
                 node_group,
                 None if hierarchy.is_last(node_group) else hierarchy.place(state, node_group, waiting),
                 hierarchy.held_beside(state, node_group),
-                hierarchy.residents(state, node_group),
             )
             for node_group in hierarchy.next_node_groups(state)
         )

@@ -29,7 +29,6 @@ from ..context import SearchContext
 from ..counting.fill_point import FillPoint
 from ..hierarchy import MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
-from ..told_apart import told_apart
 from .dominance import undominated
 from .loop_band import LoopBand, Stage
 
@@ -74,9 +73,7 @@ class _Loops(LoopBand):
         found, self.found = self.found, {}
         for pieces in found.values():
             batch = merged(pieces)
-            yield from told_apart(
-                self.context, batch if self.context.keeps_dominated else undominated(self.context, batch)
-            )
+            yield batch if self.context.keeps_dominated else undominated(self.context, batch)
 
     def _continue(self, stage: Stage) -> Iterator[None]:
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
@@ -222,7 +219,7 @@ class _Loops(LoopBand):
         held = [*self.batch.take(stage.parents).pending, *charged] if self.context.zeros is not None else charged
         pending = self._settled(stage, rows, node_group, held)
         placed = Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays)
-        costs = stage.costs + self._least_above(stage, placed, node_group, still)
+        costs = stage.costs + self._least_above(stage, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
             bound = np.maximum(bound, self.batch.bound[stage.parents])
@@ -302,18 +299,9 @@ class _Loops(LoopBand):
                 keep &= (stage.tiles > taken(self.start, stage.parents)).any(axis=1)
         return keep
 
-    def _least_above(
-        self, stage: Stage, rows: Rows, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]
-    ) -> Floats:
+    def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(stage.state, node_group, still)
-        states, which = self.bounds.rooms.of_rows(state, self.path.placing(node_group), rows)
-        if len(states) == 1:
-            return self.ahead(self.bounds.table(states[0]), stage, stage.state, fanouts)
-        found = np.empty_like(stage.costs)
-        for number, own in enumerate(states):
-            index = np.flatnonzero(which == number)
-            found[:, index] = self.ahead(self.bounds.table(own), stage.take(index), stage.state, fanouts)
-        return found
+        return self.ahead(self.bounds.table(state), stage, stage.state, fanouts)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -233,18 +232,6 @@ def test_uneven_optimum_of_brute_force(seeds: range) -> None:
         expected = brute_force.best_of(mappings, arch, OBJECTIVES)
         found = {objective: searched(problem, arch, objective, tiling, space="uneven") for objective in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("parts", [(0.5,), (1 / 8, 1 / 4, 1 / 2), (0.2, 0.4, 0.6, 0.8, 1.0)])
-def test_uneven_optimum_where_the_room_taken_is_told_apart(parts: tuple[float, ...]) -> None:
-    """Whatever parts of all room are told apart, from the start or in the midst of it."""
-    for seed in range(0, UNEVEN_SEEDS, 11):
-        problem, arch, ragged = uneven_pair_of(seed)
-        tiling, soon = tiling_of(ragged), replace(EFFORT, rows_before_rooms=(-1, 10)[seed % 2], room_parts=parts)
-        for objective in OBJECTIVES:
-            found = searched(problem, arch, objective, tiling, space="uneven", effort=soon)
-            assert found == pytest.approx(searched(problem, arch, objective, tiling, space="uneven"), rel=1e-9, abs=0)
 
 
 @pytest.mark.long
