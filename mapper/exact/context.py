@@ -131,13 +131,6 @@ class SearchContext:
         return self.costs.cost_columns.zeros
 
     @property
-    def keeps_dominated(self) -> bool:
-        """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
-        not say what lines cost, or all that zeros do."""
-        zeros_say_more = self.zeros is not None and self.zeros.rules.rows_count
-        return self.every_mapping or self.costs.lines is not None or zeros_say_more
-
-    @property
     def many_arrays(self) -> bool:
         """Whether so many ragged arrays stand inside each other that what groups of them have in common says little of
         one: then bounds that know each row's arrays pay for the time that they take, and are kept as rows grow.

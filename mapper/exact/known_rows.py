@@ -1,7 +1,7 @@
-"""Rows that have been queued, and stand for those that come later by other steps.
+"""Rows that have been queued, and dominate those that come later by other steps.
 
-Dominance within a batch (`loop_bands/dominance.py`) compares rows that have taken the same steps. Where several
-memories follow each other without an array between them, many steps lead to the same tile with the same left to do.
+Where several memories follow each other without an array between them, many steps lead to the same tile with the same
+left to do.
 
 Lemma. Let all fanouts be passed, and let two rows have the same tile, the same state (`State`: what is still to be
 placed, and what waits), the same node group last, and alike where something waits since inside a fanout: all node
@@ -23,7 +23,7 @@ import numpy as np
 
 from .batch import Batch
 from .context import SearchContext
-from .loop_bands.dominance import comparable, is_settled, waiting_on, waiting_since
+from .counting.cost_columns import rounds_unequally
 from .rows import Floats, Ints
 
 BYTES_A_ROW = 200
@@ -45,18 +45,19 @@ class KnownRows:
             context.hierarchy.space == "uneven"
             and context.zeros is None
             and context.limits.constraints.is_free
-            and not context.keeps_dominated
-            and comparable(context)
+            and not context.every_mapping
+            and context.costs.lines is None
+            and _columns_compare(context)
         )
 
     def new_ones(self, batch: Batch) -> Batch:
         """The rows of a batch that none of those known stands for; they are known from now on, and have to be
         queued."""
-        if not self._applies or batch.complete or not is_settled(self.context, batch):
+        if not self._applies or batch.complete or not _is_settled(self.context, batch):
             return batch
         costs = np.concatenate([batch.costs, batch.steps[None], *self._room_taken(batch)])
         alike = self._known.setdefault(self._key(batch), _Alike(len(costs)))
-        tiles = _codes(waiting_on(self.context, batch))
+        tiles = _codes(_waiting_on(batch))
         new = np.flatnonzero(alike.standing_for(tiles, costs, self.context.effort.most_compared) < 0)
         self.context.leave_aside("dominated", len(batch) - len(new))
         if self.nbytes < self.most:
@@ -66,7 +67,7 @@ class KnownRows:
 
     def _key(self, batch: Batch) -> Hashable:
         """What rows of one batch have in common that their future costs depend on."""
-        path, since = batch.path, waiting_since(self.context, batch)
+        path, since = batch.path, _waiting_since(batch)
         innermost = tuple(held[0] for held in path.placement)
         inside = (since, path.bands) if since < len(path.node_groups) - 1 else None
         return batch.state, innermost, path.node_groups[since:], inside
@@ -122,6 +123,50 @@ class _Alike:
         for place, each in enumerate(tiles, first):
             self._before[place] = self._last.get(each, -1)
             self._last[each] = place
+
+
+def _columns_compare(context: SearchContext) -> bool:
+    """Whether columns say enough to compare rows by.
+
+    They do not where columns of ports are averages over instances some of which have less to do than others: ports
+    inside arrays, with ragged tiles, where the first instance need not be the busiest (`counting/first_instance.py`).
+    The busiest one may then need more cycles where the average is lower, by the order of loops alone.
+    """
+    if rounds_unequally(context.hierarchy.arch, context.tiling):
+        return False
+    inside = context.hierarchy.memories[: max(context.hierarchy.inside, default=0)]
+    if context.tiling == "perfect" or not any(port.memory in inside for port in context.costs.cost_columns.ports):
+        return True
+    windows = any(len(rank) > 1 for tensor in context.hierarchy.problem.tensors for rank in tensor.ranks)
+    return context.costs.knows_busiest and not windows
+
+
+def _is_settled(context: SearchContext, batch: Batch) -> bool:
+    """Whether all that has been charged is known for good, and time steps with it."""
+    if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
+        return False
+    exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
+    return not exact and context.hierarchy.arch.latency != "with_fill"
+
+
+def _waiting_on(batch: Batch) -> list[Ints]:
+    """The tile; and where something waits since further inside, the tiles from there on, and the arrays: how many
+    instances have work in the last round depends on the tiles below them."""
+    tiles, arrays, since = batch.rows.tiles, batch.rows.arrays, _waiting_since(batch)
+    parts = [*tiles[since:], *(arrays if since < len(tiles) - 1 else ())]
+    return [column for part in parts for column in part.T]
+
+
+def _waiting_since(batch: Batch) -> int:
+    """The innermost node group on whose tile depends what is still to be charged: that of a boundary which waits, with
+    instances outside its inner memory. The last one, if there is none."""
+    path = batch.path
+    inner = (
+        path.node_group_of(boundary.inner, boundary.tensor)
+        for boundary in batch.state.waiting
+        if any(inside > boundary.inner for inside in path.hierarchy.inside)
+    )
+    return min(inner, default=len(batch.rows.tiles) - 1)
 
 
 def _codes(columns: list[Ints]) -> list[bytes]:

@@ -30,8 +30,8 @@ The order of work decides the time that a search takes, never its result:
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
 
 The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
-did not fit; or another row stood for it that costs no more in any column (`loop_bands/dominance.py`, and in the uneven
-space `known_rows.py`), so that everything grown from it costs no more either. When the lowest bound in the queue
+did not fit; or, in the uneven space, another row dominated it that costs no more in any column (`known_rows.py`), so
+that everything grown from it costs no more either. When the lowest bound in the queue
 reaches the cutoff, no open mapping is better by more than the rounding of floats (`kernel/tolerance.py`).
 """
 

@@ -4,5 +4,4 @@ loops.py         the step: loops one after the other, innermost first, and what 
 loop_band.py     the rows of a stage of these loops, and how their tiles grow
 first_tiles.py   the innermost tiles, for many arrays at once
 trip_rules.py    where loops longer than the number of tiles asks for may pay
-dominance.py     rows that another one stands for
 """

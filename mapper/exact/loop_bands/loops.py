@@ -11,8 +11,7 @@ the tile below it; so
 Of orders that charge the same boundaries at the same tiles one is tried. Where a tile slides along the charging loop,
 that loop stands innermost in its stage, and its words depend on its length.
 
-Between charges, tiles grow (`loop_band.py`). Rows that come to the same tile and the same waiting boundaries are
-compared: one that costs no less than another in every column is left aside (`dominance.py`).
+Between charges, tiles grow (`loop_band.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from ..context import SearchContext
 from ..counting.fill_point import FillPoint
 from ..hierarchy import MemoryBoundary, NodeGroup
 from ..rows import Flags, Floats, Ints, Rows, taken
-from .dominance import undominated
 from .loop_band import LoopBand, Stage
 
 
@@ -72,8 +70,7 @@ class _Loops(LoopBand):
     def _found_so_far(self) -> Iterator[Batch]:
         found, self.found = self.found, {}
         for pieces in found.values():
-            batch = merged(pieces)
-            yield batch if self.context.keeps_dominated else undominated(self.context, batch)
+            yield merged(pieces)
 
     def _continue(self, stage: Stage) -> Iterator[None]:
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as

@@ -107,7 +107,6 @@ def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
     """With windows only bounded, and no row that dominates others."""
     with monkeypatch.context() as patch:
         patch.setattr(Batch, "unsettled", property(lambda _: False))
-        patch.setattr("tilewright.mapper.exact.loop_bands.loops.undominated", lambda _, batch: batch)
         patch.setattr(KnownRows, "new_ones", lambda _, batch: batch)
         return optimum(case)
 
