@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from .arch import Architecture, load_arch
 from .arch.units import size_bits, size_text
@@ -27,53 +27,77 @@ from .workloads import load_layer
 if TYPE_CHECKING:
     from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.cascades.terms.tree_constraints import TreeConstraints
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 StoreLike: TypeAlias = str | os.PathLike[str]
 SizeLike: TypeAlias = int | str
 """A number of bytes, or a size such as "2 GiB"."""
+WeightsLike: TypeAlias = "str | Mapping[str, Sequence[str] | None] | None"
+"""A memory in which all weights lie, or by memory the operations whose weights do; None: none does."""
 LayoutLike: TypeAlias = "str | Mapping[str, str] | None"
 """Layouts by tensor, or by memory and tensor, such as {"O": "NHWC", "GLB.I": "any"}; or one for all tensors."""
 
 
+@overload
 def question_of(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike,
-    tiling: Tiling,
-    space: Space,
-    constraints: ConstraintsLike,
-    limits: Limits,
-) -> Question:
-    """The question that arguments of `search` ask; all of them checked."""
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    wanted = parse_objective(objective)
-    layer, machine = as_problem(problem), as_architecture(arch)
-    return Question(layer, machine, wanted, tiling, space, load_constraints(constraints, layer, machine), limits)
-
-
-def cascade_question_of(
-    cascade: Cascade,
+    work: Cascade,
     arch: ArchitectureLike,
     objective: ObjectiveLike,
     tiling: Tiling | None,
     space: Space,
-    fuse: Fuse,
+    constraints: object,
     limits: Limits,
-) -> CascadeQuestion:
-    """The question that arguments of `search` ask about a cascade; all of them checked."""
+    fuse: Fuse = "all",
+) -> CascadeQuestion: ...
+@overload
+def question_of(
+    work: Problem | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    constraints: ConstraintsLike,
+    limits: Limits,
+    fuse: Fuse = "all",
+) -> Question: ...
+def question_of(
+    work: Problem | Cascade | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    constraints: Any,
+    limits: Limits,
+    fuse: Fuse = "all",
+) -> Question | CascadeQuestion:
+    """The question that arguments of `search` ask about a problem or a cascade; all of them checked."""
+    kind = tiling_or_default(tiling)
+    check_choice("space", space, SPACES)
+    wanted = parse_objective(objective)
+    if not isinstance(work, Cascade):
+        layer, machine = as_problem(work), as_architecture(arch)
+        return Question(layer, machine, wanted, kind, space, load_constraints(constraints, layer, machine), limits)
     from .mapper.cascades import CascadeQuestion
     from .mapper.fusing import FUSES
 
-    kind = tiling_or_default(tiling)
-    check_choice("space", space, SPACES)
     check_choice("fuse", fuse, FUSES)
-    wanted, machine = parse_objective(objective), as_architecture(arch)
-    for operation in cascade:
+    machine = as_architecture(arch)
+    for operation in work:
         check_countable(operation.problem)
-    return CascadeQuestion(cascade, machine, wanted, kind, space, fuse, limits)
+    every_tree = CascadeQuestion(work, machine, wanted, kind, space, fuse, limits)
+    return replace(every_tree, constraints=_tree_constraints(every_tree, constraints))
+
+
+def _tree_constraints(question: CascadeQuestion, given: object) -> TreeConstraints:
+    """What a line, such as "T in GLB", or several of them ask of trees; None: nothing."""
+    from .mapper.cascades.terms.tree_constraints import read_tree_constraints
+
+    given = () if given is None else given
+    lines = [given] if isinstance(given, str) else checks.items(given, "constraints", "a list")
+    known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]
+    return read_tree_constraints(known, question.cascade, question.arch, question.fuse)
 
 
 def laid_out(arch: Architecture, work: Problem | Cascade, layout: LayoutLike) -> Architecture:
@@ -105,17 +129,6 @@ def tilings_of(problem: Problem, known: Sequence[Tiling] = TILINGS) -> Sequence[
     """The tilings of which a search takes one where none is asked for: where operands have zeros, perfect ones, since
     what zeros save in ragged tiles takes long to bound."""
     return ("perfect",) if problem.has_zeros else known
-
-
-def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:
-    """The question about trees that satisfy a line, such as "T in GLB", or several of them; None: about all trees."""
-    from .mapper.cascades.terms.tree_constraints import read_tree_constraints
-
-    given = () if constraints is None else constraints
-    lines = [given] if isinstance(given, str) else checks.items(given, "constraints", "a list")
-    known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]
-    found = read_tree_constraints(known, question.cascade, question.arch, question.fuse)
-    return replace(question, constraints=found)
 
 
 def as_problem(problem: object) -> Problem:

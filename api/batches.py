@@ -17,6 +17,7 @@ from .ir import ProblemError, TilewrightError
 from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
+from .options import BatchKeywords
 from .report.parts.progress import moving_display
 from .run.batch.calls import run_calls
 from .run.batch.job import Failure
@@ -53,6 +54,12 @@ class Running:
     cache: bool = True
     watch: Watch = unwatched
     progress: bool = False
+
+    @classmethod
+    def of(cls, options: BatchKeywords) -> Running:
+        """As the options of a call say."""
+        watch, progress = options["watch"], options["progress"]
+        return cls(options["workers"], options["scheduler"], options["store"], options["cache"], watch, progress)
 
     def __post_init__(self) -> None:
         if not checks.flag(self.cache, "cache") and self.store is not None:

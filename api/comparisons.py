@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, overload
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, Unpack, overload
 
 from .arguments import (
     ArchitectureLike,
     ConstraintsLike,
-    SizeLike,
-    StoreLike,
     as_architecture,
     limits_of,
     question_of,
@@ -29,27 +27,23 @@ from .batches import (
 from .cost_models import ObjectiveLike, parse_objective
 from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
-from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
+from .ir import Problem, ProblemError, SearchCancelledError, TilewrightError
 from .mapper.answer import Answer
-from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Question
-from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
+from .options import ManyKeywords, NetworkKeywords, takes
 from .report.comparisons.comparison import Comparison, comparison_of
 from .report.fused import FusedComparison
-from .results import NestResult, SearchResult
+from .results import ManyResult, SearchResult
 from .run.batch.job import Failure, Outcome
 from .run.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
-from .run.batch.run import BatchResult, Watch, unwatched
+from .run.batch.run import BatchResult
 from .run.documents.mappings import written_by
 from .workloads import Network, load_network
-from .workloads.network import Widths
 from .workloads.networks import is_onnx
 
 LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
-ManyResult: TypeAlias = NestResult | InfeasibleError
-"""What a layer of many comes to."""
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
 """What is compared when nothing else is asked for."""
 
@@ -64,21 +58,8 @@ def compare(
     space: Space = "even",
     *,
     fuse: Literal[False] = False,
-    most: int = MOST,
-    dims: Mapping[str, int] | None = None,
-    widths: Widths = "file",
-    time_limit: float | None = None,
-    total_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    store: StoreLike | None = None,
-    cache: bool = True,
-    watch: Watch = unwatched,
-    progress: bool = False,
+    **options: Unpack[NetworkKeywords],
 ) -> Comparison: ...
-
-
 @overload
 def compare(
     networks: Sequence[NetworkLike],
@@ -89,21 +70,9 @@ def compare(
     space: Space = "even",
     *,
     fuse: Literal[True],
-    most: int = MOST,
-    dims: Mapping[str, int] | None = None,
-    widths: Widths = "file",
-    time_limit: float | None = None,
-    total_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    store: StoreLike | None = None,
-    cache: bool = True,
-    watch: Watch = unwatched,
-    progress: bool = False,
+    **options: Unpack[NetworkKeywords],
 ) -> FusedComparison: ...
-
-
+@takes(NetworkKeywords)
 def compare(
     networks: Sequence[NetworkLike],
     archs: Sequence[ArchitectureLike],
@@ -113,18 +82,7 @@ def compare(
     space: Space = "even",
     *,
     fuse: bool = False,
-    most: int = MOST,
-    dims: Mapping[str, int] | None = None,
-    widths: Widths = "file",
-    time_limit: float | None = None,
-    total_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    store: StoreLike | None = None,
-    cache: bool = True,
-    watch: Watch = unwatched,
-    progress: bool = False,
+    **options: Unpack[NetworkKeywords],
 ) -> Comparison | FusedComparison:
     """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof; or
     whole networks, the best with fusing beside the best without.
@@ -150,13 +108,13 @@ def compare(
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
     store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.
     """
-    settings = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
-    workloads = workloads_of(checks.items(networks, "networks", 'a list such as ["resnet50"]'), dims, widths)
+    settings = settings_of(objective, tiling, space, limits_of(options["time_limit"], options["memory_limit"]))
+    listed = checks.items(networks, "networks", 'a list such as ["resnet50"]')
+    workloads = workloads_of(listed, options["dims"], options["widths"])
     machines = [machine_of(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
-    running = Running(workers, scheduler, store, cache, watch, progress)
-    dataflows = dataflow_names(dataflows)
-    words, fusing = _compare_words(workloads, machines), Fusing(most, total_limit)
-    if is_fused(fuse, fusing, scheduler, {"dataflows": dataflows != list(DATAFLOWS)}):
+    running, fusing = Running.of(options), Fusing(options["most"], options["total_limit"])
+    dataflows, words = dataflow_names(dataflows), _compare_words(workloads, machines)
+    if is_fused(fuse, fusing, options["scheduler"], {"dataflows": dataflows != list(DATAFLOWS)}):
         return compared_fused(workloads, machines, settings, fusing, running, words)
     words += ["--dataflows", ",".join(dataflows), *settings.options]
     return compared(workloads, machines, dataflows, settings, running, shlex.join(words))
@@ -175,6 +133,7 @@ def compared(
     return comparison_of(cells, running.run(distinct_questions(cells)), settings, command, written_by())
 
 
+@takes(ManyKeywords)
 def search_many(
     layers: LayersLike,
     arch: ArchitectureLike,
@@ -182,17 +141,7 @@ def search_many(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    *,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    store: StoreLike | None = None,
-    cache: bool = True,
-    watch: Watch = unwatched,
-    each: Callable[[int, ManyResult], None] | None = None,
-    cancel: Callable[[], bool] = lambda: False,
-    progress: bool = False,
+    **options: Unpack[ManyKeywords],
 ) -> list[ManyResult | SearchCancelledError]:
     """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
@@ -218,10 +167,11 @@ def search_many(
     that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
     process was killed. What was found by then is in the store.
     """
+    each, cancel = options["each"], options["cancel"]
     if each is not None:
         checks.function(each, "each")
     checks.function(cancel, "cancel")
-    limits, kind = limits_of(time_limit, memory_limit), tiling_or_default(tiling)
+    limits, kind = limits_of(options["time_limit"], options["memory_limit"]), tiling_or_default(tiling)
     machine, wanted = as_architecture(arch), parse_objective(objective)
     questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]
     places: dict[str, list[int]] = {}
@@ -233,7 +183,7 @@ def search_many(
             for number in places[question.key]:
                 each(number, _result(questions[number], outcome))
 
-    found = Running(workers, scheduler, store, cache, watch, progress).run(questions, tell, cancel)
+    found = Running.of(options).run(questions, tell, cancel)
     return [_result_or_cancelled(question, found) for question in questions]
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from .arch import Architecture
 from .arguments import (
     ArchitectureLike,
-    SizeLike,
     StoreLike,
+    WeightsLike,
     as_architecture,
     as_store,
     check_choice,
@@ -30,10 +30,8 @@ from .ir.units import count, energy, percent
 from .mapper.answer import TreeAnswer
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, answer_below
-from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
 from .mapper.segmentation import (
-    MOST,
     NetworkAnswer,
     NetworkQuestion,
     Segment,
@@ -44,9 +42,10 @@ from .mapper.segmentation import (
 )
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
+from .options import CompileKeywords, takes
 from .results import SearchResult, TreeResult, prepare_folder, write_file
 from .workloads import Network, load_network
-from .workloads.network import Uncounted, Widths
+from .workloads.network import Uncounted
 
 if TYPE_CHECKING:
     import pandas
@@ -65,9 +64,6 @@ REFERENCE_MACS = 20_000_000
 
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
-
-WeightsLike = str | Mapping[str, Sequence[str] | None] | None
-"""A memory in which all weights lie, or by memory the operations whose weights do; None: none does."""
 
 NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
@@ -270,26 +266,14 @@ class CompiledNetwork(Shown):
         )
 
 
+@takes(CompileKeywords, time_limit=GROUP_SECONDS, watch=None)
 def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compiled here otherwise
     network: Network | str | os.PathLike[str],
     arch: ArchitectureLike,
     objective: ObjectiveLike = "energy",
     tiling: Tiling | None = None,
     space: Space = "even",
-    *,
-    fuse: Fuse = "all",
-    most: int = MOST,
-    dims: Mapping[str, int] | None = None,
-    widths: Widths = "file",
-    stays: bool = True,
-    weights_in: WeightsLike = None,
-    time_limit: float | None = GROUP_SECONDS,
-    total_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    store: StoreLike | None = None,
-    watch: Watch | None = None,
-    progress: bool = False,
+    **options: Unpack[CompileKeywords],
 ) -> CompiledNetwork:
     """The proven best way to cut a network into groups of operations that are each mapped as one (docs/networks.md).
 
@@ -321,17 +305,19 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, or no segmentation keeps the limits, UndecidedError where that is not known in time.
     """
+    watch, store = options["watch"], as_store(options["store"])
     if watch is not None:
         checks.function(watch, "watch")
-    checks.flag(progress, "progress")
-    found = network if isinstance(network, Network) else load_network(network, dims, widths)
-    limits = limits_of(time_limit, memory_limit)
+    is_shown = checks.flag(options["progress"], "progress")
+    found = network if isinstance(network, Network) else load_network(network, options["dims"], options["widths"])
+    limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
+    stays, weights_in, total_limit = options["stays"], options["weights_in"], options["total_limit"]
     question = with_choices(question, stays=stays, weights_in=weights_in, total_limit=total_limit)
     from .searches import warn
 
-    with _shown(watch) if progress else nullcontext(watch) as told:
-        answer = compiled(question, store, told, warn, cached=as_store(store) is not None, workers=workers)
+    with _shown(watch) if is_shown else nullcontext(watch) as told:
+        answer = compiled(question, store, told, warn, cached=store is not None, workers=options["workers"])
     return CompiledNetwork(found.name, question.arch, answer)
 
 

@@ -6,13 +6,12 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast, overload
+from typing import Any, Unpack, overload
 
 from .arch import Architecture
 from .arguments import (
     ArchitectureLike,
     ConstraintsLike,
-    SizeLike,
     StoreLike,
     as_architecture,
     as_problem,
@@ -27,11 +26,11 @@ from .inputs import checks
 from .ir import FusedMapping, InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import Certificate
 from .mapper.kernel.tolerance import reaches
-from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
 from .mapper.space import SPACES, Space
 from .mapper.strategies import Exact
 from .mapper.tilings import TILINGS, Tiling, tiling_for
+from .options import ExplainKeywords, takes
 from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
@@ -88,13 +87,9 @@ def explain(
     tiling: Tiling | None = None,
     space: Space | None = None,
     constraints: ConstraintsLike = None,
-    *,
-    changes: bool = True,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    cache: bool = True,
+    **options: Unpack[ExplainKeywords],
 ) -> Explanation: ...
+@takes(ExplainKeywords)
 def explain(
     mapping: NestResult | TreeResult | FusedMapping | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
@@ -103,12 +98,7 @@ def explain(
     tiling: Tiling | None = None,
     space: Space | None = None,
     constraints: ConstraintsLike = None,
-    *,
-    changes: bool = True,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    cache: bool = True,
+    **options: Unpack[ExplainKeywords],
 ) -> Explanation | TreeExplanation:
     """Where the energy of a mapping goes, what bounds its latency, what each loop is for, how far all of it is from
     its bounds; and which changes of the machine would help most, by searching again on each.
@@ -125,26 +115,16 @@ def explain(
 
     Raises TilewrightError as `evaluate` and `search` do.
     """
-    checks.flag(changes, "changes")
-    checks.flag(cache, "cache")
-    limits = limits_of(time_limit, memory_limit)
-    searching = Searching(objective, tiling, space, constraints, limits, as_store(store), cache)
-    is_tree = isinstance(mapping.mapping if isinstance(mapping, SearchResult) else mapping, FusedMapping)
+    changes, cache = checks.flag(options["changes"], "changes"), checks.flag(options["cache"], "cache")
+    limits = limits_of(options["time_limit"], options["memory_limit"])
+    searching = Searching(objective, tiling, space, constraints, limits, as_store(options["store"]), cache)
+    given, machine, proof = _found(mapping, layer, arch)
+    is_tree = isinstance(given, FusedMapping)
     if is_tree or not changes:
         _refuse_searching("cascades have no changes yet" if is_tree else "with changes=False there is none", searching)
-    if isinstance(mapping, SearchResult) and is_tree:
-        _refuse_places(layer, arch)
-        found = cast("TreeResult", mapping)
-        return explain_tree(found.mapping, found.arch, found.cost)
-    if isinstance(mapping, FusedMapping):
-        if arch is not None:
-            check_layer(layer, None)
-        machine = arch if arch is not None else layer
-        if machine is None or isinstance(machine, Problem):
-            raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
-        found_on = as_architecture(machine)
-        return explain_tree(mapping, found_on, evaluate(mapping, found_on))
-    return explain_found(_found(cast("NestResult | Mapping | str", mapping), layer, arch), searching, changes)
+    if isinstance(given, FusedMapping):
+        return explain_tree(given, machine, evaluate(given, machine))
+    return explain_found(ToExplain(given, machine, proof), searching, changes)
 
 
 def _refuse_searching(why: str, searching: Searching) -> None:
@@ -163,12 +143,6 @@ def _refuse_searching(why: str, searching: Searching) -> None:
             raise TilewrightError(f"it is for searches, and {why}", where=name, hint="leave it out")
 
 
-def _refuse_places(layer: object, arch: object) -> None:
-    """TilewrightError for a layer or a machine beside a result, which has its own."""
-    if layer is not None or arch is not None:
-        raise TilewrightError("a result has its own layer and architecture", hint="explain its mapping elsewhere")
-
-
 def explain_found(found: ToExplain, searching: Searching, changes: bool = True) -> Explanation:
     """As `explain`, of a mapping that is read already."""
     cost = evaluate(found.mapping, found.arch)
@@ -182,25 +156,28 @@ def explain_found(found: ToExplain, searching: Searching, changes: bool = True) 
 
 
 def _found(
-    mapping: NestResult | Mapping | str | os.PathLike[str],
+    mapping: SearchResult[Any, Any] | FusedMapping | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None,
     arch: ArchitectureLike | None,
-) -> ToExplain:
+) -> tuple[Mapping | FusedMapping, Architecture, Certificate | None]:
+    """The mapping on its machine, and the certificate that came with it."""
     if isinstance(mapping, SearchResult):
-        _refuse_places(layer, arch)
-        return ToExplain(mapping.mapping, mapping.arch, mapping.certificate)
+        if layer is not None or arch is not None:
+            message = "a result has its own layer and architecture"
+            raise TilewrightError(message, hint="explain its mapping elsewhere")
+        return mapping.mapping, mapping.arch, mapping.certificate
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
-    if isinstance(mapping, Mapping):
-        check_layer(layer, mapping.problem)
+    if isinstance(mapping, Mapping | FusedMapping):
+        check_layer(layer, mapping.problem if isinstance(mapping, Mapping) else None)
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
-        return ToExplain(mapping, as_architecture(arch))
+        return mapping, as_architecture(arch), None
     checks.path(mapping, "the mapping", "a SearchResult, a Mapping, or the path or the text of one", MappingError)
     from .mapping_sources import load_any
 
     loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
-    return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+    return loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None
 
 
 @dataclass(frozen=True)
@@ -273,7 +250,7 @@ class _Searches:
         if how.cache:
             from .stored import search_stored
 
-            result = search_stored(question, how.store, how.note).result
+            result, _ = search_stored(question, how.store, how.note)
         else:
             result = SearchResult.of(question, Exact().search(question))
         self.interrupted = self.interrupted or result.certificate.interrupted

@@ -6,11 +6,11 @@ import itertools
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 from .arch import Architecture
 from .arch.sweeps import Sweep, parse_sweep, swept
-from .arguments import SizeLike, StoreLike, limits_of
+from .arguments import limits_of
 from .batches import (
     NetworkLike,
     Running,
@@ -25,23 +25,21 @@ from .cost_models import ObjectiveLike
 from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import TilewrightError
-from .mapper.means import DEFAULT_MEMORY_LIMIT
-from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
+from .options import NetworkKeywords, takes
 from .report.comparisons.comparison import Comparison
 from .report.explorations.exploration import Exploration, exploration_of
 from .report.explorations.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .report.explorations.points import Beyond
 from .report.fused import FusedComparison
 from .run.batch.plan import Machine
-from .run.batch.run import Watch, unwatched
-from .workloads.network import Widths
 
 Place: TypeAlias = tuple[dict[str, str], Architecture]
 """Values of the swept fields, and the architecture with them."""
 
 
+@takes(NetworkKeywords)
 def explore(
     network: NetworkLike,
     arch: str | os.PathLike[str],
@@ -52,21 +50,10 @@ def explore(
     space: Space = "even",
     *,
     fuse: bool = False,
-    most: int = MOST,
     settings: Mapping[str, str] | None = None,
     limits: Sequence[str] = (),
     front: Sequence[str] | None = None,
-    dims: Mapping[str, int] | None = None,
-    widths: Widths = "file",
-    time_limit: float | None = None,
-    total_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    store: StoreLike | None = None,
-    cache: bool = True,
-    watch: Watch = unwatched,
-    progress: bool = False,
+    **options: Unpack[NetworkKeywords],
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
     every point, with proof, and the Pareto front of the points; or the best of the whole network with fusing.
@@ -86,7 +73,7 @@ def explore(
 
     The other arguments are those of `compare`, and so are the errors.
     """
-    asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
+    asked = settings_of(objective, tiling, space, limits_of(options["time_limit"], options["memory_limit"]))
     parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
     given = {} if settings is None else settings
     fixed = dict(checks.mapping(given, "settings", 'a dict such as {"clock": "500 MHz"}'))
@@ -104,15 +91,15 @@ def explore(
         )
         for values, machine in places
     ]
-    workloads = workloads_of([network], dims, widths)
+    workloads = workloads_of([network], options["dims"], options["widths"])
     words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
     words += [word for sweep in parsed for word in ("--sweep", sweep.text)]
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
     words += workload_options(workloads)
-    running, fusing = Running(workers, scheduler, store, cache, watch, progress), Fusing(most, total_limit)
+    running, fusing = Running.of(options), Fusing(options["most"], options["total_limit"])
     comparison: Comparison | FusedComparison
-    if is_fused(fuse, fusing, scheduler, {"dataflow": dataflows != ["free"]}):
+    if is_fused(fuse, fusing, options["scheduler"], {"dataflow": dataflows != ["free"]}):
         comparison = compared_fused(workloads, machines, asked, fusing, running, words)
     else:
         words += ["--dataflow", *dataflows, *asked.options]

@@ -47,17 +47,15 @@ class Form:
     """A form.
 
     write    makes the text of a nest, from what there is and the options that are given
-    options  that it knows, of nests
+    options  that it knows; of trees, where one function writes both
     tilings  that it can express
-    write_tree    makes the text of a tree; None: it does not know cascades
-    tree_options  that it knows, of trees
+    write_tree  makes the text of a tree; None: it does not know cascades
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
     write_tree: Callable[..., str] | None = None
-    tree_options: tuple[str, ...] = ()
 
 
 def _numpy(of: Any, fast: bool | None = None) -> str:
@@ -131,7 +129,7 @@ FORMS: dict[Format, Form] = {
     "json": Form(_json, write_tree=_tree_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
-    "c": Form(_c, _OF_PROGRAMS, write_tree=_c, tree_options=_OF_PROGRAMS),
+    "c": Form(_c, _OF_PROGRAMS, write_tree=_c),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
 }
@@ -182,7 +180,7 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     if isinstance(of.mapping, FusedMapping):
         write = _tree_writer(name)
         for option in given:
-            if option not in form.tree_options:
+            if write is not form.write or option not in form.options:
                 raise TilewrightError("this option does not know cascades yet", where=option, hint="leave it out")
         return write(of, **_checked(given))
     for option in given:

@@ -9,35 +9,52 @@ from typing import NamedTuple
 
 from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
+from .arguments import check_layer
 from .cost_models import Cost
-from .ir import Mapping, MappingError, Problem, TilewrightError
+from .cost_models.cascades import FusedCost
+from .ir import Cascade, FusedMapping, Mapping, MappingError, Problem, TilewrightError
 from .mapper.answer import TriedForm, Unfused
 from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
-from .run.documents.mappings import Recorded, load_mapping
+from .run.documents.cascades import RecordedFused, parse_fused
+from .run.documents.files import is_fused_text
+from .run.documents.files import read_text as document_text
+from .run.documents.mappings import Recorded, parse_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
 
 
 class AnyMapping(NamedTuple):
-    """A mapping and its architecture; and, where it was written down before, the figures that were."""
+    """A mapping and its architecture.
 
-    mapping: Mapping
+    recorded  the figures that were written down with it; None where there are none, or for another architecture
+    place     what messages call it
+    """
+
+    mapping: Mapping | FusedMapping
     arch: Architecture
-    recorded: Recorded | None
+    recorded: Recorded | RecordedFused | None
+    place: str
 
-    def evaluated(self, cost: Cost) -> EvaluatedMapping:
+    @property
+    def work(self) -> Problem | Cascade:
+        """What it maps."""
+        return self.mapping.cascade if isinstance(self.mapping, FusedMapping) else self.mapping.problem
+
+    def evaluated(self, cost: Cost | FusedCost) -> EvaluatedMapping:
         """The mapping with what it costs, to be written down."""
-        certificate = self.recorded.certificate if self.recorded else None
-        return EvaluatedMapping(self.mapping, self.arch, cost, certificate)
+        known = self.recorded
+        if isinstance(known, RecordedFused):
+            return EvaluatedMapping(self.mapping, self.arch, cost, known.certificate, known.unfused, known.forms)
+        return EvaluatedMapping(self.mapping, self.arch, cost, known.certificate if known else None)
 
 
 class EvaluatedMapping(NamedTuple):
-    """A mapping, what it costs, and the certificate that came with it."""
+    """A mapping, what it costs, and what was proven of it."""
 
-    mapping: Mapping
+    mapping: Mapping | FusedMapping
     arch: Architecture
-    cost: Cost
-    certificate: Certificate | None
+    cost: Cost | FusedCost
+    certificate: Certificate | None = None
     unfused: Unfused | None = None
     forms: tuple[TriedForm, ...] = ()
 
@@ -61,19 +78,37 @@ def load_any(
     text = source if isinstance(source, str) else ""
     is_text = "\n" in text or text.lstrip().startswith("{")
     path = Path(source)
-    if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
-        loaded, place = load_mapping(source, where), where or ("<text>" if is_text else os.fspath(source))
-        _check_same(loaded.mapping.problem, layer, place)
-        if arch is None and settings:
-            arch = changed_architecture(loaded.arch, settings, place)
-        if arch is None or (machine := _machine(arch)).cost_text == loaded.arch.cost_text:
-            return AnyMapping(loaded.mapping, loaded.arch, loaded.recorded)
-        return AnyMapping(loaded.mapping, machine, None)
     place = where or ("<text>" if is_text else os.fspath(source))
+    if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
+        return _on(_documented(text if is_text else document_text(path, place), layer, place), arch, settings)
     file = read_mapping_file(text if is_text else _read(path, place), place)
     problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
     machine = _machine(arch) if arch is not None else load_arch(_named(file, place), settings)
-    return AnyMapping(file.mapping(problem, machine), machine, None)
+    return AnyMapping(file.mapping(problem, machine), machine, None, place)
+
+
+def _documented(text: str, layer: Problem | str | None, place: str) -> AnyMapping:
+    """The mapping of a mapping.json, of a layer or of a cascade."""
+    if is_fused_text(text):
+        check_layer(layer, None)
+        return AnyMapping(*parse_fused(text, place), place)
+    loaded = parse_mapping(text, place)
+    _check_same(loaded.mapping.problem, layer, place)
+    return AnyMapping(*loaded, place)
+
+
+def _on(
+    loaded: AnyMapping, arch: Architecture | str | os.PathLike[str] | None, settings: dict[str, str] | None
+) -> AnyMapping:
+    """The mapping on an architecture, or on its own with some fields set."""
+    machine = loaded.arch
+    if arch is not None:
+        machine = _machine(arch)
+    elif settings:
+        machine = changed_architecture(loaded.arch, settings, loaded.place)
+    if machine.cost_text == loaded.arch.cost_text:
+        return loaded
+    return loaded._replace(arch=machine, recorded=None)
 
 
 def changed_architecture(arch: Architecture, settings: dict[str, str], place: str) -> Architecture:

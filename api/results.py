@@ -9,7 +9,7 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
 from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
@@ -19,7 +19,7 @@ from .cost_models.open_choices import evaluate_open
 from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
-from .ir import Cascade, FusedMapping, Mapping, MappingError, Problem, TilewrightError
+from .ir import Cascade, FusedMapping, InfeasibleError, Mapping, MappingError, Problem, TilewrightError
 from .ir.display import Shown
 from .ir.limits import check_countable
 from .ir.units import count, energy, percent
@@ -86,7 +86,7 @@ class SearchResult(Shown, Generic[M, C]):
         """The mapping as a text: `numpy` an executable program, `c` a C99 file (docs/c.md), `nest` the annotated loop
         nest or tree, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem,
         architecture and mapping, `mlir` and `tvm` a function for these compilers (docs/compilers.md). Cascades have the
-        first four of these, without options.
+        first four of these.
 
         element  of the arrays in C, MLIR and TVM: "float" (the default, of cascades "double"), "double", "int32"
         copied   what these programs copy into local buffers: memories such as "GLB", tensors in them such as "GLB.W";
@@ -109,8 +109,7 @@ class SearchResult(Shown, Generic[M, C]):
                 it repeats one (docs/pipeline.md); else every step, which takes minutes for large layers. None: where
                 the program has more than 20,000 steps. The words of all steps are counted either way
 
-        Programs of cascades have whole numbers and run every step. Raises MappingError when no program can be written
-        for the mapping.
+        Programs of cascades have whole numbers. Raises MappingError when no program can be written for the mapping.
         """
         checks.flag(floats, "floats")
         if fast is not None:
@@ -179,6 +178,9 @@ NestResult: TypeAlias = SearchResult[Mapping, Cost]
 TreeResult: TypeAlias = SearchResult[FusedMapping, FusedCost]
 """About a cascade."""
 
+ManyResult: TypeAlias = NestResult | InfeasibleError
+"""What a layer of many comes to."""
+
 
 def _closed(mapping: Mapping | FusedMapping, arch: Architecture, objective: Objective) -> Architecture:
     """The machine with the layouts and formats that are best for a mapping where they are open."""
@@ -193,12 +195,9 @@ def verify_program(
     """As `SearchResult.verify`, of a mapping on its machine."""
     from .mapper.emit import verify_numpy
 
-    if isinstance(mapping, Mapping):
-        return verify_numpy(mapping, arch, seed, floats, fast)
-    for name, is_given in (("floats", floats), ("fast", fast is not None)):
-        if is_given:
-            raise TilewrightError("this option does not know cascades yet", where=name, hint="leave it out")
-    return verify_numpy(mapping, arch, seed)
+    if floats and isinstance(mapping, FusedMapping):
+        raise TilewrightError("this option does not know cascades yet", where="floats", hint="leave it out")
+    return verify_numpy(mapping, arch, seed, floats, fast)
 
 
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
@@ -253,7 +252,8 @@ def evaluate(
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
-        return evaluate(loaded.mapping, loaded.arch, density=density, layout=layout)
+        read = cast("Mapping", loaded.mapping)  # of a mapping.json of a cascade, a FusedMapping
+        return evaluate(read, loaded.arch, density=density, layout=layout)
     check_layer(layer, mapping.problem)
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")

@@ -1,23 +1,18 @@
-"""Searches of one layer, as a user calls them."""
+"""Searches of one layer or one cascade, as a user calls them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from .arguments import (
     ArchitectureLike,
     ConstraintsLike,
-    LayoutLike,
-    SizeLike,
     StoreLike,
     as_store,
-    cascade_question_of,
     check_choice,
-    constrained,
     laid_out,
     limits_of,
     question_of,
@@ -25,21 +20,24 @@ from .arguments import (
     tilings_of,
     with_zeros,
 )
-from .cost_models import EDP, ENERGY, Objective, ObjectiveLike
+from .cost_models import EDP, Objective, ObjectiveLike
 from .inputs import checks
 from .ir import Cascade, Problem, TilewrightError
+from .mapper.answer import Answer
 from .mapper.certificate import Points
-from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Question
 from .mapper.several import search_best, search_front
 from .mapper.space import Space
-from .mapper.strategies import STRATEGIES, strategy_named
+from .mapper.strategies import STRATEGIES, Exact, Strategy, strategy_named
 from .mapper.tilings import TILINGS, Tiling
+from .options import OPTIONS, FewKeywords, FrontKeywords, SearchKeywords, takes
 from .results import NestResult, SearchResult, TreeResult
 
 if TYPE_CHECKING:
-    from .cost_models.sparse import DensityLike
-    from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.cascades import CascadeQuestion
+    from .run.store import Record
+
+EXACT = Exact()
 
 
 @overload
@@ -49,13 +47,8 @@ def search(
     objective: ObjectiveLike = "edp",
     tiling: Tiling | None = None,
     space: Space = "even",
-    *,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
-    layout: LayoutLike = None,
+    **options: Unpack[SearchKeywords],
 ) -> TreeResult: ...
 @overload
 def search(
@@ -65,15 +58,9 @@ def search(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    strategy: str = "exact",
-    time_limit: float | None = None,
-    seed: int | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    density: MappingABC[str, DensityLike] | None = None,
-    layout: LayoutLike = None,
+    **options: Unpack[SearchKeywords],
 ) -> NestResult: ...
+@takes(SearchKeywords)
 def search(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -81,15 +68,7 @@ def search(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    strategy: str = "exact",
-    time_limit: float | None = None,
-    seed: int | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    fuse: Fuse = "all",
-    density: MappingABC[str, DensityLike] | None = None,
-    layout: LayoutLike = None,
+    **options: Unpack[SearchKeywords],
 ) -> NestResult | TreeResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
@@ -124,28 +103,47 @@ def search(
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
-    check_choice("strategy", strategy, STRATEGIES)
-    if isinstance(problem, Cascade):
-        _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
-        limits = limits_of(time_limit, memory_limit)
-        every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
-        every_tree = replace(every_tree, arch=laid_out(every_tree.arch, problem, layout))
-        return _cascade_result(constrained(every_tree, constraints), store)
-    _check_not_fused(fuse)
-    if density is not None:
-        _refuse_of("densities", layout=layout)
-    chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
-    layer, limits = with_zeros(problem, density), limits_of(time_limit, memory_limit)
-    kind = tiling_or_default(tiling, tilings_of(layer, chosen.tilings) if tiling is None else chosen.tilings)
-    question = question_of(layer, arch, objective, kind, space, constraints, limits)
-    question = replace(question, arch=laid_out(question.arch, question.problem, layout))
-    if as_store(store) is None:
-        return SearchResult.of(question, chosen.search(question))
-    if strategy != "exact":
-        raise TilewrightError(f"a store keeps what the strategy exact finds, found strategy {strategy}", where="store")
-    from .stored import search_stored
+    check_choice("strategy", options["strategy"], STRATEGIES)
+    _refuse_unknown(problem, options)
+    if options["density"] is not None and options["layout"] is not None:
+        raise _unknown("layout", "densities")
+    seed, store = options["seed"], as_store(options["store"])
+    chosen = strategy_named(options["strategy"], seed=None if seed is None else checks.whole(seed, "the seed", 0))
+    asked = _question(problem, arch, objective, tiling, space, constraints, options, chosen.tilings)
+    question = replace(asked, arch=laid_out(asked.arch, asked.work, options["layout"]))
+    if store is not None and chosen.name != "exact":
+        message = f"a store keeps what the strategy exact finds, found strategy {chosen.name}"
+        raise TilewrightError(message, where="store")
+    return find_best(question, store, warn, cached=store is not None, strategy=chosen)[0]
 
-    return search_stored(question, store, warn).result
+
+def find_best(
+    question: Question | CascadeQuestion,
+    store: StoreLike | None,
+    note: Callable[[str], None],
+    *,
+    cached: bool,
+    strategy: Strategy = EXACT,
+) -> tuple[SearchResult[Any, Any], Record | None]:
+    """The best mapping, and the record that it is from; None where it has just been found.
+
+    store, note  as of `search_stored`
+    cached    whether a store is asked at all
+    strategy  of questions about one operation
+    """
+    if cached:
+        from .stored import search_stored
+
+        return search_stored(question, store, note)
+    return SearchResult.of(question, _answer(question, strategy)), None
+
+
+def _answer(question: Question | CascadeQuestion, strategy: Strategy) -> Answer[Any, Any]:
+    if isinstance(question, Question):
+        return strategy.search(question)
+    from .mapper.fusing import answer_cascade
+
+    return answer_cascade(question)
 
 
 @overload
@@ -157,10 +155,7 @@ def search_top(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: str | Sequence[str] | None = None,
-    time_limit: float | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    fuse: Fuse = "all",
+    **options: Unpack[FewKeywords],
 ) -> Points[TreeResult]: ...
 @overload
 def search_top(
@@ -171,11 +166,9 @@ def search_top(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    density: MappingABC[str, DensityLike] | None = None,
+    **options: Unpack[FewKeywords],
 ) -> Points[NestResult]: ...
+@takes(FewKeywords)
 def search_top(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -184,11 +177,7 @@ def search_top(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    fuse: Fuse = "all",
-    density: MappingABC[str, DensityLike] | None = None,
+    **options: Unpack[FewKeywords],
 ) -> Points[NestResult] | Points[TreeResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
     of `search`. Fewer where there are no more, or where means run out: `complete` says whether these are the best.
@@ -198,29 +187,18 @@ def search_top(
 
     Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
     """
-    limits = limits_of(time_limit, memory_limit)
-    if isinstance(problem, Cascade):
-        _refuse_of("cascades", density=density)
-        every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
-        return best_fusings(constrained(every_tree, constraints), count)
-    _check_not_fused(fuse)
-    layer = with_zeros(problem, density)
-    kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
-    return best_few(question_of(layer, arch, objective, kind, space, constraints, limits), count)
+    _refuse_unknown(problem, options)
+    return find_few(_question(problem, arch, objective, tiling, space, constraints, options), count)
 
 
-def best_fusings(question: CascadeQuestion, count: int) -> Points[TreeResult]:
-    """As `search_top`, of a question about a cascade."""
-    from .mapper.fusings import answer_fusings
-
-    number = _number_of_few(question.objective, count)
-    return answer_fusings(question, number).each(lambda one: SearchResult.of(question, one))
-
-
-def best_few(question: Question, count: int) -> Points[NestResult]:
+def find_few(question: Question | CascadeQuestion, count: int) -> Points[Any]:
     """As `search_top`, of a question."""
     number = _number_of_few(question.objective, count)
-    return search_best(question, number).each(lambda answer: SearchResult.of(question, answer))
+    if isinstance(question, Question):
+        return search_best(question, number).each(lambda answer: SearchResult.of(question, answer))
+    from .mapper.fusings import answer_fusings
+
+    return answer_fusings(question, number).each(lambda answer: SearchResult.of(question, answer))
 
 
 def _number_of_few(objective: Objective, count: int) -> int:
@@ -238,11 +216,8 @@ def search_pareto(
     arch: ArchitectureLike,
     tiling: Tiling | None = None,
     space: Space = "even",
-    *,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    fuse: Fuse = "all",
     constraints: str | Sequence[str] | None = None,
+    **options: Unpack[FrontKeywords],
 ) -> Points[TreeResult]: ...
 @overload
 def search_pareto(
@@ -251,24 +226,16 @@ def search_pareto(
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    density: MappingABC[str, DensityLike] | None = None,
+    **options: Unpack[FrontKeywords],
 ) -> Points[NestResult]: ...
+@takes(FrontKeywords)
 def search_pareto(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    *,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    store: StoreLike | None = None,
-    fuse: Fuse = "all",
-    density: MappingABC[str, DensityLike] | None = None,
+    **options: Unpack[FrontKeywords],
 ) -> Points[NestResult] | Points[TreeResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
@@ -278,50 +245,67 @@ def search_pareto(
 
     Raises TilewrightError as `search` does.
     """
-    limits = limits_of(time_limit, memory_limit)
+    _refuse_unknown(problem, options)
+    store = as_store(options["store"])
+    if isinstance(problem, Cascade) and store is not None:
+        raise _unknown("store", "cascades")
+    question = _question(problem, arch, EDP, tiling, space, constraints, options)
+    return find_front(question, store, warn, cached=store is not None)
+
+
+def find_front(
+    question: Question | CascadeQuestion, store: StoreLike | None, note: Callable[[str], None], *, cached: bool
+) -> Points[Any]:
+    """As `search_pareto`, of a question; store, note and cached as of `find_best`. Fronts of cascades are not kept."""
+    if not isinstance(question, Question):
+        from .mapper.fusing import answer_front
+
+        return answer_front(question).each(lambda answer: SearchResult.of(question, answer))
+    if cached:
+        from .stored import front_stored
+
+        return front_stored(question, store, note)
+    return search_front(question).each(lambda answer: SearchResult.of(question, answer))
+
+
+def _question(
+    problem: Problem | Cascade | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    constraints: Any,
+    options: Mapping[str, Any],
+    known: Sequence[Tiling] = TILINGS,
+) -> Question | CascadeQuestion:
+    """The question that the arguments of a search ask.
+
+    known  tilings that the strategy knows
+    """
+    limits = limits_of(options["time_limit"], options["memory_limit"])
     if isinstance(problem, Cascade):
-        _refuse_of("cascades", store=store, density=density)
-        every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
-        return cascade_front(constrained(every_tree, constraints))
-    _check_not_fused(fuse)
-    layer = with_zeros(problem, density)
-    kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
-    question = question_of(layer, arch, ENERGY, kind, space, constraints, limits)
-    if as_store(store) is None:
-        return search_front(question).each(lambda answer: SearchResult.of(question, answer))
-    from .stored import front_stored
-
-    return front_stored(question, store, warn)
+        return question_of(problem, arch, objective, tiling, space, constraints, limits, options["fuse"])
+    layer = with_zeros(problem, options["density"])
+    kind = tiling_or_default(tiling, tilings_of(layer, known) if tiling is None else known)
+    return question_of(layer, arch, objective, kind, space, constraints, limits)
 
 
-def cascade_front(question: CascadeQuestion) -> Points[TreeResult]:
-    """As `search_pareto`, of a question about a cascade."""
-    from .mapper.fusing import answer_front
-
-    return answer_front(question).each(lambda answer: SearchResult.of(question, answer))
+_UNKNOWN_TO_CASCADES = ("strategy", "seed", "density")
 
 
-def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> TreeResult:
-    from .mapper.fusing import answer_cascade
-
-    if as_store(store) is None:
-        return SearchResult.of(question, answer_cascade(question))
-    from .stored import search_stored
-
-    return search_stored(question, store, warn).result
-
-
-def _refuse_of(what: str, **given: object) -> None:
-    """TilewrightError for the first argument that is given and that something does not know."""
-    for name, value in given.items():
-        if value is not None:
-            raise TilewrightError(f"{name} is not known for {what} yet", where=name, hint="leave it out")
+def _refuse_unknown(work: object, options: Mapping[str, Any]) -> None:
+    """TilewrightError for the first option that is given and that cascades, or layers, do not know."""
+    if isinstance(work, Cascade):
+        for name in _UNKNOWN_TO_CASCADES:
+            if name in options and options[name] != OPTIONS[name].default:
+                raise _unknown(name, "cascades")
+    elif options["fuse"] != OPTIONS["fuse"].default:
+        hint = "give a cascade: tw.cascade([...])"
+        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint=hint)
 
 
-def _check_not_fused(fuse: Fuse) -> None:
-    """TilewrightError for a way to fuse, where there is one layer."""
-    if not isinstance(fuse, str) or fuse != "all":
-        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+def _unknown(name: str, what: str) -> TilewrightError:
+    return TilewrightError(f"{name} is not known for {what} yet", where=name, hint="leave it out")
 
 
 def warn(text: str) -> None:

@@ -6,15 +6,12 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, overload
+from typing import Any, overload
 
 from .arguments import StoreLike
-from .cost_models import Cost
-from .cost_models.cascades import FusedCost
-from .ir import FusedMapping, InfeasibleError, Mapping, StoreError
-from .mapper.answer import Answer, C, M, NestAnswer, TreeAnswer
+from .ir import InfeasibleError, StoreError
+from .mapper.answer import Answer, NestAnswer, TreeAnswer
 from .mapper.cascades import CascadeQuestion, NothingBelow
 from .mapper.certificate import Certificate, Points
 from .mapper.fusing import answer_below, answer_cascade
@@ -30,22 +27,17 @@ Note = Callable[[str], None]
 """Called with what is worth knowing, such as that nothing can be kept."""
 
 
-@dataclass(frozen=True)
-class Stored(Generic[M, C]):
-    """A result, and the record that it was taken from; None where it has just been found."""
-
-    result: SearchResult[M, C]
-    record: Record | None
-
-
 @overload
-def search_stored(question: Question, store: StoreLike | None, note: Note) -> Stored[Mapping, Cost]: ...
+def search_stored(question: Question, store: StoreLike | None, note: Note) -> tuple[NestResult, Record | None]: ...
 @overload
 def search_stored(
-    question: CascadeQuestion, store: StoreLike | None, note: Note
-) -> Stored[FusedMapping, FusedCost]: ...
-def search_stored(question: Question | CascadeQuestion, store: StoreLike | None, note: Note) -> Stored[Any, Any]:
-    """The exact search of a question, answered from the store if it can be.
+    question: Question | CascadeQuestion, store: StoreLike | None, note: Note
+) -> tuple[SearchResult[Any, Any], Record | None]: ...
+def search_stored(
+    question: Question | CascadeQuestion, store: StoreLike | None, note: Note
+) -> tuple[SearchResult[Any, Any], Record | None]:
+    """The exact search of a question, answered from the store if it can be: the result, and the record that it was
+    taken from; None where it has just been found.
 
     store  path of the store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
 
@@ -59,7 +51,7 @@ def search_stored(question: Question | CascadeQuestion, store: StoreLike | None,
         else:
             outcome, record = _cascade_answered(question, keeper, note)
             answer = _is_found(outcome)
-        return Stored(SearchResult.of(question, answer), record)
+        return SearchResult.of(question, answer), record
 
 
 def front_stored(question: Question, store: StoreLike | None, note: Note) -> Points[NestResult]:

@@ -3,14 +3,12 @@
     entry.py                the program as a whole, and how it fails
     commands.py             the table of commands
     search.py               search
-    cascade_search.py       search, of a cascade
     space.py                space
     compare.py              compare
     explore.py              explore
     results.py              results
     bound.py                bound
     explain.py              explain
-    cascade_explain.py      explain, of a cascade
     mappings.py             evaluate, verify (--sets: the proof of legality)
     emit.py                 emit
     imports.py              import
@@ -18,19 +16,16 @@
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
-    lowered.py              search --im2col
     layouts.py              layouts
     plan.py                 plan
     machines.py             --arch
-    cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted
     sparse.py               --density, of evaluate and search
     sources.py              MAPPING: which kind of mapping a file holds
-    problems.py             LAYER, --conv, --gemm, --einsum, --dim
-    constraint_options.py   --dataflow, --constraints, --constraint
-    options.py              the options that several commands take
+    problems.py             LAYER, CASCADE, --conv, --gemm, --einsum, --op, --dim
+    options.py              the options that several commands take, and groups of them
+    groups.py               groups of options as parameters of commands
     completions.py          what a shell may complete
     streams.py              standard input and output that are closed, full, or read by nobody
-    several.py              the answer of --top, --pareto
     progress.py             the progress of a batch
     terminal.py             messages
 

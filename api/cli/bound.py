@@ -12,27 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..ir import Cascade, Problem, TilewrightError, need_package
-from .cascades import cascade_named, is_cascade
-from .options import (
-    DEFAULT_MEMORY,
-    ConvOption,
-    DensityOption,
-    DimsOption,
-    EinsumOption,
-    GemmOption,
-    JsonOption,
-    MemoryLimitOption,
-    OpOption,
-    QuietOption,
-    SpaceOption,
-    TilingOption,
-    TimeLimitOption,
-    WorkArgument,
-    refuse_given,
-    tiling_and_space,
-)
-from .problems import problem_named
-from .sparse import refuse_densities, with_density
+from .groups import grouped
+from .options import JsonOption, KindOptions, LimitOptions, QuietOption
+from .problems import WorkOptions
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -44,25 +26,18 @@ _FILES = ("README.md", "traffic.svg", "traffic.png")
 _MOST_SIZES = 200
 
 
+@grouped
 def bound(
     context: typer.Context,
-    layer: WorkArgument = None,
+    work: WorkOptions,
+    kinds: KindOptions,
+    limits: LimitOptions,
     sizes: Annotated[
         str,
         typer.Option(
             metavar="RANGE", help="Sizes of the buffer in words: FIRST:LAST:xFACTOR, or a list such as 64,100,4096."
         ),
     ] = "64:1048576:x2",
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    op: OpOption = None,
-    dim: DimsOption = None,
-    density: DensityOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
@@ -80,29 +55,21 @@ def bound(
     tilewright bound --gemm M=512,N=512,K=512 --density W=2:4
     tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
-    if op or (einsum is None and is_cascade(layer, op, dim)):
-        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_densities(context)
-        work: Problem | Cascade = cascade_named(layer, op, dim)
-    else:
-        problem = problem_named(layer, conv, gemm, einsum, dim, "file")
-        work = with_density(problem, density, layer, dim)
-    slope = _slope_of(work)
-    from ..arguments import limits_of
+    asked = work.named(context)
+    slope = _slope_of(asked)
     from ..mapper.ski_slope import DEFAULT_TILING
     from ..report.pages.bound import bound_data, bound_document, bound_page, draw
     from ..results import prepare_folder, write_file
 
-    asked, places = tiling_and_space(tiling, space)
-    tilings = asked or DEFAULT_TILING
-    limits = limits_of(time_limit, memory_limit)
+    tiling, space = kinds.checked()
+    tilings = tiling or DEFAULT_TILING
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
     points: list[Any] = []
-    with noting_interrupts() as interrupts, status(f"searching the least traffic of {work.name}"):
-        for point in slope(words, tilings, places, limits):
+    with noting_interrupts() as interrupts, status(f"searching the least traffic of {asked.name}"):
+        for point in slope(words, tilings, space, limits.limits()):
             points.append(point)
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
@@ -111,15 +78,15 @@ def bound(
         say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
     kind = f"{space} space, {tilings} tilings"
     if json:
-        show_document(bound_data(work, points, kind))
+        show_document(bound_data(asked, points, kind))
     else:
-        show_page(bound_page(work, points, kind))
+        show_page(bound_page(asked, points, kind))
     if out is not None:
-        given = [("--conv", conv), ("--gemm", gemm), ("--einsum", einsum), *(("--op", one) for one in op or ())]
-        given += [("--density", one) for one in density or ()]
+        given = [("--conv", work.conv), ("--gemm", work.gemm), ("--einsum", work.einsum)]
+        given += [*(("--op", one) for one in work.op or ()), *(("--density", one) for one in work.density or ())]
         given += [("--sizes", sizes), ("--tiling", tilings), ("--space", space), ("--out", str(out))]
-        write_file(out / _FILES[0], bound_document(work, points, kind, _command(layer, given)))
-        draw(work, points, [out / name for name in _FILES[1:]])
+        write_file(out / _FILES[0], bound_document(asked, points, kind, _command(work.layer, given)))
+        draw(asked, points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 

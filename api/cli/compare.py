@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import completions
+from .groups import grouped
 from .options import (
-    DEFAULT_MEMORY,
-    MOST_OF_GROUP,
-    DimsOption,
+    DEFAULTS,
+    BatchOptions,
     FormatsOption,
-    FusedOption,
-    GroupOption,
     JsonOption,
-    MemoryLimitOption,
-    NoCacheOption,
+    KindOptions,
+    LimitOptions,
     ObjectiveOption,
     QuietOption,
-    SchedulerOption,
-    SpaceOption,
-    StoreOption,
-    TilingOption,
-    TimeLimitOption,
-    TotalLimitOption,
-    WidthsOption,
-    WorkersOption,
     names,
-    refuse_ignored_of_batch,
-    refuse_ignored_of_fusing,
-    tiling_and_space,
-    widths_named,
 )
-from .problems import sizes_of_symbols
 from .progress import remembering_progress
 from .terminal import FAILED, complain, say, show_document, show_page
 
@@ -46,8 +31,10 @@ if TYPE_CHECKING:
     from ..run.batch.run import Progress
 
 
+@grouped
 def compare(
     context: typer.Context,
+    *,
     networks: Annotated[
         str,
         typer.Option(
@@ -72,20 +59,10 @@ def compare(
             help="Dataflows (`tilewright list dataflows`), or constraints files.",
         ),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
-    fuse: FusedOption = False,
-    group: GroupOption = MOST_OF_GROUP,
-    objective: ObjectiveOption = "edp",
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    time_limit: TimeLimitOption = None,
-    total_limit: TotalLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    store: StoreOption = None,
-    no_cache: NoCacheOption = False,
+    objective: ObjectiveOption = DEFAULTS["objective"],
+    kinds: KindOptions,
+    limits: LimitOptions,
+    batch: BatchOptions,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
     formats: FormatsOption = "csv,json",
     json: JsonOption = False,
@@ -106,30 +83,21 @@ def compare(
     from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
-    refuse_ignored_of_batch(context, no_cache, scheduler, out)
-    refuse_ignored_of_fusing(context, fuse, "dataflows")
+    batch.refuse_ignored(context, out, "dataflows")
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
-    with remembering_progress(kept=not no_cache, fused=fuse) as remembered:
+    with remembering_progress(kept=not batch.no_cache, fused=batch.fuse) as remembered:
         comparison: Comparison | FusedComparison = comparison_of(
             names(networks),
             names(archs),
             names(dataflows),
             objective,
-            *tiling_and_space(tiling, space),
-            fuse=cast(Any, fuse),  # its overloads are for True and for False, each with its own result
-            most=group,
-            dims=sizes_of_symbols(dim),
-            widths=widths_named(widths),
-            time_limit=time_limit,
-            total_limit=total_limit,
-            memory_limit=memory_limit,
-            workers=workers,
-            scheduler=scheduler,
-            store=store,
-            cache=not no_cache,
+            *kinds.checked(),
+            time_limit=limits.time_limit,
+            memory_limit=limits.memory_limit,
             watch=remembered.watch,
+            **batch.arguments(),
         )
     if isinstance(comparison, FusedComparison):
         _show_fused(comparison, out, names(formats), json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -11,32 +12,27 @@ import typer
 
 from ..ir.errors import TilewrightError
 from . import completions
-from .machines import architecture_named
+from .groups import grouped
+from .machines import MachineOptions
 from .mappings import say_verified
 from .options import (
-    DEFAULT_MEMORY,
-    MOST_OF_GROUP,
-    ArchOption,
+    DEFAULTS,
     DimsOption,
     FuseOption,
     GroupOption,
     JsonOption,
+    KindOptions,
     MemoryLimitOption,
     NetworkArgument,
-    NoCacheOption,
     QuietOption,
-    SetOption,
-    SpaceOption,
-    StoreOption,
-    TilingOption,
+    StoreOptions,
     TotalLimitOption,
     WidthsOption,
     WorkersOption,
     refuse_given,
-    tiling_and_space,
+    sizes_of_symbols,
     widths_named,
 )
-from .problems import sizes_of_symbols
 from .terminal import FAILED, complain, noting_interrupts, progress, say, show_document, show_page, status
 
 if TYPE_CHECKING:
@@ -48,11 +44,90 @@ if TYPE_CHECKING:
     from ..workloads.graph import NetworkGraph
 
 
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The network."""
+
+    network: NetworkArgument
+    dim: DimsOption = DEFAULTS["dims"]
+    widths: WidthsOption = DEFAULTS["widths"]
+
+
+@dataclass(frozen=True)
+class GroupOptions:
+    """Which groups there may be, and how long they are looked for."""
+
+    fuse: FuseOption = DEFAULTS["fuse"]
+    group: GroupOption = DEFAULTS["most"]
+    stays: Annotated[
+        bool,
+        typer.Option(
+            "--stays/--no-stays",
+            help="Whether tensors may stay on chip between groups, or all pass through the outermost memory.",
+        ),
+    ] = True
+    weights_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEMORY[=OPERATION,...]",
+            help="Weights that lie in this memory before a run, and after it: all of them, or, where not all have "
+            "room, those that are best to keep; or those of some operations. They are read in once, for many runs. "
+            "May be repeated.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
+        ),
+    ] = 10.0
+    total_limit: TotalLimitOption = DEFAULTS["total_limit"]
+    memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"]
+    workers: WorkersOption = DEFAULTS["workers"]
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """What is written and run."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write plan.json, network.html and a folder for each group there. With --emit, a folder of the "
+            "network's name unless given.",
+        ),
+    ] = None
+    emit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            autocompletion=completions.words("c", "numpy"),
+            help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
+            "or numpy, which counts the words that move, too.",
+        ),
+    ] = None
+    element: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.words("double", "float"),
+            help="Of all arrays in the program in C: double, or float, which is faster and less exact.",
+        ),
+    ] = "double"
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
+    ] = False
+
+
+@grouped
 def compile_network(
     context: typer.Context,
-    network: NetworkArgument,
-    arch: ArchOption = None,
-    set_fields: SetOption = None,
+    *,
+    of: NetworkOptions,
+    machine: MachineOptions,
     objective: Annotated[
         str,
         typer.Option(
@@ -62,71 +137,12 @@ def compile_network(
             "'energy + 100 * latency'. With limits: 'energy where latency <= 20000'.",
         ),
     ] = "energy",
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    fuse: FuseOption = "all",
-    group: GroupOption = MOST_OF_GROUP,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
-        ),
-    ] = 10.0,
-    total_limit: TotalLimitOption = None,
-    stays: Annotated[
-        bool,
-        typer.Option(
-            "--stays/--no-stays",
-            help="Whether tensors may stay on chip between groups, or all pass through the outermost memory.",
-        ),
-    ] = True,
-    weights_in: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEMORY[=OPERATION,...]",
-            help="Weights that lie in this memory before a run, and after it: all of them, or, where not all have "
-            "room, those that are best to keep; or those of some operations. They are read in once, for many runs. "
-            "May be repeated.",
-        ),
-    ] = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write plan.json, network.html and a folder for each group there. With --emit, a folder of the "
-            "network's name unless given.",
-        ),
-    ] = None,
+    kinds: KindOptions,
+    groups: GroupOptions,
+    program: ProgramOptions,
+    kept: StoreOptions,
     json: JsonOption = False,
     _quiet: QuietOption = False,
-    emit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORM",
-            autocompletion=completions.words("c", "numpy"),
-            help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
-            "or numpy, which counts the words that move, too.",
-        ),
-    ] = None,
-    element: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND",
-            autocompletion=completions.words("double", "float"),
-            help="Of all arrays in the program in C: double, or float, which is faster and less exact.",
-        ),
-    ] = "double",
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
-    ] = False,
-    workers: WorkersOption = None,
-    store: StoreOption = None,
-    no_cache: NoCacheOption = False,
 ) -> None:
     """Map a whole network: find the groups of operations that are best mapped as one, and prove that none cost less.
 
@@ -145,33 +161,33 @@ def compile_network(
     from ..report.networks.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
 
+    emit, element = program.emit, program.element
     if emit is None:
         refuse_given(context, "it is of a program, which --emit asks for", "element")
     check_choice("--element", element, ("double", "float"))
-    if no_cache:
-        refuse_given(context, "--no-cache leaves the store alone", "store")
-    found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
-    kinds = tiling_and_space(tiling, space)
-    limits = limits_of(time_limit, memory_limit)
-    machine = architecture_named(arch, set_fields)
-    question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
-    question = with_choices(question, stays=stays, weights_in=_by_memory(weights_in), total_limit=total_limit)
-    out = _folder(out, emit, found.name)
+    kept.refuse_ignored(context)
+    found = load_network(of.network, sizes_of_symbols(of.dim), widths_named(of.widths))
+    limits, asked = limits_of(groups.time_limit, groups.memory_limit), kinds.checked()
+    chip = machine.named()
+    question = network_question(found, chip, objective, *asked, cast("Fuse", groups.fuse), groups.group, limits)
+    weights_in = _by_memory(groups.weights_in)
+    question = with_choices(question, stays=groups.stays, weights_in=weights_in, total_limit=groups.total_limit)
+    out = _folder(program.out, emit, found.name)
     _refuse_unwritable(question.graph, emit, element)
     question = _as_stored(question) if emit == "c" else question
     with (
         noting_interrupts() as interrupts,
         progress("searching groups") as announce,
-        _saying_what_is_kept(not no_cache),
+        _saying_what_is_kept(not kept.no_cache),
     ):
 
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
 
-        answer = answer_of(question, store, watch, say, cached=not no_cache, workers=workers)
+        answer = answer_of(question, kept.store, watch, say, cached=not kept.no_cache, workers=groups.workers)
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
-    result = CompiledNetwork(found.name, machine, answer)
+    result = CompiledNetwork(found.name, chip, answer)
     files, refused = _saved(result, out, emit, element)
     if json:
         show_document(network_plan_document(answer))
@@ -179,7 +195,7 @@ def compile_network(
         show_page(network_plan_page(answer, files))
     if refused is not None:
         raise refused
-    if verify:
+    if program.verify:
         with status("running the programs of all groups"):
             verified = result.verify()
         for one in verified:

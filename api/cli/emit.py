@@ -9,28 +9,18 @@ import typer
 
 from ..ir import TilewrightError
 from . import completions
-from .cascades import fused_named
-from .mappings import cost_of, load_on
-from .options import (
-    ConvOption,
-    EinsumOption,
-    FastOption,
-    GemmOption,
-    MappingArgument,
-    OpOption,
-    SetOption,
-    TreeOption,
-    names,
-    refuse_given,
-)
-from .problems import problem_named
+from .groups import grouped
+from .mappings import MappingOptions, evaluated
+from .options import FastOption, MappingArgument, names
 from .sources import read_source
 from .terminal import show_document
 
 
+@grouped
 def emit(
     context: typer.Context,
     mapping: MappingArgument,
+    on: MappingOptions,
     to: Annotated[
         str,
         typer.Option(
@@ -58,26 +48,6 @@ def emit(
         ),
     ] = None,
     fast: FastOption = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|PATH", autocompletion=completions.arch, help="For this architecture, not for the file's own."
-        ),
-    ] = None,
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAYER",
-            autocompletion=completions.layer,
-            help="The layer that a mapping file is for, such as resnet50:conv1.",
-        ),
-    ] = None,
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    op: OpOption = None,
-    tree: TreeOption = None,
-    set_fields: SetOption = None,
 ) -> None:
     """Print a mapping in another form: a program that executes it, or a file that others read.
 
@@ -90,30 +60,15 @@ def emit(
     tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
     from ..forms import emit_mapping, form_named
+    from ..results import write_file
 
     form_named(to)
-    source = read_source(mapping)
-    if op or tree or source.is_fused:
-        refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
-        refuse_given(context, "this option does not know cascades yet", "fast")
     tiles = None if copied is None else names(copied)
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     chosen = None if tiles is None else [name for name in tiles if name != "none"]
-    if op or tree or source.is_fused:
-        fused = fused_named(source, op, tree, arch, set_fields)
-        _write(emit_mapping(fused, to, element=element, copied=chosen), out)
-        return
-    given = any(text is not None for text in (layer, conv, gemm, einsum))
-    problem = problem_named(layer, conv, gemm, einsum) if given else None
-    loaded = load_on(source, problem, arch, set_fields)
-    text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
-    _write(text, out)
-
-
-def _write(text: str, out: Path | None) -> None:
-    from ..results import write_file
-
+    found = evaluated(on.loaded(context, read_source(mapping)))
+    text = emit_mapping(found, to, element=element, copied=chosen, fast=fast)
     if out is None:
         show_document(text)
     else:

@@ -2,52 +2,100 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..ir import Problem, TilewrightError
+from ..ir import FusedMapping, Mapping, Problem, TilewrightError
 from . import completions
-from .cascade_explain import TreeQuestion, Written, explain_cascade, write_explanation
-from .cascade_search import refuse_of_cascades
-from .cascades import is_cascade
-from .constraint_options import constraint_sources
+from .groups import grouped
 from .machines import architecture_named
-from .mappings import cost_of, load_on
+from .mappings import MappingOptions, evaluated
 from .options import (
-    DEFAULT_MEMORY,
-    ConstraintOption,
-    ConstraintsOption,
-    ConvOption,
-    DataflowOption,
-    EinsumOption,
+    DEFAULTS,
     FuseOption,
-    GemmOption,
     MemoryLimitOption,
-    NoCacheOption,
-    OpOption,
     QuietOption,
-    SetOption,
-    StoreOption,
+    RuleOptions,
+    StoreOptions,
     SvgOption,
-    TreeOption,
     refuse_given,
+    tiling_and_space,
 )
-from .problems import problem_named
+from .problems import cascade_named, is_cascade, refuse_unknown_to_cascades
 from .sources import MappingSource, read_source
-from .terminal import noting_interrupts, progress, say, show_document, show_page
+from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
-    from ..mapper.space import Space
-    from ..mapper.tilings import Tiling
+    from ..mapper.cascades import Fuse
+    from ..mapping_sources import EvaluatedMapping
+    from ..report.explain.explanation import Explanation
+    from ..report.explain.trees import TreeExplanation
+    from ..results import SearchResult
 
 _TIME_LIMIT = 10.0
 
 
+@dataclass(frozen=True)
+class AgainOptions:
+    """How to search for what would help, or for the mapping."""
+
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            autocompletion=completions.objective,
+            help="What changes should lower; else what the mapping was searched for, or edp.",
+        ),
+    ] = None
+    tiling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.tiling,
+            help="perfect or ragged; else as the mapping was searched for.",
+        ),
+    ] = None
+    space: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.space,
+            help="even or uneven; else as the mapping was searched for.",
+        ),
+    ] = None
+    no_changes: Annotated[bool, typer.Option("--no-changes", help="Search for nothing: leave out what would help.")] = (
+        False
+    )
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
+    ] = _TIME_LIMIT
+    memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"]
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """Where the explanation goes."""
+
+    svg: SvgOption = None
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write page and picture there, as one HTML file.")
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False
+    quiet: QuietOption = False
+
+
+@grouped
 def explain(
     context: typer.Context,
+    on: MappingOptions,
+    again: AgainOptions,
+    rules: RuleOptions,
+    kept: StoreOptions,
+    shown: PageOptions,
     mapping: Annotated[
         str | None,
         typer.Argument(
@@ -56,69 +104,7 @@ def explain(
             "Without it, the layer is searched for on the architecture.",
         ),
     ] = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|PATH", autocompletion=completions.arch, help="On this architecture, not on the file's own."
-        ),
-    ] = None,
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAYER",
-            autocompletion=completions.layer,
-            help="The layer to search for, or that a mapping file is for.",
-        ),
-    ] = None,
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    op: OpOption = None,
-    tree: TreeOption = None,
-    fuse: FuseOption = "all",
-    set_fields: SetOption = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            autocompletion=completions.objective,
-            help="What changes should lower; else what the mapping was searched for, or edp.",
-        ),
-    ] = None,
-    tiling: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            autocompletion=completions.tiling,
-            help="perfect or ragged; else as the mapping was searched for.",
-        ),
-    ] = None,
-    space: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            autocompletion=completions.space,
-            help="even or uneven; else as the mapping was searched for.",
-        ),
-    ] = None,
-    dataflow: DataflowOption = None,
-    constraints: ConstraintsOption = None,
-    constraint: ConstraintOption = None,
-    no_changes: Annotated[
-        bool, typer.Option("--no-changes", help="Search for nothing: leave out what would help.")
-    ] = False,
-    time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
-    ] = _TIME_LIMIT,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    svg: SvgOption = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write page and picture there, as one HTML file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
-    _quiet: QuietOption = False,
-    store: StoreOption = None,
-    no_cache: NoCacheOption = False,
+    fuse: FuseOption = DEFAULTS["fuse"],
 ) -> None:
     """Explain a mapping: where its energy goes, what bounds its latency, what each loop does, and what would help.
 
@@ -132,51 +118,24 @@ def explain(
     tilewright explain result/mapping.json --objective latency --json
     tilewright explain cascade.yaml --arch my_chip.yaml --html tree.html
     """
-    source = read_source(mapping) if mapping is not None else None
-    work = layer if mapping is None else mapping
-    if op or tree or (source is not None and source.is_fused) or (einsum is None and _is_cascade(work)):
-        named = read_source(work or "") if source is None else source
-        if mapping is not None:
-            refuse_given(context, "a cascade is given already", "layer")
-        refuse_of_cascades(context, "dataflow", "constraints", "conv", "gemm", "einsum")
-        if tree is not None or named.is_fused:
-            searching = ("constraint", "fuse", "objective", "tiling", "space", "time_limit", "memory_limit", "store")
-            refuse_given(context, "it is for searches, and the tree is given", *searching)
-        lines = tuple(constraint or ())
-        asked = TreeQuestion(objective, tiling, space, fuse, lines, time_limit, memory_limit, store, no_cache)
-        explain_cascade(named, op, tree, arch, set_fields, asked, Written(svg, html, as_json))
-        return
-    refuse_given(context, "one layer has nothing to fuse", "fuse")
-    if mapping is not None and no_changes:
-        why = "it is for searches, and with --no-changes there is none"
-        rules = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
-        refuse_given(context, why, "objective", "tiling", "space", *rules, "store", "no_cache")
-    given = any(text is not None for text in (layer, conv, gemm, einsum))
-    problem = problem_named(layer, conv, gemm, einsum) if given else None
-    sources = constraint_sources(dataflow, constraints, constraint or ())
-    from ..arguments import limits_of
-    from ..explanations import Searching, explain_found
-    from ..report.explain.page import explanation_page
     from ..report.parts.figures import check_pictures
 
-    check_pictures(svg, None)
-
-    kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
-    with noting_interrupts() as interrupts, progress("searching") as watch:
-        limits = limits_of(time_limit, memory_limit)
-        how = Searching(objective, kind, place, sources, limits, store, not no_cache, watch, say)
-        if source is not None:
-            found = _read(source, problem, arch, set_fields)
-        else:
-            found = _searched(problem, arch, set_fields, how)
-        result = explain_found(found, how, not no_changes)
-    if interrupts:
-        say("interrupted: changes that were not searched are left out")
-    if as_json:
-        show_document(result.to_json())
-    else:
-        show_page(explanation_page(result))
-    write_explanation(result, Written(svg, html, as_json))
+    check_pictures(shown.svg, None)
+    source = read_source(mapping) if mapping is not None else None
+    work = on.layer if mapping is None else mapping
+    is_tree = source is not None and source.is_fused
+    if on.op or on.tree or is_tree or (on.einsum is None and _is_cascade(work)):
+        if mapping is not None:
+            refuse_given(context, "a cascade is given already", "layer")
+        refuse_unknown_to_cascades(context)
+        _show(_of_tree(context, source or read_source(work or ""), on, again, rules, kept, fuse), shown)
+        return
+    refuse_given(context, "one layer has nothing to fuse", "fuse")
+    if mapping is not None and again.no_changes:
+        why = "it is for searches, and with --no-changes there is none"
+        rule = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
+        refuse_given(context, why, "objective", "tiling", "space", *rule, "store", "no_cache")
+    _show(_of_nest(context, source, on, again, rules, kept), shown)
 
 
 def _is_cascade(work: str | None) -> bool:
@@ -184,22 +143,111 @@ def _is_cascade(work: str | None) -> bool:
     return work is not None and work != "-" and not work.endswith(".json") and is_cascade(work, None)
 
 
-def _read(source: MappingSource, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> ToExplain:
+def _of_nest(
+    context: typer.Context,
+    source: MappingSource | None,
+    on: MappingOptions,
+    again: AgainOptions,
+    rules: RuleOptions,
+    kept: StoreOptions,
+) -> Explanation:
+    """The explanation of a layer's mapping: of a file's, or of the best one."""
+    from ..arguments import limits_of
+    from ..explanations import Searching, explain_found
+
+    tiling, space = tiling_and_space(again.tiling, again.space or "even")
+    place = space if again.space is not None else None
+    problem, sources = on.problem(), rules.sources()
+    with noting_interrupts() as interrupts, progress("searching") as watch:
+        limits, cached = limits_of(again.time_limit, again.memory_limit), not kept.no_cache
+        how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, watch, say)
+        found = _searched(problem, on, how) if source is None else _read(context, source, on)
+        explanation = explain_found(found, how, not again.no_changes)
+    if interrupts:
+        say("interrupted: changes that were not searched are left out")
+    return explanation
+
+
+def _read(context: typer.Context, source: MappingSource, on: MappingOptions) -> ToExplain:
     """The mapping of a file, or of standard input."""
     from ..explanations import ToExplain
 
     given = source.given
     if ":" in given and not Path(given).exists():
         raise TilewrightError(f"found {given!r}, expected the file of a mapping", hint=f"write --layer {given}")
-    loaded = load_on(source, layer, arch, set_fields)
-    cost_of(given, loaded)
-    return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+    found = evaluated(on.loaded(context, source))
+    return ToExplain(cast("Mapping", found.mapping), found.arch, found.certificate)
 
 
-def _searched(layer: Problem | None, arch: str | None, set_fields: list[str] | None, how: Searching) -> ToExplain:
+def _searched(layer: Problem | None, on: MappingOptions, how: Searching) -> ToExplain:
     """The best mapping of a layer."""
     from ..explanations import searched_for
 
     if layer is None:
         raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
-    return searched_for(layer, architecture_named(arch, set_fields), how)
+    return searched_for(layer, architecture_named(on.arch, on.set_fields), how)
+
+
+def _of_tree(
+    context: typer.Context,
+    source: MappingSource,
+    on: MappingOptions,
+    again: AgainOptions,
+    rules: RuleOptions,
+    kept: StoreOptions,
+    fuse: str,
+) -> TreeExplanation:
+    """The explanation of a tree: of a file's, of one written by hand, or of the best one of a cascade."""
+    from ..report.explain.trees import explain_tree
+
+    found: EvaluatedMapping | SearchResult[Any, Any]
+    if source.is_fused or on.tree is not None:
+        searching = ("constraint", "fuse", "objective", "tiling", "space", "time_limit", "memory_limit", "store")
+        refuse_given(context, "it is for searches, and the tree is given", *searching)
+        found = evaluated(on.loaded(context, source))
+    else:
+        found = _best_tree(source, on, again, rules, kept, fuse)
+    return explain_tree(cast("FusedMapping", found.mapping), found.arch, cast("Any", found.cost))
+
+
+def _best_tree(
+    source: MappingSource,
+    on: MappingOptions,
+    again: AgainOptions,
+    rules: RuleOptions,
+    kept: StoreOptions,
+    fuse: str,
+) -> SearchResult[Any, Any]:
+    from ..arguments import limits_of, question_of
+    from ..searches import find_best
+
+    if not source.given:
+        raise TilewrightError("expected a cascade, found none", hint="name a file, or sizes beside --op")
+    cascade, machine = cascade_named(source.given, on.op), architecture_named(on.arch, on.set_fields)
+    kinds = tiling_and_space(again.tiling, again.space or "even")
+    limits, lines = limits_of(again.time_limit, again.memory_limit), tuple(rules.constraint or ())
+    question = question_of(cascade, machine, again.objective or "edp", *kinds, lines, limits, cast("Fuse", fuse))
+    with noting_interrupts(), status(f"searching the best mapping of {cascade.name} on {machine.name}"):
+        return find_best(question, kept.store, say, cached=not kept.no_cache)[0]
+
+
+def _show(explanation: Explanation | TreeExplanation, shown: PageOptions) -> None:
+    """Print the explanation, and write the files that are asked for."""
+    from ..report.explain.explanation import Explanation
+    from ..report.explain.page import explanation_page
+    from ..report.explain.tree_page import tree_explanation_page
+    from ..results import write_file
+
+    if shown.as_json:
+        show_document(explanation.to_json())
+    elif isinstance(explanation, Explanation):
+        show_page(explanation_page(explanation))
+    else:
+        show_page(tree_explanation_page(explanation))
+    files = []
+    if shown.svg is not None:
+        files.append(write_file(shown.svg, explanation.svg()))
+    if shown.html is not None:
+        files.append(write_file(shown.html, explanation.html()))
+    if files and not shown.as_json:
+        show_line("\n".join(["", "Files", *(f"  {file}" for file in files)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,50 +10,37 @@ import typer
 
 from . import completions
 from .compare import finish
+from .groups import grouped
 from .machines import settings_named
 from .options import (
-    DEFAULT_MEMORY,
-    MOST_OF_GROUP,
-    DimsOption,
+    DEFAULTS,
+    BatchOptions,
     FormatsOption,
-    FusedOption,
-    GroupOption,
     JsonOption,
-    MemoryLimitOption,
-    NoCacheOption,
+    KindOptions,
+    LimitOptions,
     ObjectiveOption,
     QuietOption,
-    SchedulerOption,
     SetOption,
-    SpaceOption,
-    StoreOption,
-    TilingOption,
-    TimeLimitOption,
-    TotalLimitOption,
-    WidthsOption,
-    WorkersOption,
     names,
-    refuse_ignored_of_batch,
-    refuse_ignored_of_fusing,
-    tiling_and_space,
-    widths_named,
 )
-from .problems import sizes_of_symbols
 from .progress import remembering_progress
 from .terminal import show_document, show_page
 
 
-def explore(
-    context: typer.Context,
+@dataclass(frozen=True)
+class SweepOptions:
+    """The space of architectures."""
+
     network: Annotated[
         str, typer.Option(metavar="NAME|PATH", autocompletion=completions.network, help="A network, or a network file.")
-    ],
+    ]
     arch: Annotated[
         str,
         typer.Option(
             metavar="NAME|PATH", autocompletion=completions.arch, help="The architecture that fields are swept of."
         ),
-    ],
+    ]
     sweep: Annotated[
         list[str],
         typer.Option(
@@ -60,8 +48,8 @@ def explore(
             help="array=8x8,16x16 or GLB.size=32KiB:1MiB:x2; may be repeated: all combinations are searched. "
             '"array=8x8,16x16 with GLB.size=64KiB,256KiB" changes fields together, as does a CSV or YAML file.',
         ),
-    ],
-    settings: SetOption = None,
+    ]
+    settings: SetOption = None
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +57,7 @@ def explore(
             help='"area <= 4 mm2"; of energy, latency, area, on_chip or macs; may be repeated. Points whose chips are '
             "beyond it are not searched.",
         ),
-    ] = None,
+    ] = None
     front: Annotated[
         str | None,
         typer.Option(
@@ -78,27 +66,24 @@ def explore(
             help="What the front is over, two or more of energy, latency, area, on_chip, macs; if not given, energy, "
             "latency and area, or on_chip where areas are not stated.",
         ),
-    ] = None,
-    objective: ObjectiveOption = "edp",
+    ] = None
+
+
+@grouped
+def explore(
+    context: typer.Context,
+    *,
+    swept: SweepOptions,
+    objective: ObjectiveOption = DEFAULTS["objective"],
     dataflow: Annotated[
         str,
         typer.Option(
             metavar="NAME|PATH", autocompletion=completions.dataflow, help="A dataflow, or a constraints file."
         ),
     ] = "free",
-    fuse: FusedOption = False,
-    group: GroupOption = MOST_OF_GROUP,
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    time_limit: TimeLimitOption = None,
-    total_limit: TotalLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    store: StoreOption = None,
-    no_cache: NoCacheOption = False,
+    kinds: KindOptions,
+    limits: LimitOptions,
+    batch: BatchOptions,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write index.html, the tables and a picture of the front there.")
     ] = None,
@@ -124,35 +109,26 @@ def explore(
     from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
-    refuse_ignored_of_batch(context, no_cache, scheduler, out)
-    refuse_ignored_of_fusing(context, fuse, "dataflow")
+    batch.refuse_ignored(context, out, "dataflow")
     check_formats(names(formats))
     if out is not None:
         with figure_style():  # pictures can be drawn
             prepare_folder(out)
-    with remembering_progress(kept=not no_cache, fused=fuse) as remembered:
+    with remembering_progress(kept=not batch.no_cache, fused=batch.fuse) as remembered:
         exploration = exploration_of(
-            network,
-            arch,
-            sweep,
+            swept.network,
+            swept.arch,
+            swept.sweep,
             objective,
             dataflow,
-            *tiling_and_space(tiling, space),
-            fuse=fuse,
-            most=group,
-            settings=settings_named(settings or ()),
-            limits=limit or (),
-            front=names(front) if front is not None else None,
-            dims=sizes_of_symbols(dim),
-            widths=widths_named(widths),
-            time_limit=time_limit,
-            total_limit=total_limit,
-            memory_limit=memory_limit,
-            workers=workers,
-            scheduler=scheduler,
-            store=store,
-            cache=not no_cache,
+            *kinds.checked(),
+            settings=settings_named(swept.settings or ()),
+            limits=swept.limit or (),
+            front=names(swept.front) if swept.front is not None else None,
+            time_limit=limits.time_limit,
+            memory_limit=limits.memory_limit,
             watch=remembered.watch,
+            **batch.arguments(),
         )
     files = write_exploration(exploration, out, names(formats), picture=True) if out is not None else ()
     if json:

@@ -13,9 +13,8 @@ from ..ir import TilewrightError
 from ..ir.files import beginning_of
 from . import completions
 from .machines import settings_named
-from .mappings import show_result
 from .options import QuietOption, SetOption
-from .terminal import say, show_document
+from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..mapper.importers import ImportedMachine
@@ -83,7 +82,9 @@ def import_timeloop(
 
         show_document(dump_mapping(mapping, arch, cost))
     else:
-        show_result(mapping, arch, cost)
+        from ..report.pages.result import evaluated_page
+
+        show_page(evaluated_page(mapping, arch, cost))
 
 
 @imports.command("accelergy", short_help="Put Accelergy's energies and areas into an architecture.")

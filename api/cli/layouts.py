@@ -7,31 +7,29 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .machines import architecture_named
+from .groups import grouped
+from .machines import MachineOptions
 from .options import (
-    DEFAULT_MEMORY,
-    ArchOption,
+    DEFAULTS,
     DimsOption,
     JsonOption,
+    KindOptions,
     MemoryLimitOption,
     NetworkArgument,
     QuietOption,
-    SetOption,
-    SpaceOption,
-    TilingOption,
     TotalLimitOption,
     WidthsOption,
-    tiling_and_space,
+    sizes_of_symbols,
     widths_named,
 )
-from .problems import sizes_of_symbols
 from .terminal import show_document, show_page, status
 
 
+@grouped
 def layouts(
     network: NetworkArgument,
-    arch: ArchOption = None,
-    set_fields: SetOption = None,
+    machine: MachineOptions,
+    kinds: KindOptions,
     objective: Annotated[
         str,
         typer.Option(
@@ -50,16 +48,14 @@ def layouts(
             "that are known for them, unless given.",
         ),
     ] = None,
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
     time_limit: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="For each search of a layer with some layouts; then its bound counts."),
     ] = 10.0,
-    total_limit: TotalLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
+    total_limit: TotalLimitOption = DEFAULTS["total_limit"],
+    memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"],
+    dim: DimsOption = DEFAULTS["dims"],
+    widths: WidthsOption = DEFAULTS["widths"],
     json: JsonOption = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -75,12 +71,11 @@ def layouts(
     from ..workloads import load_network
 
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
-    machine = architecture_named(arch, set_fields)
-    kinds = tiling_and_space(tiling, space)
+    chip = machine.named()
     limits = {"time_limit": time_limit, "total_limit": total_limit, "memory_limit": memory_limit}
     with status("searching layers with layouts"):
-        plan = plan_layouts(found, machine, objective, *kinds, layouts=layout or (), **limits)  # type: ignore[arg-type]
+        plan = plan_layouts(found, chip, objective, *kinds.checked(), layouts=layout or (), **limits)  # type: ignore[arg-type]
     if json:
-        show_document(layout_plan_document(plan, found.name, machine, objective))
+        show_document(layout_plan_document(plan, found.name, chip, objective))
     else:
-        show_page(layout_plan_page(plan, found.name, machine, objective))
+        show_page(layout_plan_page(plan, found.name, chip, objective))

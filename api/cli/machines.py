@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir import TilewrightError
+from .options import ArchOption, SetOption
 
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..ir import Cascade, Problem
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """The architecture."""
+
+    arch: ArchOption = None
+    set_fields: SetOption = None
+
+    def named(self) -> Architecture:
+        """The architecture, with fields set; TilewrightError lists the library when it is missing."""
+        return architecture_named(self.arch, self.set_fields)
 
 
 def architecture_named(name: str | None, settings: Iterable[str] | None = None) -> Architecture:

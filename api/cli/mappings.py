@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Mapping, Problem, TilewrightError
+from ..ir import FusedMapping, Mapping, Problem, TilewrightError
 from . import completions
-from .cascades import evaluate_cascade, fused_named
+from .groups import grouped
 from .machines import architecture_named, laid_out, settings_named
 from .options import (
+    DEFAULTS,
+    ConvOption,
     DensityOption,
+    EinsumOption,
     FastOption,
+    GemmOption,
     JsonOption,
     LayoutOption,
     MappingArgument,
@@ -25,19 +30,16 @@ from .options import (
     TreeOption,
     refuse_given,
 )
-from .problems import problem_named
+from .problems import cascade_named, problem_named, refuse_unknown_to_cascades
 from .sources import MappingSource, read_source
-from .sparse import refuse_densities, with_density
+from .sparse import with_density
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-    from ..cost_models import Cost
-    from ..mapper.certificate import Certificate
     from ..mapper.emit import Verification
     from ..mapper.legality import Claim
-    from ..mapping_sources import AnyMapping
-    from ..run.documents.mappings import LoadedMapping
+    from ..mapping_sources import AnyMapping, EvaluatedMapping
 
 DISAGREES = 1
 
@@ -45,17 +47,17 @@ _SECONDS_PER_STEP = 4e-5
 _LONG_RUN = 60.0  # seconds
 
 
-def evaluate(
-    context: typer.Context,
-    mapping: MappingArgument,
+@dataclass(frozen=True)
+class MappingOptions:
+    """What a mapping is for, where its file does not say so."""
+
     arch: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|PATH",
-            autocompletion=completions.arch,
-            help="Evaluate on this architecture, not on the file's own.",
+            metavar="NAME|PATH", autocompletion=completions.arch, help="On this architecture, not on the file's own."
         ),
-    ] = None,
+    ] = None
+    set_fields: SetOption = None
     layer: Annotated[
         str | None,
         typer.Option(
@@ -63,17 +65,70 @@ def evaluate(
             autocompletion=completions.layer,
             help="The layer that a mapping file is for, such as resnet50:conv1.",
         ),
-    ] = None,
-    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
-    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
-    ] = None,
-    op: OpOption = None,
-    tree: TreeOption = None,
-    set_fields: SetOption = None,
-    density: DensityOption = None,
-    layout: LayoutOption = None,
+    ] = None
+    conv: ConvOption = None
+    gemm: GemmOption = None
+    einsum: EinsumOption = None
+    op: OpOption = None
+    tree: TreeOption = None
+
+    def is_tree(self, source: MappingSource) -> bool:
+        """Whether a source holds, or the options name, the mapping of a cascade."""
+        return bool(self.op or self.tree or source.is_fused)
+
+    def problem(self) -> Problem | None:
+        """The layer that is named, if any is."""
+        given = any(text is not None for text in (self.layer, self.conv, self.gemm, self.einsum))
+        return problem_named(self.layer, self.conv, self.gemm, self.einsum) if given else None
+
+    def loaded(self, context: typer.Context, source: MappingSource) -> AnyMapping:
+        """The mapping of a file, of standard input, or that was written by hand for a cascade, on its architecture."""
+        if not self.is_tree(source):
+            return self._read(source, self.problem())
+        refuse_given(context, "a cascade is given already", "layer")
+        refuse_unknown_to_cascades(context)
+        if not source.is_fused:
+            return self._written_tree(source)
+        if self.op or self.tree:
+            hint = "leave --op and --mapping out"
+            raise TilewrightError("the file holds a cascade and its tree already", where=source.place, hint=hint)
+        return self._read(source, None)
+
+    def _read(self, source: MappingSource, layer: Problem | None) -> AnyMapping:
+        from ..mapping_sources import load_any
+
+        arch = None if self.arch is None else architecture_named(self.arch, self.set_fields)
+        settings = settings_named(self.set_fields or ()) if arch is None else None
+        text = source.text
+        if text is None or (source.given != "-" and not source.is_fused):
+            return load_any(Path(source.given), layer, arch, source.place, settings)
+        return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, source.place, settings)
+
+    def _written_tree(self, source: MappingSource) -> AnyMapping:
+        from ..arch.document import read_text
+        from ..mapping_sources import AnyMapping
+
+        cascade = cascade_named(source.given, self.op)
+        if self.tree is None:
+            hint = "write it to a file, and name it by --mapping"
+            raise TilewrightError("the tree of the cascade is missing", hint=hint)
+        if self.arch is None:
+            raise TilewrightError("no architecture is given", hint="name one by --arch, such as --arch eyeriss")
+        machine, place = architecture_named(self.arch, self.set_fields), str(self.tree)
+        try:
+            mapping = FusedMapping.parse(cascade, read_text(self.tree, place, "the tree of a cascade"))
+        except TilewrightError as error:
+            raise error.located(place) from None
+        return AnyMapping(mapping, machine, None, place)
+
+
+@grouped
+def evaluate(
+    context: typer.Context,
+    mapping: MappingArgument,
+    on: MappingOptions,
+    density: DensityOption = DEFAULTS["density"],
+    layout: LayoutOption = DEFAULTS["layout"],
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -89,32 +144,26 @@ def evaluate(
       --arch chip.yaml --mapping tree.txt
     tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
     """
-    source = read_source(mapping)
-    if op or tree or source.is_fused:
-        refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
-        refuse_densities(context)
-        evaluate_cascade(source, op, tree, arch, set_fields, json, layout)
-        return
-    given = any(text is not None for text in (layer, conv, gemm, einsum))
-    problem = problem_named(layer, conv, gemm, einsum) if given else None
-    loaded = load_on(source, problem, arch, set_fields)
-    loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.problem, layout))
-    if density:
-        zeros = Mapping(with_density(loaded.mapping.problem, density, layer), loaded.mapping.nest)
+    from ..forms import emit_mapping
+    from ..report.pages.result import evaluated_page
+
+    loaded = on.loaded(context, read_source(mapping))
+    loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.work, layout))
+    if density and isinstance(loaded.mapping, Mapping):
+        zeros = Mapping(with_density(loaded.mapping.problem, density, on.layer), loaded.mapping.nest)
         loaded = loaded._replace(mapping=zeros, recorded=None)
-    loaded = with_best_choices(loaded, mapping)
-    cost = cost_of(mapping, loaded)
+    found = evaluated(_with_best_choices(loaded))
     if json:
-        from ..run.documents.mappings import dump_mapping
-
-        show_document(dump_mapping(loaded.mapping, loaded.arch, cost))
+        show_document(emit_mapping(found._replace(certificate=None, unfused=None), "json"))
     else:
-        show_result(loaded.mapping, loaded.arch, cost)
+        show_page(evaluated_page(found.mapping, found.arch, found.cost))
 
 
+@grouped
 def verify(
     context: typer.Context,
     mapping: MappingArgument,
+    on: MappingOptions,
     sets: Annotated[
         bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
     ] = False,
@@ -122,17 +171,6 @@ def verify(
         bool, typer.Option("--floats", help="Operands of single precision; outputs may differ by their roundings.")
     ] = False,
     fast: FastOption = None,
-    op: OpOption = None,
-    tree: TreeOption = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|PATH",
-            autocompletion=completions.arch,
-            help="The architecture that the tree of a cascade is for.",
-        ),
-    ] = None,
-    set_fields: SetOption = None,
     json: JsonOption = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -151,24 +189,18 @@ def verify(
     tilewright verify cascade.yaml --arch chip.yaml --mapping tree.txt
     """
     source = read_source(mapping)
-    if op or tree or source.is_fused:
-        refuse_given(context, "this option does not know cascades yet", "sets", "floats", "fast")
-        verify_cascade(source, op, tree, arch, set_fields, json)
-        return
-    if arch is not None or set_fields:
+    if not on.is_tree(source):
         hint = "evaluate it there with --json, and verify what comes out"
-        option = "--arch" if arch is not None else "--set"
-        raise TilewrightError("the file has its own architecture", where=option, hint=hint)
-    if sets:
+        refuse_given(context, "the file has its own architecture", "arch", "set_fields", hint=hint)
+    if sets and not on.is_tree(source):
         refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
-        prove_mapping(source, json)
+        prove_mapping(source, on.problem(), json)
         return
-    loaded = load(source)
-    cost_of(mapping, loaded)
-    verify_mapping(loaded.mapping, loaded.arch, floats=floats, fast=fast, json=json)
+    found = evaluated(on.loaded(context, source))
+    verify_mapping(found.mapping, found.arch, floats=floats, fast=fast, json=json)
 
 
-def prove_mapping(source: MappingSource, json: bool = False) -> None:
+def prove_mapping(source: MappingSource, layer: Problem | None = None, json: bool = False) -> None:
     """Print the proof that a file's schedule is legal; exits with 1 if it is not.
 
     Of a mapping.json the schedule comes first, and as it stands in the file: a nest that does not cover its problem is
@@ -186,18 +218,19 @@ def prove_mapping(source: MappingSource, json: bool = False) -> None:
     with status("proving that the schedule is legal"):
         if Path(source.given).suffix not in (".yaml", ".yml"):
             _refuse_illegal(prove_schedule(Schedule.of(*parse_nest(text, where))), where)
-        loaded = load_any(text, where=where)
-        cost_of(source.given, loaded)
-        claims = prove(loaded.mapping, loaded.arch)
-        tiles = tile_sets(loaded.mapping, loaded.arch)
+        loaded = load_any(text, layer, where=where)
+        evaluated(loaded)
+        mapping = loaded.mapping
+        assert isinstance(mapping, Mapping), "trees are refused"
+        claims, tiles = prove(mapping, loaded.arch), tile_sets(mapping, loaded.arch)
     if json:
-        show_document(legality_data(loaded.mapping, claims, tiles))
+        show_document(legality_data(mapping, claims, tiles))
     else:
-        show_page(legality_page(loaded.mapping, loaded.arch, claims, tiles))
+        show_page(legality_page(mapping, loaded.arch, claims, tiles))
     _refuse_illegal(claims, where)
     if json:
         return
-    show_line(f"\nlegal: proven for all {loaded.mapping.problem.macs:,} points")
+    show_line(f"\nlegal: proven for all {mapping.problem.macs:,} points")
 
 
 def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
@@ -208,30 +241,8 @@ def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
         raise typer.Exit(DISAGREES)
 
 
-def show_result(
-    mapping: Mapping,
-    arch: Architecture,
-    cost: Cost,
-    certificate: Certificate | None = None,
-    files: Iterable[Path] = (),
-    origin: str = "",
-) -> None:
-    """Print the page of a result.
-
-    files   that it was written to
-    origin  where it is from, if it was not found just now
-    """
-    from ..mapper.answer import Answer
-    from ..report.pages.result import evaluated_page, result_page
-
-    if certificate is None:
-        show_page(evaluated_page(mapping, arch, cost, files))
-    else:
-        show_page(result_page(Answer(mapping, cost, certificate), arch, files, origin))
-
-
 def verify_mapping(
-    mapping: Mapping,
+    mapping: Mapping | FusedMapping,
     arch: Architecture,
     quiet: bool = False,
     floats: bool = False,
@@ -240,19 +251,19 @@ def verify_mapping(
 ) -> None:
     """Run the program and say what came of it, on stderr if `quiet`; exits with 1 if it disagrees."""
     from ..ir.units import count
-    from ..mapper.emit import program_steps, verify_numpy
+    from ..mapper.emit import program_steps
+    from ..results import verify_program
 
-    steps = program_steps(mapping, arch, fast)
+    name = mapping.cascade.name if isinstance(mapping, FusedMapping) else mapping.problem.name
+    steps = 0 if isinstance(mapping, FusedMapping) else program_steps(mapping, arch, fast)
     expected = steps * _SECONDS_PER_STEP
     if expected > _LONG_RUN:
         say(f"note: the program has {count(steps)} steps and may run for {expected / 60:,.0f} minutes or more")
     try:
-        with status(f"running the program of {mapping.problem.name}"):
-            verification = verify_numpy(mapping, arch, floats=floats, fast=fast)
+        with status(f"running the program of {name}"):
+            verification = verify_program(mapping, arch, floats=floats, fast=fast)
     except MemoryError:
-        raise TilewrightError(
-            "its tensors do not fit the memory of this computer", where=mapping.problem.name
-        ) from None
+        raise TilewrightError("its tensors do not fit the memory of this computer", where=name) from None
     say_verified(verification, quiet, json)
 
 
@@ -274,71 +285,35 @@ def say_verified(verification: Verification, quiet: bool = False, json: bool = F
         raise typer.Exit(DISAGREES)
 
 
-def verify_cascade(
-    source: MappingSource,
-    op: list[str] | None,
-    tree: Path | None,
-    arch: str | None,
-    set_fields: list[str] | None,
-    json: bool = False,
-) -> None:
-    """Run the program of a tree: of a mapping.json, or of one that was written by hand."""
-    from ..mapper.emit import verify_numpy
-
-    fused, machine, *_ = fused_named(source, op, tree, arch, set_fields)
-    with status(f"running the program of {fused.cascade.name}"):
-        verification = verify_numpy(fused, machine)
-    say_verified(verification, json=json)
-
-
-def load(
-    source: MappingSource,
-    layer: Problem | None = None,
-    arch: Architecture | None = None,
-    settings: dict[str, str] | None = None,
-) -> AnyMapping:
-    """The mapping of a file, or of standard input."""
-    from ..mapping_sources import load_any
-
-    if source.given != "-" or source.text is None:
-        return load_any(Path(source.given), layer, arch, source.place, settings)
-    text = source.text
-    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, source.place, settings)
-
-
-def load_on(source: MappingSource, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
-    """The mapping of a file on the architecture of `--arch`, or on its own; `--set` changes either."""
-    if arch is not None:
-        return load(source, layer, architecture_named(arch, set_fields))
-    return load(source, layer, settings=settings_named(set_fields or ()))
-
-
-def with_best_choices(loaded: AnyMapping, source: str) -> AnyMapping:
+def _with_best_choices(loaded: AnyMapping) -> AnyMapping:
     """The mapping on its machine with the best layouts, and formats, where these are open."""
+    from ..cost_models.cascades import with_best_layouts
     from ..cost_models.layouts.choices import has_open_layouts
     from ..cost_models.open_choices import evaluate_open
 
-    if not (has_open_layouts(loaded.arch, loaded.mapping.problem) or loaded.mapping.problem.has_zeros):
+    mapping, arch = loaded.mapping, loaded.arch
+    if isinstance(mapping, FusedMapping):
+        return loaded._replace(arch=with_best_layouts(mapping, arch))
+    if not (has_open_layouts(arch, mapping.problem) or mapping.problem.has_zeros):
         return loaded
     try:
-        return loaded._replace(arch=evaluate_open(loaded.mapping, loaded.arch)[1])
+        return loaded._replace(arch=evaluate_open(mapping, arch)[1])
     except TilewrightError as error:
-        raise error.located(source) from None
+        raise error.located(loaded.place) from None
 
 
-def cost_of(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
-    """What a file's mapping costs; a note says so if the file claims something else."""
+def evaluated(loaded: AnyMapping) -> EvaluatedMapping:
+    """The mapping with what it costs; a note says so if its file claims something else."""
     from ..results import evaluate as costs
 
     try:
         cost = costs(loaded.mapping, loaded.arch)
     except TilewrightError as error:
-        raise error.located(source) from None
-    if loaded.recorded is None:
-        return cost
-    recorded = loaded.recorded.cost
-    if not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
-        claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
-        found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
-        say(f"note: {source} records {claimed}, and the mapping in it costs {found}")
-    return cost
+        raise error.located(loaded.place) from None
+    if loaded.recorded is not None:
+        recorded = loaded.recorded.cost
+        if not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
+            claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
+            found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
+            say(f"note: {loaded.place} records {claimed}, and the mapping in it costs {found}")
+    return loaded.evaluated(cost)

@@ -13,8 +13,7 @@ from ..ir import Cascade, Problem, TilewrightError, did_you_mean
 from ..ir.files import beginning_of
 from . import completions
 from .machines import architecture_named
-from .options import DimsOption, JsonOption, SetOption
-from .problems import sizes_of_symbols
+from .options import DimsOption, JsonOption, SetOption, sizes_of_symbols
 from .terminal import near_word, show_document, show_page
 
 if TYPE_CHECKING:

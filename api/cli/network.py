@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
-from .options import DimsOption, NetworkArgument, WidthsOption, widths_named
-from .problems import sizes_of_symbols
+from .options import DimsOption, NetworkArgument, WidthsOption, sizes_of_symbols, widths_named
 from .terminal import show_document, show_page
 
 

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ..ir import TilewrightError
+from ..options import OPTIONS
 from . import completions
 from .terminal import be_quiet
 
 if TYPE_CHECKING:
+    from ..mapper.constraints.files import ConstraintSource
+    from ..mapper.question import Limits
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
     from ..workloads.network import Widths
+
+
+def option(name: str) -> Any:
+    """An option that Python calls have too (`api/options.py`)."""
+    one = OPTIONS[name]
+    flag, words = one.flag or f"--{name.replace('_', '-')}", one.words
+    known = getattr(completions, words) if isinstance(words, str) and words else completions.words(*words)
+    return typer.Option(flag, metavar=one.metavar, help=one.help, autocompletion=known if words else None)
+
+
+DEFAULTS: dict[str, Any] = {name: one.default for name, one in OPTIONS.items()}
+"""What such options are where they are not given."""
 
 # ---- a layer (`problems.py` makes a problem of them) ---------------------------------------------------------------
 
@@ -73,16 +90,7 @@ TreeOption = Annotated[
         "layers such as gpt2_small:qk+softmax+av.",
     ),
 ]
-FuseOption = Annotated[
-    str,
-    typer.Option(
-        "--fuse",
-        metavar="WHAT",
-        autocompletion=completions.words("all", "plain", "whole", "none"),
-        help="Of a cascade: all; plain, no shared loops along windows; whole, intermediates whole on chip, no "
-        "shared loops; none, all of them in the outermost memory.",
-    ),
-]
+FuseOption = Annotated[str, option("fuse")]
 FusedOption = Annotated[
     bool,
     typer.Option(
@@ -90,34 +98,10 @@ FusedOption = Annotated[
         help="Whole networks with groups of operations mapped as one (`tilewright compile`), beside the best without.",
     ),
 ]
-GroupOption = Annotated[int, typer.Option("--group", metavar="N", help="Operations that are mapped as one, at most.")]
-MOST_OF_GROUP = 4
-TotalLimitOption = Annotated[
-    float | None,
-    typer.Option(
-        "--total-limit",
-        metavar="SECONDS",
-        help="For all searches of a network together; then the best of what is known is taken, and said how far off it "
-        "can be.",
-    ),
-]
-DimsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dim",
-        metavar="SYMBOL=SIZE",
-        help="The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
-    ),
-]
-WidthsOption = Annotated[
-    str,
-    typer.Option(
-        "--widths",
-        metavar="SOURCE",
-        autocompletion=completions.widths,
-        help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
-    ),
-]
+GroupOption = Annotated[int, option("most")]
+TotalLimitOption = Annotated[float | None, option("total_limit")]
+DimsOption = Annotated[list[str] | None, option("dims")]
+WidthsOption = Annotated[str, option("widths")]
 
 FastOption = Annotated[
     bool | None,
@@ -155,74 +139,17 @@ SetOption = Annotated[
     ),
 ]
 
-DensityOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--density",
-        metavar="TENSOR=DENSITY",
-        help="Zeros of an operand: W=2:4 (of every 4 along the reduction 2 are stored; W=2:4@K names it), I=0.35, "
-        "W=band:3, W=weights.npy; may be repeated (docs/sparse.md).",
-    ),
-]
+DensityOption = Annotated[list[str] | None, option("density")]
 
-LayoutOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--layout",
-        metavar="TENSOR=LAYOUT",
-        help="Where words lie in memories that have lines: O=NHWC, GLB.I=NCHW16c, W=row-major, or any (whichever is "
-        "best); all=any for all tensors; may be repeated (docs/layouts.md).",
-    ),
-]
+LayoutOption = Annotated[list[str] | None, option("layout")]
 
 # ---- the question --------------------------------------------------------------------------------------------------
 
-ObjectiveOption = Annotated[
-    str,
-    typer.Option(
-        "--objective",
-        metavar="WHAT",
-        autocompletion=completions.objective,
-        help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
-        '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
-        'With limits: "energy where latency <= 20000".',
-    ),
-]
-TilingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--tiling",
-        metavar="KIND",
-        autocompletion=completions.tiling,
-        help="ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
-    ),
-]
-SpaceOption = Annotated[
-    str,
-    typer.Option(
-        "--space",
-        metavar="KIND",
-        autocompletion=completions.space,
-        help="even: one tile boundary for each memory; uneven: for each memory and tensor.",
-    ),
-]
-TimeLimitOption = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit",
-        metavar="SECONDS",
-        help="For each search; then it takes the best mapping so far, and says how far off it can be.",
-    ),
-]
-MemoryLimitOption = Annotated[
-    str,
-    typer.Option(
-        "--memory-limit",
-        metavar="SIZE",
-        help="Memory of each search, such as 512MiB; what does not fit into it is bounded more coarsely.",
-    ),
-]
-DEFAULT_MEMORY = "1GiB"
+ObjectiveOption = Annotated[str, option("objective")]
+TilingOption = Annotated[str | None, option("tiling")]
+SpaceOption = Annotated[str, option("space")]
+TimeLimitOption = Annotated[float | None, option("time_limit")]
+MemoryLimitOption = Annotated[str, option("memory_limit")]
 DataflowOption = Annotated[
     str | None,
     typer.Option(
@@ -247,21 +174,12 @@ ConstraintOption = Annotated[
 
 # ---- where searches run, and where results are kept ----------------------------------------------------------------
 
-StoreOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--store", metavar="PATH", help="The result store; else TILEWRIGHT_STORE, or one in the user's cache."
-    ),
-]
+StoreOption = Annotated[Path | None, option("store")]
 NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Search again, and keep nothing: neither read nor write the result store.")
 ]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Searches at once; one for each core, if not given.")
-]
-SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster, such as tcp://host:8786.")
-]
+WorkersOption = Annotated[int | None, option("workers")]
+SchedulerOption = Annotated[str | None, option("scheduler")]
 
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
@@ -304,32 +222,22 @@ def refuse_given(context: typer.Context, why: str, *options: str, hint: str | No
             raise TilewrightError(why, where=written, hint=hint)
 
 
-def refuse_ignored_of_batch(context: typer.Context, no_cache: bool, scheduler: str | None, out: Path | None) -> None:
-    """TilewrightError for options of a batch of searches that others make useless."""
-    if no_cache:
-        refuse_given(context, "--no-cache leaves the store alone", "store")
-    if scheduler is not None:
-        refuse_given(context, "a cluster has its own workers", "workers")
-    if out is None:
-        refuse_given(context, "tables are written with --out DIR", "formats")
-
-
-def refuse_ignored_of_fusing(context: typer.Context, fuse: bool, *flows: str) -> None:
-    """TilewrightError for options that do not go together with `--fuse`, and for those that need it.
-
-    flows  parameters of the command for dataflows
-    """
-    if not fuse:
-        refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
-        refuse_given(context, "is for whole networks: give --fuse with it", "total_limit")
-        return
-    refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", *flows)
-    refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
-
-
 def names(text: str) -> list[str]:
     """The names in a text such as `resnet50,bert_base`."""
     return [name for part in text.split(",") if (name := part.strip())]
+
+
+def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
+    """What the --dim options say; TilewrightError for one that is malformed or given twice."""
+    from ..workloads import parse_sizes
+
+    sizes: dict[str, int] = {}
+    for text in dims or ():
+        for symbol, size in parse_sizes(text).items():
+            if symbol in sizes:
+                raise TilewrightError(f"{symbol} is given twice", where="--dim")
+            sizes[symbol] = size
+    return sizes
 
 
 def widths_named(widths: str) -> Widths:
@@ -351,3 +259,117 @@ def tiling_and_space(tiling: str | None, space: str = "even") -> tuple[Tiling | 
         check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
     return cast("Tiling | None", tiling), cast(Space, space)
+
+
+# ---- groups (`groups.py`) ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KindOptions:
+    """The mappings to choose from."""
+
+    tiling: TilingOption = DEFAULTS["tiling"]
+    space: SpaceOption = DEFAULTS["space"]
+
+    def checked(self) -> tuple[Tiling | None, Space]:
+        """Both; TilewrightError for a word that is not known."""
+        return tiling_and_space(self.tiling, self.space)
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What a search may take."""
+
+    time_limit: TimeLimitOption = DEFAULTS["time_limit"]
+    memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"]
+
+    def limits(self) -> Limits:
+        """Both, checked."""
+        from ..arguments import limits_of
+
+        return limits_of(self.time_limit, self.memory_limit)
+
+
+@dataclass(frozen=True)
+class StoreOptions:
+    """Where results are kept."""
+
+    store: StoreOption = DEFAULTS["store"]
+    no_cache: NoCacheOption = False
+
+    def refuse_ignored(self, context: typer.Context) -> None:
+        """TilewrightError for a store that --no-cache makes useless."""
+        if self.no_cache:
+            refuse_given(context, "--no-cache leaves the store alone", "store")
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """What mappings have to satisfy."""
+
+    dataflow: DataflowOption = None
+    constraints: ConstraintsOption = None
+    constraint: ConstraintOption = None
+
+    def sources(self) -> list[ConstraintSource]:
+        """What the options name, still to be resolved for a layer and an architecture.
+
+        Raises ConstraintError for a dataflow that does not exist and a line that cannot be read.
+        """
+        from ..mapper.constraints.files import dataflow_text
+        from ..mapper.constraints.inline import parse_inline
+
+        sources: list[ConstraintSource] = []
+        if self.dataflow is not None:
+            dataflow_text(self.dataflow)
+            sources.append(self.dataflow)
+        if self.constraints is not None:
+            sources.append(self.constraints)
+        return [*sources, *map(parse_inline, self.constraint or ())]
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Whole networks, many searches at once."""
+
+    fuse: FusedOption = False
+    group: GroupOption = DEFAULTS["most"]
+    total_limit: TotalLimitOption = DEFAULTS["total_limit"]
+    dim: DimsOption = DEFAULTS["dims"]
+    widths: WidthsOption = DEFAULTS["widths"]
+    workers: WorkersOption = DEFAULTS["workers"]
+    scheduler: SchedulerOption = DEFAULTS["scheduler"]
+    store: StoreOption = DEFAULTS["store"]
+    no_cache: NoCacheOption = False
+
+    def refuse_ignored(self, context: typer.Context, out: Path | None, flows: str) -> None:
+        """TilewrightError for options that others make useless, and for those that do not go together with `--fuse`.
+
+        flows  the parameter of the command for dataflows
+        """
+        if self.no_cache:
+            refuse_given(context, "--no-cache leaves the store alone", "store")
+        if self.scheduler is not None:
+            refuse_given(context, "a cluster has its own workers", "workers")
+        if out is None:
+            refuse_given(context, "tables are written with --out DIR", "formats")
+        if not self.fuse:
+            refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
+            refuse_given(context, "is for whole networks: give --fuse with it", "total_limit")
+            return
+        refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", flows)
+        refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
+
+    def arguments(self) -> dict[str, Any]:
+        """As Python calls take them."""
+        return {
+            "fuse": self.fuse,
+            "most": self.group,
+            "total_limit": self.total_limit,
+            "dims": sizes_of_symbols(self.dim),
+            "widths": widths_named(self.widths),
+            "workers": self.workers,
+            "scheduler": self.scheduler,
+            "store": self.store,
+            "cache": not self.no_cache,
+        }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import DEFAULT_MEMORY, QuietOption, SvgOption
+from .options import DEFAULTS, QuietOption, SvgOption
 from .terminal import say, show_document, show_page, status
 
 
@@ -31,7 +31,7 @@ def plan(
         ),
     ] = None,
     memory_limit: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the search, such as 512MiB.")] = (
-        DEFAULT_MEMORY
+        DEFAULTS["memory_limit"]
     ),
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan there, as JSON.")] = None,
     svg: SvgOption = None,

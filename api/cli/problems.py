@@ -1,24 +1,116 @@
-"""The layer that the arguments name, by its name in a network or by its sizes."""
+"""What the arguments name: a layer, by its name in a network or by its sizes, or a cascade of operations."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from ..ir import Problem, TilewrightError
-from .options import widths_named
+import typer
+
+from ..ir import Cascade, Problem, TilewrightError
+from .options import (
+    DEFAULTS,
+    ConvOption,
+    DensityOption,
+    DimsOption,
+    EinsumOption,
+    GemmOption,
+    OpOption,
+    WidthsOption,
+    WorkArgument,
+    refuse_given,
+    sizes_of_symbols,
+    widths_named,
+)
 
 
-def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
-    """What the --dim options say; TilewrightError for one that is malformed or given twice."""
-    from ..workloads import parse_sizes
+@dataclass(frozen=True)
+class WorkOptions:
+    """What is to be mapped: a layer or a cascade."""
 
-    sizes: dict[str, int] = {}
-    for text in dims or ():
-        for symbol, size in parse_sizes(text).items():
-            if symbol in sizes:
-                raise TilewrightError(f"{symbol} is given twice", where="--dim")
-            sizes[symbol] = size
-    return sizes
+    layer: WorkArgument = None
+    conv: ConvOption = None
+    gemm: GemmOption = None
+    einsum: EinsumOption = None
+    op: OpOption = None
+    dim: DimsOption = DEFAULTS["dims"]
+    widths: WidthsOption = DEFAULTS["widths"]
+    density: DensityOption = DEFAULTS["density"]
+
+    def named(self, context: typer.Context) -> Problem | Cascade:
+        """The one layer, with its zeros, or the one cascade that the options name.
+
+        Raises TilewrightError when they name none, or more than one.
+        """
+        if self.op or (self.einsum is None and is_cascade(self.layer, self.op, self.dim)):
+            refuse_unknown_to_cascades(context)
+            return cascade_named(self.layer, self.op, self.dim, self.widths)
+        from .sparse import with_density
+
+        refuse_given(context, "one layer has nothing to fuse", "fuse")
+        problem = problem_named(self.layer, self.conv, self.gemm, self.einsum, self.dim, self.widths)
+        return with_density(problem, self.density, self.layer, self.dim)
+
+
+_UNKNOWN = "this option does not know cascades yet"
+_SINGLE = "leave it out, or give a single layer"
+_UNKNOWN_TO_CASCADES: dict[str, tuple[str, str | None]] = {
+    **dict.fromkeys(("conv", "gemm", "einsum"), ("a cascade is given already", None)),
+    "density": (
+        "cascades know no densities yet",
+        "leave it out, or give one operation at a time: --einsum 'mk,kn->mn' --density A=0.5",
+    ),
+    "im2col": ("cascades have no such form", None),
+    **dict.fromkeys(("strategy", "seed", "dataflow", "constraints"), (_UNKNOWN, _SINGLE)),
+    **dict.fromkeys(("sets", "floats"), (_UNKNOWN, None)),
+}
+"""By option of any command, why cascades refuse it, and what to do."""
+
+
+def refuse_unknown_to_cascades(context: typer.Context) -> None:
+    """TilewrightError for the first option of the command line that cascades do not know."""
+    for option, (why, hint) in _UNKNOWN_TO_CASCADES.items():
+        refuse_given(context, why, option, hint=hint)
+
+
+def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | None = None) -> bool:
+    """Whether the arguments name a cascade: operations, a file of them, or several layers of a network.
+
+    dims  the --dim options
+    """
+    if op or source is None:
+        return bool(op)
+    if source.endswith((".yaml", ".yml")) and not os.path.exists(source):
+        return True
+    from ..workloads import names_cascade
+
+    return names_cascade(source, sizes_of_symbols(dims))
+
+
+def cascade_named(
+    source: str | None, op: list[str] | None, dims: Iterable[str] | None = None, widths: str = "file"
+) -> Cascade:
+    """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
+    one is missing.
+
+    dims, widths  of layers of an ONNX file; all others state theirs
+    """
+    from ..workloads import ONNX, cascade_from_texts, resolve_cascade
+
+    if op or f"{ONNX}:" not in (source or ""):
+        if dims:
+            hint = "the sizes of other cascades stand beside --op, or in the file"
+            raise TilewrightError("symbols belong to layers of an ONNX file", where="--dim", hint=hint)
+        if widths_named(widths) != "file":
+            raise TilewrightError("only layers of an ONNX file have widths of their own", where="--widths")
+
+    if source is None:
+        hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"
+        raise TilewrightError("the sizes of the cascade are missing", where="--op", hint=hint)
+    if op:
+        return cascade_from_texts(op, source)
+    return resolve_cascade(source, sizes_of_symbols(dims), widths_named(widths))
 
 
 def problem_named(

@@ -3,46 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..ir import TilewrightError
 from . import completions
-from .constraint_options import constraint_sources
-from .machines import architecture_named
+from .groups import grouped
+from .machines import MachineOptions
 from .options import (
-    DEFAULT_MEMORY,
-    ArchOption,
-    ConstraintOption,
-    ConstraintsOption,
+    DEFAULTS,
     ConvOption,
-    DataflowOption,
     DimsOption,
     EinsumOption,
     GemmOption,
     LayerArgument,
-    MemoryLimitOption,
+    LimitOptions,
     ObjectiveOption,
     PngOption,
     QuietOption,
-    SetOption,
+    RuleOptions,
     SvgOption,
     TilingOption,
-    TimeLimitOption,
     WidthsOption,
+    sizes_of_symbols,
     tiling_and_space,
     widths_named,
 )
-from .problems import problem_named, sizes_of_symbols
+from .problems import problem_named
 from .terminal import noting_interrupts, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
 
 
+@dataclass(frozen=True)
+class LayerOptions:
+    """A layer, by its name or its sizes."""
+
+    layer: LayerArgument = None
+    conv: ConvOption = None
+    gemm: GemmOption = None
+    einsum: EinsumOption = None
+    dim: DimsOption = DEFAULTS["dims"]
+    widths: WidthsOption = DEFAULTS["widths"]
+
+
+@grouped
 def roofline(
-    layer: LayerArgument = None,
+    machine: MachineOptions,
+    rules: RuleOptions,
+    limits: LimitOptions,
+    one: LayerOptions,
     network: Annotated[
         str | None,
         typer.Option(
@@ -51,23 +64,11 @@ def roofline(
             help="All layers of a network, in place of one layer.",
         ),
     ] = None,
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    arch: ArchOption = None,
-    set_fields: SetOption = None,
-    objective: ObjectiveOption = "edp",
-    tiling: TilingOption = None,
+    objective: ObjectiveOption = DEFAULTS["objective"],
+    tiling: TilingOption = DEFAULTS["tiling"],
     memory: Annotated[
         str | None, typer.Option(metavar="NAME", help="The memory whose bytes are counted; the outermost by default.")
     ] = None,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    dataflow: DataflowOption = None,
-    constraints: ConstraintsOption = None,
-    constraint: ConstraintOption = None,
     svg: SvgOption = None,
     png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
@@ -85,24 +86,21 @@ def roofline(
     tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
     """
     if network is None:
-        problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+        problem = problem_named(one.layer, one.conv, one.gemm, one.einsum, one.dim, one.widths)
         title, layers = problem.name, [(problem.name, 1, problem)]
-    elif any(given is not None for given in (layer, conv, gemm, einsum)):
+    elif any(given is not None for given in (one.layer, one.conv, one.gemm, one.einsum)):
         raise TilewrightError("expected one of --network and a layer, found both", where="--network")
     else:
-        title, layers = _layers(network, dim, widths)
-    machine = architecture_named(arch, set_fields)
-    from ..arguments import limits_of
+        title, layers = _layers(network, one.dim, one.widths)
+    chip = machine.named()
     from ..network_roofline import RooflineSearches, searched_roofline
     from ..report.pages.roofline import draw_roofline, roofline_page
     from ..report.parts.figures import check_pictures, save_figure
 
     kind, _ = tiling_and_space(tiling)
     pictures = check_pictures(svg, png)
-    title = f"{title} on {machine.name}, best mappings for {objective}"
-    sources = constraint_sources(dataflow, constraints, constraint or ())
-    limits = limits_of(time_limit, memory_limit)
-    searches = RooflineSearches(machine, objective, kind, sources, limits)
+    title = f"{title} on {chip.name}, best mappings for {objective}"
+    searches = RooflineSearches(chip, objective, kind, rules.sources(), limits.limits())
     with noting_interrupts() as interrupts, progress("searching") as announce:
 
         def before(name: str, number: int, total: int) -> None:
@@ -120,7 +118,7 @@ def roofline(
     if json:
         show_document(chart.as_dict())
     else:
-        show_page(roofline_page(chart, machine))
+        show_page(roofline_page(chart, chip))
         for picture in pictures:
             say(f"wrote {picture}")
 

@@ -1,111 +1,100 @@
-"""`tilewright search`: the layer, the architecture and the question, and the page of the answer."""
+"""`tilewright search`: the layer or the cascade, the architecture and the question, and the page of the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..ir import Problem, TilewrightError
+from ..ir import Cascade, Problem, TilewrightError
 from . import completions
-from .cascade_search import CascadeOptions, search_cascade_named
-from .cascades import cascade_named, is_cascade
-from .constraint_options import constraint_sources
-from .lowered import search_both_forms
-from .machines import architecture_named, laid_out
-from .mappings import show_result, verify_mapping
+from .groups import grouped
+from .machines import MachineOptions, laid_out
+from .mappings import verify_mapping
 from .options import (
-    DEFAULT_MEMORY,
-    ArchOption,
-    ConstraintOption,
-    ConstraintsOption,
-    ConvOption,
-    DataflowOption,
-    DensityOption,
-    DimsOption,
-    EinsumOption,
+    DEFAULTS,
     FuseOption,
-    GemmOption,
+    KindOptions,
     LayoutOption,
-    MemoryLimitOption,
-    NoCacheOption,
+    LimitOptions,
     ObjectiveOption,
-    OpOption,
     QuietOption,
-    SetOption,
-    SpaceOption,
-    StoreOption,
-    TilingOption,
-    TimeLimitOption,
-    WidthsOption,
-    WorkArgument,
+    RuleOptions,
+    StoreOptions,
+    option,
     refuse_given,
 )
-from .problems import problem_named
-from .several import show_several
-from .sparse import refuse_densities, with_density
-from .terminal import noting_interrupts, say, show_document, status
+from .problems import WorkOptions
+from .terminal import is_quiet, noting_interrupts, say, show_document, show_page, status
 
 if TYPE_CHECKING:
+    from ..mapper.cascades import CascadeQuestion, Fuse
     from ..mapper.certificate import Points
+    from ..mapper.fusing_reasons import Reason
     from ..mapper.question import Question
-    from ..mapper.space import Space
     from ..mapper.strategies import Strategy
     from ..mapper.tilings import Tiling
-    from ..results import NestResult
-    from ..stored import Stored
+    from ..results import SearchResult
+
+_PROGRAM = "reference.py"
 
 
-def search(
-    context: typer.Context,
-    layer: WorkArgument = None,
-    arch: ArchOption = None,
-    set_fields: SetOption = None,
-    objective: ObjectiveOption = "edp",
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    strategy: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=completions.words("exact", "cpsat", "random", "anneal", "genetic"),
-            help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
-        ),
-    ] = "exact",
-    density: DensityOption = None,
-    layout: LayoutOption = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots; 0, if not given.")
-    ] = None,
+@dataclass(frozen=True)
+class WayOptions:
+    """How it is searched, and for how many mappings."""
+
+    strategy: Annotated[str, option("strategy")] = DEFAULTS["strategy"]
+    seed: Annotated[int | None, option("seed")] = DEFAULTS["seed"]
     top: Annotated[
         int | None,
         typer.Option(
             metavar="N", help="The N best mappings that differ in energy or latency; of a cascade, in how it is fused."
         ),
-    ] = None,
+    ] = None
     pareto: Annotated[
         str | None,
         typer.Option(metavar="energy,latency", help="All mappings that nothing beats in both, each proven."),
-    ] = None,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    op: OpOption = None,
-    fuse: FuseOption = "all",
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    dataflow: DataflowOption = None,
-    constraints: ConstraintsOption = None,
-    constraint: ConstraintOption = None,
+    ] = None
+    im2col: Annotated[
+        bool,
+        typer.Option("--im2col", help="Of a convolution: also as a product with a lowered operand; the better one."),
+    ] = False
+
+    @property
+    def is_for_several(self) -> bool:
+        """Whether more than one mapping is asked for."""
+        return self.top is not None or self.pareto is not None
+
+    def check(self, context: typer.Context, form: str | None) -> None:
+        """At most one of --top, --pareto and another strategy; no form of one mapping where there are several; and
+        no options that this kind of search has no use for."""
+        given = [name for name, asked in (("--top", self.top), ("--pareto", self.pareto)) if asked is not None]
+        if self.strategy != "exact" and given:
+            raise TilewrightError(f"{given[0]} needs the exact strategy, found {self.strategy}", where="--strategy")
+        if len(given) > 1:
+            raise TilewrightError("expected one of --top and --pareto, found both")
+        if given and form not in (None, "json"):
+            raise TilewrightError(f"{given[0]} prints a page or JSON, found {form}", where="--to")
+        if self.pareto is not None:
+            if sorted(self.pareto.replace(" ", "").split(",")) != ["energy", "latency"]:
+                raise TilewrightError(f"found {self.pareto!r}, expected energy,latency", where="--pareto")
+            refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
+        if self.top is not None or self.strategy != "exact":
+            refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
+
+
+@dataclass(frozen=True)
+class OutOptions:
+    """What is printed and written."""
+
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
-    _quiet: QuietOption = False,
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False
+    quiet: QuietOption = False
     to: Annotated[
         str | None,
         typer.Option(
@@ -113,14 +102,36 @@ def search(
             autocompletion=completions.form,
             help="Print the mapping in a form of `tilewright emit`, nothing else.",
         ),
-    ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
-    im2col: Annotated[
-        bool,
-        typer.Option("--im2col", help="Of a convolution: also as a product with a lowered operand; the better one."),
-    ] = False,
-    store: StoreOption = None,
-    no_cache: NoCacheOption = False,
+    ] = None
+    verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False
+
+    def form(self) -> str | None:
+        """The form that is printed in place of the page."""
+        if self.json and self.to is not None:
+            raise TilewrightError("expected one of --json and --to, found both", where="--to")
+        if self.to is None:
+            return "json" if self.json else None
+        from ..forms import form_named
+
+        form_named(self.to)
+        return self.to
+
+
+@grouped
+def search(
+    context: typer.Context,
+    *,
+    work: WorkOptions,
+    machine: MachineOptions,
+    layout: LayoutOption = DEFAULTS["layout"],
+    objective: ObjectiveOption = DEFAULTS["objective"],
+    kinds: KindOptions,
+    fuse: FuseOption = DEFAULTS["fuse"],
+    rules: RuleOptions,
+    way: WayOptions,
+    limits: LimitOptions,
+    shown: OutOptions,
+    kept: StoreOptions,
 ) -> None:
     """Search for the best mapping of a layer or of a cascade of operations, and prove that none is better.
 
@@ -143,126 +154,115 @@ def search(
       --arch my_chip.yaml --objective edp
     tilewright search cascade.yaml --arch my_chip.yaml --objective "energy where latency <= 2e6"
     """
-    if op or (einsum is None and is_cascade(layer, op, dim)):
-        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_densities(context)
-        refuse_given(context, "cascades have no such form", "im2col")
-        _check_kind(top, pareto, strategy, _form(json, to))
-        _refuse_ignored(context, top, pareto, strategy, no_cache)
-        limits_given = (
-            time_limit,
-            memory_limit,
-            out,
-            _form(json, to),
-            verify,
-            store,
-            no_cache,
-            tuple(constraint or ()),
-        )
-        options = CascadeOptions(objective, tiling, space, fuse, top, pareto, *limits_given)
-        cascade = cascade_named(layer, op, dim, widths)
-        search_cascade_named(context, cascade, laid_out(architecture_named(arch, set_fields), cascade, layout), options)
-        return
-    from ..arguments import limits_of, question_of, tiling_or_default
-
-    refuse_given(context, "one layer has nothing to fuse", "fuse")
-    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
-    machine = laid_out(architecture_named(arch, set_fields), problem, layout)
-
-    if im2col:
-        unknown_to_forms = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
-        refuse_given(context, "it is not known to --im2col; leave it out", *unknown_to_forms)
-        chosen_space = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
-        asked = question_of(
-            problem,
-            machine,
-            objective,
-            tiling_or_default(cast("Tiling | None", tiling)),
-            *chosen_space,
-            limits_of(time_limit, memory_limit),
-        )
-        search_both_forms(asked, out, json)
-        return
     from ..mapper.strategies import strategy_named
     from ..results import prepare_folder
 
-    chosen, form = strategy_named(strategy, seed=seed), _form(json, to)
-    _check_kind(top, pareto, strategy, form)
-    _refuse_ignored(context, top, pareto, strategy, no_cache)
-    (kind, note), limits = _tiling(tiling, chosen, form, problem), limits_of(time_limit, memory_limit)
-    sources = constraint_sources(dataflow, constraints, constraint or ())
-    question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
-    if out is not None:
-        prepare_folder(out)
-    searches = _CommandSearches(question, chosen, not no_cache, store)
-    with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        if top is not None or pareto is not None:
-            results = searches.several(top)
+    asked = work.named(context)
+    arch, form = laid_out(machine.named(), asked, layout), shown.form()
+    way.check(context, form)
+    kept.refuse_ignored(context)
+    if way.im2col:
+        unknown = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
+        refuse_given(context, "it is not known to --im2col; leave it out", *unknown)
+    strategy = strategy_named(way.strategy, seed=way.seed)
+    tiling, note = _tiling(kinds.checked()[0], strategy, form, asked)
+    question = _question(asked, arch, objective, tiling, kinds, rules, limits, fuse)
+    if isinstance(asked, Cascade):
+        _check_tree(context, way, form)
+    if shown.out is not None:
+        prepare_folder(shown.out)
+    if way.im2col:
+        _search_both_forms(cast("Question", question), shown)
+        return
+    search = _CommandSearch(question, strategy, kept)
+    with noting_interrupts() as interrupts, status(f"searching the best mapping of {asked.name} on {arch.name}"):
+        if way.is_for_several:
+            results = search.several(way.top)
         else:
-            found, origin = searches.one()
+            result, origin = search.best()
     if note:
         say(note)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
-    if top is not None or pareto is not None:
-        show_several(results, pareto is not None, out, form == "json")
-        for result in results if verify else ():
-            verify_mapping(result.mapping, machine, quiet=form is not None)
-        return
-    _show(found, out, form, origin)
-    if verify:
-        verify_mapping(found.mapping, machine, quiet=form is not None)
+    if way.is_for_several:
+        _show_several(results, way.top is None, shown)
+    else:
+        _show(result, search, origin, shown)
+    for one in (results if way.is_for_several else [result]) if shown.verify else ():
+        verify_mapping(one.mapping, arch, quiet=form is not None)
+
+
+def _question(
+    work: Problem | Cascade,
+    arch: Any,
+    objective: str,
+    tiling: Tiling,
+    kinds: KindOptions,
+    rules: RuleOptions,
+    limits: LimitOptions,
+    fuse: str,
+) -> Question | CascadeQuestion:
+    """The question that the options ask."""
+    from ..arguments import question_of
+
+    _, space = kinds.checked()
+    lines = tuple(rules.constraint or ())
+    if isinstance(work, Cascade):
+        return question_of(work, arch, objective, tiling, space, lines, limits.limits(), cast("Fuse", fuse))
+    return question_of(work, arch, objective, tiling, space, rules.sources(), limits.limits())
+
+
+def _check_tree(context: typer.Context, way: WayOptions, form: str | None) -> None:
+    """TilewrightError for a form that does not know cascades, and for a store of what it does not keep."""
+    from ..forms import check_knows_trees
+
+    if form is not None:
+        check_knows_trees(form)
+    if way.pareto is not None:
+        refuse_given(context, "the store keeps no fronts of cascades yet", "store")
 
 
 @dataclass(frozen=True)
-class _CommandSearches:
-    """The searches of one command."""
+class _CommandSearch:
+    """The search of one command."""
 
-    question: Question
+    question: Question | CascadeQuestion
     strategy: Strategy
-    cached: bool
-    store: Path | None
+    kept: StoreOptions
 
-    def one(self) -> tuple[NestResult, str]:
-        """The best mapping, and where it is from, if it was not found just now."""
-        from ..results import SearchResult
+    def best(self, question: Question | CascadeQuestion | None = None) -> tuple[SearchResult[Any, Any], str]:
+        """The best mapping, of another question if one is given; and where it is from, if not found just now."""
+        from ..searches import find_best
 
-        if self.strategy.name != "exact" or not self.cached:
-            return SearchResult.of(self.question, self.strategy.search(self.question)), ""
-        from ..stored import search_stored
+        cached = self.strategy.name == "exact" and not self.kept.no_cache
+        asked = question or self.question
+        result, record = find_best(asked, self.kept.store, say, cached=cached, strategy=self.strategy)
+        if record is None:
+            return result, ""
+        from ..report.pages.stored import recalled_text
 
-        found = search_stored(self.question, self.store, say)
-        return found.result, _origin(found)
+        return result, recalled_text(record)
 
-    def several(self, top: int | None) -> Points[NestResult]:
+    def several(self, top: int | None) -> Points[Any]:
         """The best few, or the front."""
-        from ..results import SearchResult
-        from ..searches import best_few
+        from ..searches import find_few, find_front
 
         if top is not None:
-            return best_few(self.question, top)
-        if self.cached:
-            from ..stored import front_stored
+            return find_few(self.question, top)
+        return find_front(self.question, self.kept.store, say, cached=not self.kept.no_cache)
 
-            return front_stored(self.question, self.store, say)
-        from ..mapper.several import search_front
+    def reason(self, result: SearchResult[Any, Any]) -> Reason | None:
+        """Why fusing wins nothing, where it is proven to."""
+        if result.saves != 0 or not result.certificate.proven or is_quiet():
+            return None
+        from ..mapper.fusing_reasons import why_nothing_is_won
 
-        return search_front(self.question).each(lambda answer: SearchResult.of(self.question, answer))
-
-
-def _form(json: bool, to: str | None) -> str | None:
-    """The form that is printed in place of the page."""
-    if json and to is not None:
-        raise TilewrightError("expected one of --json and --to, found both", where="--to")
-    if to is None:
-        return "json" if json else None
-    from ..forms import form_named
-
-    form_named(to)
-    return to
+        with status("searching for what fusing lacks"):
+            asked = cast("CascadeQuestion", self.question)
+            return why_nothing_is_won(asked, lambda one: self.best(one)[0].answer)
 
 
-def _tiling(asked: str | None, strategy: Strategy, form: str | None, problem: Problem) -> tuple[Tiling, str]:
+def _tiling(asked: Tiling | None, strategy: Strategy, form: str | None, work: Problem | Cascade) -> tuple[Tiling, str]:
     """The tiling that is asked for, else the default; or what the strategy and the form know in its place, and a note
     that says so."""
     from ..arguments import tiling_or_default, tilings_of
@@ -272,9 +272,10 @@ def _tiling(asked: str | None, strategy: Strategy, form: str | None, problem: Pr
     knowing = {f"the strategy {strategy.name}": strategy.tilings}
     if form is not None:
         knowing[f"the form {form}"] = form_named(form).tilings
-    known = [tiling for tiling in TILINGS if all(tiling in tilings for tilings in knowing.values())]
-    found = tiling_or_default(cast("Tiling | None", asked), known if asked else tilings_of(problem, known))
-    note = ""
+    known: Sequence[Tiling] = [tiling for tiling in TILINGS if all(tiling in tilings for tilings in knowing.values())]
+    if asked is None and isinstance(work, Problem):
+        known = tilings_of(work, known)
+    found, note = tiling_or_default(asked, known), ""
     for who, tilings in knowing.items():
         if found not in tilings:
             message = f"{who} knows {' and '.join(tilings)} tilings only, found {found}"
@@ -284,54 +285,61 @@ def _tiling(asked: str | None, strategy: Strategy, form: str | None, problem: Pr
     return found, note
 
 
-def _space(space: str) -> Space:
-    from ..arguments import check_choice
-    from ..mapper.space import SPACES
-
-    check_choice("space", space, SPACES)
-    return cast("Space", space)
-
-
-def _origin(found: Stored[Any, Any]) -> str:
-    """Where a result is from, if it was not found just now."""
-    if found.record is None:
-        return ""
-    from ..report.pages.stored import recalled_text
-
-    return recalled_text(found.record)
-
-
-def _show(result: NestResult, out: Path | None, form: str | None, origin: str) -> None:
+def _show(result: SearchResult[Any, Any], search: _CommandSearch, origin: str, shown: OutOptions) -> None:
     """Write the files that were asked for, and print the page, or the form that is asked for."""
     from ..forms import emit_mapping
+    from ..report.pages.result import result_page
 
-    files = result.save(out) if out is not None else ()
+    files, form = _saved(result, shown.out), shown.form()
     if form is None:
-        show_result(result.mapping, result.arch, result.cost, result.certificate, files, origin)
+        show_page(result_page(result.answer, result.arch, files, origin, search.reason(result)))
         return
     show_document(emit_mapping(result, form))
     if origin:
         say(f"note: {origin}")
 
 
-def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None, strategy: str, no_cache: bool) -> None:
-    """TilewrightError for options that this kind of search has no use for."""
-    if pareto is not None:
-        refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
-    if top is not None or strategy != "exact":
-        refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
-    if no_cache:
-        refuse_given(context, "--no-cache leaves the store alone", "store")
+def _show_several(results: Points[SearchResult[Any, Any]], is_front: bool, shown: OutOptions) -> None:
+    """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`."""
+    for number, result in enumerate(results, 1):
+        _saved(result, shown.out and shown.out / str(number))
+    if shown.json:
+        from ..report.parts.proofs import points_json
+
+        show_document(points_json(results, (result.emit("json") for result in results)))
+        return
+    from ..report.pages.result import best_few_page, front_page
+
+    page = front_page if is_front else best_few_page
+    show_page(page(results.each(lambda result: result.answer), results[0].arch, shown.out))
 
 
-def _check_kind(top: int | None, pareto: str | None, strategy: str, form: str | None) -> None:
-    """At most one of --top, --pareto and another strategy; and no form of one mapping where there are several."""
-    given = [name for name, asked in (("--top", top), ("--pareto", pareto)) if asked is not None]
-    if strategy != "exact" and given:
-        raise TilewrightError(f"{given[0]} needs the exact strategy, found {strategy}", where="--strategy")
-    if len(given) > 1:
-        raise TilewrightError("expected one of --top and --pareto, found both")
-    if given and form not in (None, "json"):
-        raise TilewrightError(f"{given[0]} prints a page or JSON, found {form}", where="--to")
-    if pareto is not None and sorted(pareto.replace(" ", "").split(",")) != ["energy", "latency"]:
-        raise TilewrightError(f"found {pareto!r}, expected energy,latency", where="--pareto")
+def _saved(result: SearchResult[Any, Any], out: Path | None) -> tuple[Path, ...]:
+    """The files that are written, and a note where no program can be."""
+    if out is None:
+        return ()
+    files = result.save(out)
+    if all(file.name != _PROGRAM for file in files):
+        say(f"note: no {_PROGRAM}: no program can be written for this mapping yet (`tilewright emit` says why)")
+    return files
+
+
+def _search_both_forms(question: Question, shown: OutOptions) -> None:
+    """A convolution in its direct form and as a product side by side, and the page of the better one."""
+    from ..im2col import ConvolutionForms
+    from ..mapper.lowering import search_forms
+    from ..report.pages.lowering import form_rows
+    from ..report.pages.result import result_page
+    from ..report.parts.text import pairs, section
+
+    with noting_interrupts() as interrupts, status(f"searching both forms of {question.problem.name}"):
+        forms = search_forms(question)
+    if interrupts:
+        say("interrupted: this is the best found so far; the same command searches to the end")
+    result = ConvolutionForms.of(question, forms).better
+    files = result.save(shown.out) if shown.out is not None else ()
+    if shown.json:
+        show_document(result.emit("json"))
+        return
+    show_page(section("Direct, and as a product with a lowered operand (im2col)", pairs(form_rows(forms))))
+    show_page(result_page(result.answer, result.arch, files))

@@ -7,27 +7,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..ir import Cascade, Problem, ProblemError
-from .cascades import cascade_named, is_cascade
-from .machines import architecture_named
-from .options import (
-    ArchOption,
-    ConvOption,
-    DensityOption,
-    DimsOption,
-    EinsumOption,
-    GemmOption,
-    JsonOption,
-    OpOption,
-    SetOption,
-    SpaceOption,
-    TilingOption,
-    WidthsOption,
-    WorkArgument,
-    refuse_given,
-    tiling_and_space,
-)
-from .problems import problem_named
-from .sparse import refuse_densities, with_density
+from .groups import grouped
+from .machines import MachineOptions
+from .options import JsonOption, KindOptions
+from .problems import WorkOptions
 from .terminal import show_document, show_page
 
 if TYPE_CHECKING:
@@ -37,20 +20,12 @@ if TYPE_CHECKING:
     from ..report.pages.space import Counts
 
 
+@grouped
 def space_size(
     context: typer.Context,
-    layer: WorkArgument = None,
-    arch: ArchOption = None,
-    set_fields: SetOption = None,
-    tiling: TilingOption = None,
-    space: SpaceOption = "even",
-    conv: ConvOption = None,
-    gemm: GemmOption = None,
-    einsum: EinsumOption = None,
-    op: OpOption = None,
-    dim: DimsOption = None,
-    widths: WidthsOption = "file",
-    density: DensityOption = None,
+    work: WorkOptions,
+    machine: MachineOptions,
+    kinds: KindOptions,
     json: JsonOption = False,
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
@@ -65,20 +40,15 @@ def space_size(
     tilewright space --gemm M=512,N=512,K=512 --density W=2:4 --arch sparse_tensor_core
     """
     from ..arguments import tiling_or_default, tilings_of
+    from ..mapper.tilings import TILINGS
 
-    asked, place = tiling_and_space(tiling, space)
-    if op or (einsum is None and is_cascade(layer, op, dim)):
-        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_densities(context)
-        work: Problem | Cascade = cascade_named(layer, op, dim, widths)
-        kind = tiling_or_default(asked)
-    else:
-        work = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
-        kind = tiling_or_default(asked) if asked else tiling_or_default(None, tilings_of(work))
-    machine = architecture_named(arch, set_fields)
+    tiling, place = kinds.checked()
+    asked, chip = work.named(context), machine.named()
+    known = tilings_of(asked) if tiling is None and isinstance(asked, Problem) else TILINGS
+    kind = tiling_or_default(tiling, known)
     from ..report.pages.space import space_data, space_page
 
-    what = (work, machine, f"{place}, {kind} tilings", _counted(work, machine, kind, place))
+    what = (asked, chip, f"{place}, {kind} tilings", _counted(asked, chip, kind, place))
     if json:
         show_document(space_data(*what))
     else:

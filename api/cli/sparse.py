@@ -6,23 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from ..ir import Problem, TilewrightError
-from .options import refuse_given
-from .problems import sizes_of_symbols
+from .options import sizes_of_symbols
 
 if TYPE_CHECKING:
     from ..cost_models.sparse import DensityLike
 
 MEASURED = "=measured"
 """What stands for the density of weights that are stored in an ONNX file."""
-
-
-def refuse_densities(context: typer.Context) -> None:
-    """TilewrightError where the command line has densities of a cascade."""
-    hint = "leave it out, or give one operation at a time: --einsum 'mk,kn->mn' --density A=0.5"
-    refuse_given(context, "cascades know no densities yet", "density", hint=hint)
 
 
 def with_density(

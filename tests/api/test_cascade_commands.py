@@ -69,6 +69,9 @@ def test_the_page_is_of_the_cost_that_python_gives() -> None:
 def test_programs() -> None:
     code, text = run("verify", "chain.yaml", *ON)
     assert (code, text.startswith("verified: output and words moved agree")) == (0, True)
+    for how in ("--fast", "--every-step"):
+        code, text = run("verify", "chain.yaml", *ON, how)
+        assert (code, text.startswith("verified: output and words moved agree")) == (0, True)
     code, program = run("emit", "chain.yaml", *ON, "--to", "numpy")
     assert (code, program.startswith('"""Operations on one accelerator')) == (0, True)
     code, nest = run("emit", "chain.yaml", *ON, "--to", "nest")
@@ -90,6 +93,8 @@ def test_programs() -> None:
         (["evaluate", "chain.yaml", *ON, "--set", "GLB.size=20 B"], "tree.txt: GLB: while T works, tiles of"),
         (["emit", "chain.yaml", *ON, "--to", "tvm"], "tvm does not know cascades"),
         (["verify", "chain.yaml", *ON, "--sets"], "--sets: this option does not know cascades yet"),
+        (["verify", "chain.yaml", *ON, "--floats"], "--floats: this option does not know cascades yet"),
+        (["emit", "chain.yaml", *ON, "--to", "c", "--fast"], "fast: this option does not know cascades yet"),
         (["verify", "chain.yaml", "--arch", "eyeriss"], "the file has its own architecture"),
     ],
 )

@@ -62,6 +62,10 @@ def test_a_result_has_what_results_have(result: tw.SearchResult) -> None:
     assert "proven optimal for energy; fusing saves" in str(result)
     assert "<table" in (result._repr_html_() or "")
     assert list(result.to_frame().columns)[:3] == ["operation", "place", "tensor"]
+    assert [text.get_text() for text in result.figure().axes[0].texts][-2:] == ["1", "2"]
+    assert tw.evaluate(result.emit("json")) == result.cost
+    with pytest.raises(TilewrightError, match="floats: this option does not know cascades yet"):
+        result.verify(floats=True)
 
 
 def test_the_best_with_nothing_fused_is_that_of_the_operations_alone(result: tw.SearchResult) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import tilewright as tw
 from fuzzing import as_yaml, read_or_refused, some
 from mutations import mangled, mutated
-from tilewright.arguments import cascade_question_of, constrained, limits_of
+from tilewright.arguments import limits_of, question_of
 from tilewright.cost_models.sparse import parse_densities
+from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.memory_plan.csv_files import buffers_of
 from tilewright.workloads import resolve_cascade
 
@@ -50,9 +51,10 @@ graph: [{name: one, layer: one}, {name: two, layer: two}]
 OPERATIONS = ("T[m,n] += A[m,k] * B[k,n]", "S[m] max= T[m,n]", "S[m,n] = exp(T[m,n]) / max(a[m], b[n])", "pad T[0,1]")
 CONSTRAINTS = ("T along M", "T in GLB", "T <= 4 KiB", "only T, U fused", "no loops over K", "T not along M", "T apart")
 
-QUESTION = cascade_question_of(
-    PAIR, tw.load_arch("three_level"), "edp", "perfect", "even", "all", limits_of(5, "1 GiB")
-)
+
+def constrained(line: str) -> CascadeQuestion:
+    """A question about trees that satisfy a line."""
+    return question_of(PAIR, tw.load_arch("three_level"), "edp", "perfect", "even", (line,), limits_of(5, "1 GiB"))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_operations(text: str) -> None:
 @some(60)
 @given(st.sampled_from(CONSTRAINTS).flatmap(mangled))
 def test_constraints_on_trees(text: str) -> None:
-    read_or_refused(lambda: constrained(QUESTION, (text,)))
+    read_or_refused(lambda: constrained(text))
 
 
 @some(60)
