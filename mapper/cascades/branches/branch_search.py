@@ -63,7 +63,7 @@ class BranchSearches:
         if question.slower != 1:
             mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
         if question.waits_for:
-            machine = _with_endless_ports(machine, but=question.waits_for)
+            machine = with_endless_ports(machine, but=question.waits_for)
             mac = mac.model_copy(update={"per_cycle": AT_ONCE})
         return machine.model_copy(update={"mac": mac})
 
@@ -102,8 +102,8 @@ def _told_apart(question: BranchQuestion) -> dict[str, tuple[VisitSizes, VisitSi
     return {dim: short_visits(sizes, tile[dim]) for dim, sizes in question.made}
 
 
-def _with_endless_ports(arch: Architecture, but: Port) -> Architecture:
-    """The machine with ports that never make anything wait, except for one."""
+def with_endless_ports(arch: Architecture, but: Port | None = None) -> Architecture:
+    """The machine with ports that never make anything wait; but: except for one."""
     levels = []
     for level in arch.levels:
         if isinstance(level, Memory):

@@ -34,7 +34,7 @@ from ...tilings import Tiling
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from ..terms.sums import finishing
 from ..terms.upper_memories import UpperMemories, without_leakage
-from .branch_search import BranchSearches
+from .branch_search import BranchSearches, with_endless_ports
 from .shared_branches import KnownOperations, known_operations
 from .twins import Twins
 
@@ -271,6 +271,20 @@ class ExactBranches:
             in_use = array_vectors(problem, fanout, self.tiling, [True] * len(sizes)).prod(axis=1)
             units *= int(in_use.max(initial=1))
         return problem.macs / units
+
+    def fastest(self, operation: str, sizes: Sizes) -> float:
+        """Cycles that a tile takes at least if no port were bounded, and no memory outside the arrays: what these must
+        keep may stand above splits. By a search that ends when a part of the time is over."""
+        operation, sizes = self._twins.sizes_of_first(operation, sizes)
+        first = self._operations[operation]
+        homes = {tensor.name: self.arch.memories[0].name for tensor in first.problem.tensors}
+        question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), self._endless_room)
+        unbounded = BranchSearches(with_endless_ports(self.arch), self.space, self.tiling)
+        means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+        search = self._solved(unbounded.search(first, question, LATENCY, math.inf, means))
+        best = search.found[0].value if search.found else math.inf
+        bound = best if self._has_ended(search) else min(best, search.open_bound)
+        return max(self._at_peak(operation, sizes), bound)
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,
