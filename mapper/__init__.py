@@ -29,6 +29,7 @@ legality.py      that a mapping is a legal schedule, proven by integer sets
 mapping_files.py mappings that users write
 timeloop/        Timeloop's files, read
 importers/       machines of other tools, read
+canonical.py     what has equal costs under different names
 kernel/          what all exact searches have in common
 pareto/          fronts of energy and latency: weighted sums, supported points
 emit/            programs that run a mapping, and other tools' files

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ..canonical import form_of
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
 from ..pareto.regions import Point
@@ -22,7 +23,6 @@ from .branches.oracle import ExactBranches
 from .question import CascadeQuestion
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
-from .terms.equal import order_form_of
 from .terms.operation_orders import MOST_ORDERS, orders
 from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums
@@ -207,7 +207,7 @@ class TreeSearches:
         forms: dict[object, tuple[str, ...]] = {}
         for names in found:
             ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
-            forms.setdefault(order_form_of(ordered, question.arch), names)
+            forms.setdefault(form_of(ordered, question.arch), names)
         return list(forms.values()), are_all
 
     def in_all_orders(

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...arch import Architecture
-from ...cost_models.cost import capacity_parts, held_width_bits
-from ...ir import Problem, Tensor
+from ...ir import Problem
+from ..canonical import treatment
 from .rows import Ints
 
 Mirror = tuple[int, ...]
@@ -59,19 +59,6 @@ def _images(problem: Problem, arch: Architecture, image: dict[str, str], told_ap
     ranks = (sorted(sorted((image[dim], c) for dim, c in rank) for rank in t.ranks) for t in problem.tensors)
     treatments = ((treatment(arch, t), t.name if told_apart else None) for t in problem.tensors)
     return Counter((str(each), treatment) for each, treatment in zip(ranks, treatments, strict=True))
-
-
-def treatment(arch: Architecture, tensor: Tensor) -> object:
-    """All that costs and room depend on, besides dimensions."""
-    memories = tuple(
-        (
-            memory.keeps[tensor.role],
-            tuple(tensor.role in part.roles for part in capacity_parts(memory)),
-            held_width_bits(arch, memory, tensor),
-        )
-        for memory in arch.memories
-    )
-    return tensor.is_output, arch.width_bits(tensor), arch.partial_width_bits(tensor), memories
 
 
 def compared(parts: Sequence[Ints], mirror: Mirror, count: int) -> Ints:

@@ -15,7 +15,7 @@ from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cost import tensor_tile_words
 from ...cost_models.layouts import has_lines
-from ..cascades.terms.equal import CascadeNames
+from ..canonical import CascadeNames
 from ..cascades.terms.upper_memories import UpperMemories
 from ..pareto.weights import weights_of
 from .kinds import GroupKind

@@ -16,7 +16,7 @@ from ...cost_models.cascades import evaluate_tree
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..answer import Answer, TreeAnswer
-from ..cascades.terms.equal import CascadeNames, form_of, under_names_of
+from ..canonical import CascadeNames, form_of, under_names_of
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover

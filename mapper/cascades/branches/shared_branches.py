@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation
+from ...canonical import form_of
 from ...space import Space
 from ...tilings import Tiling
 from ..relaxations.known_branches import KnownBranches
 from ..space.mirrored import MirroredBranches
-from ..terms.equal import form_of
 from ..terms.upper_memories import UpperMemories, with_room
 
 MOST_LEARNED = 20_000

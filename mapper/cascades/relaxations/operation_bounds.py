@@ -15,10 +15,10 @@ import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
 from ....ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
+from ...canonical import form_of
 from ...kernel.tolerance import reaches
 from ...pareto.weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
-from ..terms.equal import form_of
 from ..terms.parts import VisitedPart
 from ..terms.upper_memories import Floats, UpperMemories
 from ..terms.windowed import Windowed, windowed_dims

@@ -23,8 +23,8 @@ from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
 from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.canonical import under_names_of
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
-from tilewright.mapper.cascades.terms.equal import under_names_of
 from tilewright.mapper.fusing import answer_below, cascade_key
 from tilewright.mapper.means import Means
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment

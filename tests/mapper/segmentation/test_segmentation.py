@@ -17,8 +17,8 @@ from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_object
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
 from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.canonical import form_of, under_names_of
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade, search_cascade_front
-from tilewright.mapper.cascades.terms.equal import form_of, under_names_of
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import GroupOutcome, NetworkQuestion, OneAfterTheOther, outcome_of, segment
