@@ -255,7 +255,7 @@ def verify_mapping(
     from ..results import verify_program
 
     name = mapping.cascade.name if isinstance(mapping, FusedMapping) else mapping.problem.name
-    steps = 0 if isinstance(mapping, FusedMapping) else program_steps(mapping, arch, fast)
+    steps = program_steps(mapping, arch, fast)
     expected = steps * _SECONDS_PER_STEP
     if expected > _LONG_RUN:
         say(f"note: the program has {count(steps)} steps and may run for {expected / 60:,.0f} minutes or more")

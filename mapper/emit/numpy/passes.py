@@ -21,7 +21,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterator
 
-from ....ir import Tensor
+from ....ir import Operation, Tensor
 from ..parts.steps import Step
 from .plan import Buffer, NestPlan
 from .schedule import Contracted, ProgramText, place_of, tuple_text
@@ -35,10 +35,14 @@ ELEMENTS_PER_STEP = 50_000
 """Elements that a contraction fetches in the time that a step takes."""
 
 
-def pass_depths(plan: NestPlan) -> tuple[int, ...]:
-    """The numbers of Python loops that stand outside a pass, such that steps and passes take the least time."""
+def pass_depths(plan: NestPlan, pointwise: bool = False) -> tuple[int, ...]:
+    """The numbers of Python loops that stand outside a pass, such that steps and passes take the least time.
+
+    pointwise  whether every point of a pass is an element of an array, before they are combined
+    """
     trips = [step.trips for step in plan.python_loops]
-    elements = {depth: plan.core(depth).elements for depth in range(1, len(trips))}
+    cores = {depth: plan.core(depth) for depth in _possible(plan)}
+    elements = {depth: [*core.elements, core.points * pointwise] for depth, core in cores.items()}
     costs = {depth: 1 + sum(found) / ELEMENTS_PER_STEP for depth, found in elements.items()} | {len(trips): 1.0}
 
     def time(depths: tuple[int, ...]) -> float:
@@ -72,15 +76,26 @@ def _numbers(plan: NestPlan, depths: tuple[int, ...]) -> list[int]:
     return found
 
 
-def chosen_depths(plan: NestPlan, fast: bool | None, depths: Collection[int] | None = None) -> tuple[int, ...]:
-    """The depths of the passes of a program.
+def _possible(plan: NestPlan) -> range:
+    """Depths that leave a loop outside and one inside, and all loops outside that several operations share."""
+    shared = sum(step.position < plan.shared for step in plan.python_loops)
+    return range(max(shared, 1), len(plan.python_loops))
+
+
+def chosen_depths(
+    plan: NestPlan, operation: Operation, fast: bool | None, depths: Collection[int] | None = None
+) -> tuple[int, ...]:
+    """The depths of the passes of an operation; one that iterates has none, as its steps have an order.
 
     fast    whether it has some; None: if it has many steps
-    depths  those to be taken, of which some leave no loop outside or none inside; None: those that take the least time
+    depths  those to be taken, of which some may not be possible; None: those that take the least time
     """
+    if operation.iterates:
+        return ()
     if depths is not None:
-        return tuple(sorted({depth for depth in depths if 0 < depth < len(plan.python_loops)}))
-    return pass_depths(plan) if fast or (fast is None and plan.steps_at_most > MANY_STEPS) else ()
+        return tuple(sorted({*depths} & {*_possible(plan)}))
+    is_wanted = fast or (fast is None and plan.steps_at_most > MANY_STEPS)
+    return pass_depths(plan, pointwise=not operation.contracts) if is_wanted else ()
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -120,7 +135,7 @@ def pass_ends(schedule: ProgramText, contracted: Contracted) -> Iterator[str]:
     for buffer in reversed(_inside(schedule, contracted)):
         if buffer.tensor.is_output:
             yield f"    {schedule.sums_leave(buffer)}"
-            yield f"    {schedule.buffer[buffer.position]}[...] = 0"
+            yield f"    {schedule.buffer[buffer.position]}[...] = {schedule.identity}"
     yield f"    {contracted.name}.ends()"
 
 

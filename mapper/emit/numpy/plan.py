@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....arch import Architecture
-from ....cost_models.boundaries import Boundary, boundaries_of
+from ....cost_models.boundaries import Boundary
 from ....ir import Loop, Mapping, Problem, Tensor
-from ..parts.steps import Step, span, steps_of
+from ..parts.steps import Step, span
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class Core:
         dims = buffer.tensor.dims
         inner = [i for i, label in enumerate(self.labels) if label.dim in dims and i not in instances]
         return (*instances, *inner)
+
+    @property
+    def points(self) -> int:
+        """Of the operation, in one contraction."""
+        return math.prod(label.trips for label in self.labels)
 
     @property
     def elements(self) -> list[int]:
@@ -110,11 +115,6 @@ class NestPlan:
     shared: int = 0
     exchanges: frozenset[int] = frozenset()
     edges: bool = False
-
-    @classmethod
-    def of(cls, mapping: Mapping, arch: Architecture) -> NestPlan:
-        """Raises MappingError when a node or loop stands where the architecture has no place for it."""
-        return cls(mapping, arch, steps_of(mapping), boundaries_of(mapping, arch))
 
     @property
     def problem(self) -> Problem:

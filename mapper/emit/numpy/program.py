@@ -26,8 +26,7 @@ from .direct import cascade_lines
 from .finishes import Finishes, finish_functions, finish_name
 from .loops import TreeLoops
 from .meters import meter_lines
-from .passes import chosen_depths, pass_lines, steps_one_by_one
-from .plan import NestPlan
+from .passes import pass_lines, steps_one_by_one
 from .runtime_packed import PackedZeros
 from .schedule import LOCALS
 from .schedules import Schedules
@@ -161,8 +160,7 @@ def emit_numpy(
 ) -> str:
     """The text of a program that executes a mapping, counts the words it moves, and checks both.
 
-    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: if it has many steps. Trees
-            that split have none
+    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: of operations of many steps
     depths  numbers of Python loops outside the passes, instead of those with which the fewest steps are run
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, when its words cannot be
@@ -203,15 +201,15 @@ def program_lines(
     return _program_lines(schedules, taken, finishes, {})
 
 
-def program_steps(mapping: Mapping, arch: Architecture, fast: bool | None = False) -> int:
-    """How often the program's innermost statement runs, at most; with passes, about how many steps and passes it has.
-    A step takes tens of microseconds and more.
+def program_steps(mapping: Mapping | FusedMapping, arch: Architecture, fast: bool | None = False) -> int:
+    """How often the program's innermost statements run, at most; with passes, about how many steps and passes it has.
+    A step takes tens of microseconds and more. Of operations whose visits are not all alike nothing is known.
 
-    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    Raises MappingError as `emit_numpy` does.
     """
-    plan = NestPlan.of(mapping, arch)
-    depths = chosen_depths(plan, fast)
-    return steps_one_by_one(plan, depths) if depths else plan.steps_at_most
+    schedules = Schedules(tree_of(mapping), arch, fast=fast)
+    every = ((plan, schedules.depths[name]) for name, plan in schedules.plans.items())
+    return sum(steps_one_by_one(plan, depths) if depths else plan.steps_at_most for plan, depths in every)
 
 
 @cache

@@ -40,8 +40,7 @@ class Schedules:
     """Names for everything in `run`, and the text of its buffers and views.
 
     stays   tensors that are on chip before the run, or are left there, in their second node
-    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: if it has many steps. Trees
-            that split have none
+    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: operations of many steps
     depths  of the passes, instead of those with which the fewest steps are run
     """
 
@@ -72,7 +71,7 @@ class Schedules:
         self._seen |= {name: self._seen_above(text) for name, text in self.uneven.items()}
         self.arrays = self._arrays()
         self.depths = {
-            name: () if fused.tree.branches else chosen_depths(plan, fast, depths) for name, plan in self.plans.items()
+            name: chosen_depths(plan, self.ways[name].operation, fast, depths) for name, plan in self.plans.items()
         }
         self.of = {name: self._schedule(name, plan) for name, plan in self.plans.items()}
         self.above = {name: self._above(name, text) for name, text in self.uneven.items()}

@@ -6,16 +6,21 @@ import random
 from typing import Any
 
 import pytest
+from trees import random_cascade, random_tree
+from window_trees import random_windows
 
 from emitted import random_triple
-from generators import memory
+from generators import memory, random_architecture
+from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import simulate
-from tilewright.ir import LoopNest, Mapping
+from tilewright.ir import FusedMapping, LoopNest, Mapping
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
 from tilewright.mapper.emit.numpy.passes import LARGEST_ARRAY, pass_depths
 from tilewright.mapper.emit.numpy.plan import NestPlan
-from tilewright.workloads import batched_gemm, conv2d, gemm
+from tilewright.mapper.emit.numpy.schedules import Schedules
+from tilewright.mapper.emit.parts.trees import tree_of
+from tilewright.workloads import batched_gemm, cascade, conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
 
@@ -24,9 +29,14 @@ def simulated(mapping: Mapping, arch: Architecture) -> dict[tuple[str, str], tup
     return {name: (words.reads, words.writes) for name, words in simulate(mapping, arch).total.items()}
 
 
+def plan_of(mapping: Mapping, arch: Architecture) -> NestPlan:
+    (plan,) = Schedules(tree_of(mapping), arch).plans.values()
+    return plan
+
+
 def choices_of_depths(mapping: Mapping, arch: Architecture, seed: int) -> list[list[int]]:
     """Passes of every depth, of all depths, and of some."""
-    depths = list(range(1, len(NestPlan.of(mapping, arch).python_loops)))
+    depths = list(range(1, len(plan_of(mapping, arch).python_loops)))
     some = random.Random(seed).sample(depths, len(depths) // 2)
     return [*([depth] for depth in depths), depths, some]
 
@@ -132,6 +142,47 @@ def product(batch: int, columns: int, rows: int) -> tuple[Mapping, Architecture]
     return Mapping(batched_gemm(B=batch, M=rows, N=32 * columns, K=64), LoopNest.parse(text)), load_arch("eyeriss")
 
 
+@pytest.mark.parametrize("seeds", blocks(40, 20))
+def test_passes_inside_branches_of_trees(seeds: range) -> None:
+    """Sums, maxima, functions; operations that iterate, and those with uneven visits, have none."""
+    repeated = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        whole = random_cascade(rng, 3)
+        arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+        for fused in (random_tree(rng, whole, arch), random_windows(rng, arch)):
+            for depths in ([1], [2, 3], range(1, 9)):
+                found = verify_numpy(fused, arch, seed, depths=depths)
+                assert found, f"seed {seed}, depths {[*depths]}: {found.message}\n{fused}"
+                repeated += found.steps_run < found.steps
+    assert repeated
+
+
+def test_a_large_cascade_has_passes_by_itself() -> None:
+    """A product and the maxima of its rows, each of more steps than are run one by one."""
+    whole = cascade(["T[m,n] += A[m,k] * B[k,n]", "R[m] max= T[m,n]"], {"m": 64, "n": 64, "k": 32})
+    tree = """
+        DRAM keeps A B R
+        for M in 4
+          GLB keeps T R
+          branch T
+            for N in 64
+              for M in 16
+                for K in 32
+                  GLB keeps A B
+          branch R
+            for N in 64
+              for M in 16
+    """
+    levels = (memory("DRAM"), memory("GLB", keeps=MAY))
+    arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    fused = FusedMapping.parse(whole, tree)
+    assert program_steps(fused, arch) > 100_000 > 20_000 > program_steps(fused, arch, None)
+    found = verify_numpy(fused, arch)
+    assert found, found.message
+    assert found.steps_run < 20_000 < found.steps
+
+
 @pytest.mark.long
 def test_a_large_layer_has_passes_by_itself() -> None:
     mapping, arch = product(12, 16, 512)
@@ -232,6 +283,6 @@ def test_contractions_of_passes_fit_the_memory() -> None:
             for N in 4096
               spad keeps A W O
         """
-    plan = NestPlan.of(Mapping(gemm(M=65536, N=4096, K=4), LoopNest.parse(text)), load_arch("eyeriss"))
+    plan = plan_of(Mapping(gemm(M=65536, N=4096, K=4), LoopNest.parse(text)), load_arch("eyeriss"))
     assert max(plan.core(1).elements) > LARGEST_ARRAY
     assert pass_depths(plan) == (2,)
