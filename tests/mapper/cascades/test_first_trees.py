@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tilewright.arch import load_arch
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.cascades.tree_search import TreeSearch
-from tilewright.mapper.means import Means
+from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.pareto.weights import ENERGY_ALONE
 from tilewright.workloads import cascade
 
@@ -37,6 +39,23 @@ def test_parts_that_are_not_proven_are_searched_again() -> None:
     found = search.whole(["T", "O"]).found
     assert found is not None
     assert search.branches > 0
+
+
+def test_the_bound_of_one_order_of_operations_is_none_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where means ran out before anything of the next one was bounded, the bound was that of the one before."""
+    arch = load_arch("three_level")
+    solver = ExactBranches(WHOLE, arch, "even", "perfect", Means())
+    search = TreeSearch(WHOLE, UpperMemories(arch), "even", "perfect", ENERGY_ALONE, solver, Means())
+    search.whole(["T", "O"])
+    assert search.open_bound > 0
+
+    def stop(*_: object, **__: object) -> None:
+        raise OutOfMeans
+
+    monkeypatch.setattr(TreeSearch, "_several", stop)
+    with pytest.raises(OutOfMeans):
+        search.whole(["T", "O"], floor=1.0)
+    assert search.open_bound == 1.0
 
 
 def test_a_first_mapping_is_found_below_any_cutoff() -> None:

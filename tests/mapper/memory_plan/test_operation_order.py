@@ -76,6 +76,22 @@ def test_out_of_means_is_no_error() -> None:
     assert found.lower_bound <= found.peak
 
 
+@pytest.mark.parametrize("seeds", longer.blocks(60, 30))
+def test_however_little_memory_there_is_the_bound_is_true(seeds: range) -> None:
+    cut = 0
+    for seed in seeds:
+        chance = random.Random(seed)
+        steps, sizes, kept = random_steps(chance, 8)
+        least = least_peak_order(steps, sizes, kept).peak
+        found = least_peak_order(steps, sizes, kept, Means(memory_limit=400 * chance.randint(0, 20)))
+        by_name = {step.name: step for step in steps}
+        assert found.lower_bound <= least <= found.peak
+        assert found.peak <= max(live_during(steps, sizes, kept))
+        assert found.peak == peak_by_hand([by_name[name] for name in found.names], sizes, kept)
+        cut += not found.proven
+    assert longer.occurs(cut > 0)
+
+
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
