@@ -83,10 +83,8 @@ class Effort:
     """Rows that cost no more, among those alike, that a row is compared with."""
 
     # ---- Dives ------------------------------------------------------------------------------------------------------
-    dives: int = 3
-    """Placements that are dived into before the search proper."""
     decided_first: int = 300
-    """Steps of deciding placements before the first dives: where they are too many, one is decided at a venture."""
+    """Steps of deciding placements before the first dive: where they are too many, one is decided at a venture."""
     far_off: float = 2.0
     """Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good
     one, and other placements are not dived into."""
@@ -143,10 +141,6 @@ class Effort:
     take to make."""
     rows_before_groups: float = 250_000
     """Rows that a search with perfect tiles has looked at when it is asked whether to begin again with such tables."""
-    numbers_per_row: float = 16
-    """Numbers in all their tables for each row that has been looked at by then, at most: few groups need theirs."""
-    open_before_groups: float = 40_000
-    """Rows that are open then, at least: a search with fewer of them is soon at its end."""
     slower_with_zeros: int = 8
     """So many times as long it takes to look at rows where operands have zeros."""
     rows_of_long_steps: int = 400_000

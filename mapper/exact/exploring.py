@@ -90,13 +90,14 @@ class Exploring:
         return begun
 
     def dive_first(self) -> Grown:
-        """Dive into the most promising placements."""
-        for item in self._first_placements():
-            if not self._far_off:
-                started = self.plans.start(item.chains, self._cutoff)
-                yield from self._dive_into(started)
-                if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
-                    yield from self._dive_alone(started)
+        """Dive into the most promising placement."""
+        placement = self._first_placement()
+        if placement is None:
+            return
+        started = self.plans.start(placement.chains, self._cutoff)
+        yield from self._dive_into(started)
+        if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
+            yield from self._dive_alone(started)
 
     @property
     def _may_dive_alone(self) -> bool:
@@ -108,34 +109,27 @@ class Exploring:
         """Whether the best mapping so far costs so much more than the lowest bound that bounds were no guide to it."""
         return bool(self.best) and self._effort.far_off * self.search.bound < self._cutoff
 
-    def _first_placements(self) -> list[OpenPlacement]:
-        """The most promising placements, as far as that can be said soon; they stay queued, whenever that ends."""
-        taken: list[OpenItem] = []
-        try:
-            for _ in range(self._effort.decided_first):
-                if len(taken) == self._effort.dives or not self.search.frontier.is_open:
-                    break
-                self.context.means.check()
-                state = self.search.frontier.take()
-                assert isinstance(state, OpenItem)
-                if self._is_partial(state.item):
-                    self.search.add(self.work_on(state))
-                else:
-                    taken.append(state)
-                self.search.frontier.done()
-        finally:
-            self.search.add(taken)
-        return [one.item for one in taken if isinstance(one.item, OpenPlacement)] or self._some_placement()
-
-    def _some_placement(self) -> list[OpenPlacement]:
-        """A placement, decided step by step: each time the way on that has the lowest bound."""
+    def _first_placement(self) -> OpenPlacement | None:
+        """The most promising placement, as far as that can be said soon; it stays queued. Else one that is decided step
+        by step, each time by the way on that has the lowest bound."""
+        for _ in range(self._effort.decided_first):
+            if not self.search.frontier.is_open:
+                break
+            self.context.means.check()
+            state = self.search.frontier.take()
+            assert isinstance(state, OpenItem)
+            is_partial = self._is_partial(state.item)
+            self.search.add(self.work_on(state) if is_partial else [state])
+            self.search.frontier.done()
+            if not is_partial:
+                return state.item if isinstance(state.item, OpenPlacement) else None
         choice = self.placements.root()
         while not self.placements.is_complete(choice):
             further = list(self.placements.further(choice))
             if not further:
-                return []
+                return None
             choice = min(further, key=lambda way: way[0])[1]
-        return [choice]
+        return choice
 
     def _is_partial(self, item: Open) -> bool:
         """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""

@@ -11,11 +11,10 @@ import numpy as np
 from ...ir import Mapping
 from ..kernel.frontier import Frontier
 from .arrays.array_choices import ArrayChoices
-from .arrays.fanouts import gained_alone, groups_of
+from .arrays.fanouts import gained_alone
 from .batch import Batch
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .open_items import OpenItem
 
 
 @dataclass
@@ -26,15 +25,12 @@ class OwnTablesAsked:
     frontier: Frontier[Mapping]
     _asked_at: int = 0
     _choices: int = 0
-    _groups: int = 0
     _some: Batch | None = None
 
     def note(self, started: ArrayChoices | Batch) -> None:
         """Note choices of arrays that are open."""
         if isinstance(started, Batch) and len(started):
             self._choices += len(started)
-            if self.context.tiling == "perfect":
-                self._groups += len(groups_of(self.context, started))
             if self._some is None:
                 self._some = started.take(np.arange(min(len(started), self.context.effort.choices_asked)))
 
@@ -56,23 +52,14 @@ class OwnTablesAsked:
         return self._is_time(near) and self._gain((0, self.context.own_level) if few else (0,))
 
     def pay_in_groups(self) -> bool:
-        """Whether tables for every group of alike arrays, made before anything grows from these, say much, and take
-        little more time than has been spent: first steps of rows may make few others, of which ever more grow later."""
+        """Whether tables for every group of alike arrays, made before anything grows from these, say much: first steps
+        of rows may make few others, of which ever more grow later."""
         effort, looked_at = self.context.effort, self.context.looked_at
         if looked_at <= effort.rows_before_groups or self._some is None:
             return False
-        if self._groups * self.context.groups.numbers > effort.numbers_per_row * looked_at:
-            return False
         if self.frontier.best.cutoff == np.inf or not self._is_time(effort.near_enough):
             return False
-        return self._open_rows >= effort.open_before_groups and self._gain((0,))
-
-    @property
-    def _open_rows(self) -> int:
-        """Rows of batches that may lead to something better."""
-        cutoff, states = self.frontier.best.cutoff, self.frontier.states
-        batches = (one for one in states if isinstance(one, OpenItem) and isinstance(one.item, Batch))
-        return sum(one.count_below(cutoff) for one in batches)
+        return self._gain((0,))
 
     def _is_time(self, near: float) -> bool:
         """Whether to ask what tables say: again when twice as many rows have been looked at; not where bounds are near
