@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .layout_plans import plan_layouts
     from .memory import plan_memory
     from .results import SearchResult, evaluate
-    from .run.documents.cascades import load_fused_mapping
     from .run.documents.mappings import load_mapping
     from .searches import search, search_pareto, search_top
     from .workloads import (
@@ -66,7 +65,6 @@ __all__ = [
     "list_archs",
     "list_networks",
     "load_arch",
-    "load_fused_mapping",
     "load_layer",
     "load_mapping",
     "load_network",
@@ -105,7 +103,6 @@ _HOME = {
     "list_archs": "arch",
     "list_networks": "workloads",
     "load_arch": "arch",
-    "load_fused_mapping": "run.documents.cascades",
     "load_layer": "workloads",
     "load_mapping": "run.documents.mappings",
     "load_network": "workloads",

@@ -76,7 +76,7 @@ def _json(of: Any) -> str:
     # The document's models take longer to build than a small search takes to run.
     from .run.documents.mappings import dump_mapping
 
-    return dump_mapping(of.mapping, of.arch, of.cost, of.certificate)
+    return dump_mapping(of.mapping, of.arch, of.cost, of.certificate, of.unfused, of.forms)
 
 
 def _yaml(of: Any) -> str:
@@ -115,18 +115,12 @@ def _tree_nest(of: Any) -> str:
     return mapping_document(of.mapping, of.arch, of.cost.occupancy)
 
 
-def _tree_json(of: Any) -> str:
-    from .run.documents.cascades import dump_fused
-
-    return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused, of.forms)
-
-
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
     "numpy": Form(_numpy, ("fast",), write_tree=_numpy),
     "nest": Form(_nest, write_tree=_tree_nest),
-    "json": Form(_json, write_tree=_tree_json),
+    "json": Form(_json, write_tree=_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
     "c": Form(_c, _OF_PROGRAMS, write_tree=_c),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
@@ -16,8 +16,6 @@ from .ir import Cascade, FusedMapping, Mapping, MappingError, Problem, Tilewrigh
 from .mapper.answer import TriedForm, Unfused
 from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
-from .run.documents.cascades import RecordedFused, parse_fused
-from .run.documents.files import is_fused_text
 from .run.documents.files import read_text as document_text
 from .run.documents.mappings import Recorded, parse_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
@@ -32,7 +30,7 @@ class AnyMapping(NamedTuple):
 
     mapping: Mapping | FusedMapping
     arch: Architecture
-    recorded: Recorded | RecordedFused | None
+    recorded: Recorded[Any] | None
     place: str
 
     @property
@@ -43,9 +41,9 @@ class AnyMapping(NamedTuple):
     def evaluated(self, cost: Cost | FusedCost) -> EvaluatedMapping:
         """The mapping with what it costs, to be written down."""
         known = self.recorded
-        if isinstance(known, RecordedFused):
-            return EvaluatedMapping(self.mapping, self.arch, cost, known.certificate, known.unfused, known.forms)
-        return EvaluatedMapping(self.mapping, self.arch, cost, known.certificate if known else None)
+        if known is None:
+            return EvaluatedMapping(self.mapping, self.arch, cost)
+        return EvaluatedMapping(self.mapping, self.arch, cost, known.certificate, known.unfused, known.forms)
 
 
 class EvaluatedMapping(NamedTuple):
@@ -89,11 +87,11 @@ def load_any(
 
 def _documented(text: str, layer: Problem | str | None, place: str) -> AnyMapping:
     """The mapping of a mapping.json, of a layer or of a cascade."""
-    if is_fused_text(text):
-        check_layer(layer, None)
-        return AnyMapping(*parse_fused(text, place), place)
     loaded = parse_mapping(text, place)
-    _check_same(loaded.mapping.problem, layer, place)
+    if isinstance(loaded.mapping, FusedMapping):
+        check_layer(layer, None)
+    else:
+        _check_same(loaded.mapping.problem, layer, place)
     return AnyMapping(*loaded, place)
 
 

@@ -108,7 +108,7 @@ def _cascade_answered(
     question: CascadeQuestion, keeper: Store | None, note: Note
 ) -> tuple[CascadeOutcome, Record | None]:
     """What a search of a cascade comes to of which anything is of interest, and the record that it is from."""
-    recalled = keeper.recall_cascade(question) if keeper else None
+    recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
         return recalled.result, recalled.record
     started = time.perf_counter()
@@ -118,7 +118,7 @@ def _cascade_answered(
         outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
     if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(_is_found(outcome).certificate)):
         with _noting(note):
-            outcome = keeper.keep_best_tree(question, outcome, time.perf_counter() - started)
+            outcome = keeper.keep_best(question, outcome, time.perf_counter() - started)
     return outcome, None
 
 

@@ -45,9 +45,7 @@ SECTIONS = (
     Section("Architectures", "", "", ("load_arch", "list_archs")),
     Section("Searches", "", "", ("search", "search_top", "search_pareto", "search_many", "search_im2col")),
     Section("Networks as a whole", "", "", ("compare", "explore")),
-    Section(
-        "Mappings of any source", "", "", ("evaluate", "explain", "load_mapping", "load_fused_mapping", "simulate")
-    ),
+    Section("Mappings of any source", "", "", ("evaluate", "explain", "load_mapping", "simulate")),
     Section("Results", "", "", ("SearchResult",)),
     Section("", "", "mapper.certificate", ("Certificate", "OpenPart", "PartProof", "Points")),
     Section("", "", "cost_models", ("Cost", "MemoryUse", "TensorTraffic", "NetworkUse")),
@@ -71,7 +69,6 @@ SECTIONS = (
         "report.explain.tree_facts",
         ("TreeFacts", "OperationFacts", "SharedLoopFacts", "Lifetime", "MemoryLoad"),
     ),
-    Section("", "", "run.documents.cascades", ("LoadedFused", "RecordedFused")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
     Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan", "plan_layouts")),

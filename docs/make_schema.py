@@ -1,5 +1,5 @@
-"""Writes the schemas (run/documents/schema/: mapping-1.json of layers, mapping-4.json of cascades,
-network-plan-2.json) from the models that read mapping.json and plan.json of networks.
+"""Writes the schemas (run/documents/schema/: mapping-5.json, network-plan-3.json) from the models that read
+mapping.json and plan.json of networks.
 
     python docs/make_schema.py
 
@@ -23,30 +23,25 @@ from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.answer import TriedForm, Unfused
 from tilewright.mapper.certificate import Certificate, OpenPart, PartProof
-from tilewright.run.documents import cascades as cascade_documents
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document
 from tilewright.run.documents import parts as document_parts
-from tilewright.run.documents.cascades import FusedMappingDocument
-from tilewright.run.documents.files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
+from tilewright.run.documents.files import SCHEMA_VERSION
 from tilewright.run.documents.mappings import MappingDocument
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, NetworkPlanDocument
 from tilewright.run.documents.schemas import network_plan_schema_path, schema_path
-
-DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCADE_SCHEMA_VERSION: FusedMappingDocument}
-"""The model of each version: of layers, and of cascades."""
 
 _COSTS = (
     *(Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_parts, cascade_documents, network_plan_document)
+_MODULES = (documents, document_parts, network_plan_document)
 
 
-def mapping_schema(version: int) -> dict[str, Any]:
-    """The schema of a version."""
-    return _schema(DOCUMENTS[version], f"mapping:{version}", "mapping.json of tilewright")
+def mapping_schema() -> dict[str, Any]:
+    """The schema of the present version of mapping.json."""
+    return _schema(MappingDocument, f"mapping:{SCHEMA_VERSION}", "mapping.json of tilewright")
 
 
 def network_plan_schema() -> dict[str, Any]:
@@ -70,9 +65,9 @@ def _schema(model: type[BaseModel], name: str, title: str) -> dict[str, Any]:
     }
 
 
-def schema_file(version: int) -> str:
-    """The text of the file of a version of mapping.json."""
-    return _text(mapping_schema(version))
+def schema_file() -> str:
+    """The text of the file of mapping.json."""
+    return _text(mapping_schema())
 
 
 def network_plan_schema_file() -> str:
@@ -117,7 +112,5 @@ def _short(name: str) -> str:
 
 
 if __name__ == "__main__":
-    for known in DOCUMENTS:
-        schema_path(known).parent.mkdir(exist_ok=True)
-        schema_path(known).write_text(schema_file(known), encoding="utf-8")
+    schema_path(SCHEMA_VERSION).write_text(schema_file(), encoding="utf-8")
     network_plan_schema_path(NETWORK_PLAN_VERSION).write_text(network_plan_schema_file(), encoding="utf-8")

@@ -53,6 +53,6 @@ def standard_input() -> str:
 def _is_fused(text: str) -> bool:
     if '"schema_version"' not in text:
         return False
-    from ..run.documents.files import is_fused_text
+    from ..run.documents.mappings import is_of_cascade
 
-    return is_fused_text(text)
+    return is_of_cascade(text)

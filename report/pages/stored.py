@@ -50,21 +50,16 @@ def list_page(records: Sequence[Record], path: object) -> Group:
 
 def record_page(record: Record) -> Group:
     """The page of one stored result: that of its search, or the reason why there is no mapping."""
-    found = record.cascade_result() if record.is_cascade else record.result()
+    found = record.result()
     if isinstance(found, NoMapping):
         return Group(pairs(_record_rows(record)), f"\n{found.error}")
     if isinstance(found, Searches):
         bound = f"no mapping of it has less {record.objective} than {found.bound:,.10g}"
         return Group(pairs(_record_rows(record)), f"\nwhat searches for whole networks found out of it: {bound}")
     head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
-    if record.is_cascade:
-        from ...run.documents.cascades import parse_fused
+    from ...run.documents.mappings import parse_mapping
 
-        arch = parse_fused(record.text, record.key).arch
-    else:
-        from ...run.documents.mappings import parse_mapping
-
-        arch = parse_mapping(record.text, record.key).arch
+    arch = parse_mapping(record.text, record.key).arch
     return Group(head, result_page(found, arch, origin=recalled_text(record)))
 
 

@@ -13,15 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...ir import MappingError, did_you_mean
 from ...ir.files import bytes_of, missing_file
 
-SCHEMA_VERSION: Final = 1
-CASCADE_SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 MAPPING: Final = "mapping.json"
 
-CASCADE_VERSIONS: Final = (2, 3, CASCADE_SCHEMA_VERSION)
-"""The versions of cascades that are read: 2 has no iterations, and up to 3 a bound may be of a part of the space."""
-
-_CASCADE = "the fused mapping of a cascade"
-_HOLDS = {SCHEMA_VERSION: "the mapping of a layer", **dict.fromkeys(CASCADE_VERSIONS, _CASCADE)}
 _LARGEST_FILE = 2**24  # bytes; a document takes a few thousand
 _LINE_LENGTH = 110
 
@@ -72,7 +66,7 @@ def read_text(path: Path, where: str, what: str = MAPPING) -> str:
 
 
 def members_of(
-    text: str, where: str, what: str = MAPPING, wanted: str = "an object with problem, architecture and nest"
+    text: str, where: str, what: str = MAPPING, wanted: str = "an object with cascade, architecture and tree"
 ) -> dict[str, Any]:
     """The members of the object that a text holds; MappingError for what is no JSON, or no object.
 
@@ -93,17 +87,6 @@ def members_of(
     return data
 
 
-def is_fused_text(text: str) -> bool:
-    """Whether a text is the mapping.json of a cascade, as far as its version says."""
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return False
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(data, dict) and data.get("schema_version") in CASCADE_VERSIONS
-
-
 def document_from(text: str, model: type[DocumentT], known: Iterable[str], where: str) -> DocumentT:
     """The document of a text that `members_of` could read; MappingError for the first field that is wrong.
 
@@ -115,21 +98,17 @@ def document_from(text: str, model: type[DocumentT], known: Iterable[str], where
         raise _first_error(error, known, where) from None
 
 
-def check_version(data: dict[str, Any], expected: int, where: str) -> None:
-    """MappingError for a document of an unknown version, or of something else than those of the expected one."""
+def check_version(data: dict[str, Any], where: str) -> None:
+    """MappingError for a document of an unknown version."""
     place = f"{where}: schema_version"
     if "schema_version" not in data:
         unlike = "this does not look like a mapping.json of tilewright"
-        raise MappingError(f"missing, expected {expected}", where=place, hint=unlike)
+        raise MappingError(f"missing, expected {SCHEMA_VERSION}", where=place, hint=unlike)
     version = data["schema_version"]
-    if type(version) is not int or version not in _HOLDS:
-        newer = type(version) is int and version > max(_HOLDS)
+    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
+        newer = type(version) is int and version > SCHEMA_VERSION
         hint = "it was written by a newer tilewright: read it with that one" if newer else None
-        raise MappingError(f"found {version!r}, expected {expected}", where=place, hint=hint)
-    if _HOLDS[version] != _HOLDS[expected]:
-        message = f"found {version}, {_HOLDS[version]}, expected {expected}, {_HOLDS[expected]}"
-        reader = "load_mapping" if version == SCHEMA_VERSION else "load_fused_mapping"
-        raise MappingError(message, where=place, hint=f"in Python, read it with {reader}")
+        raise MappingError(f"found {version!r}, expected {SCHEMA_VERSION}", where=place, hint=hint)
 
 
 def _refuse_twice(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -189,12 +168,16 @@ def _expected(message: str) -> str:
     return f"a number {text}" if text.startswith(("greater", "less")) else words.get(text, text)
 
 
+_KINDS = ("loop", "node", "memory", "fanout")
+_KINDS_OF_COSTS = ("Cost", "FusedCost")
+
+
 def _path(loc: tuple[int | str, ...]) -> str:
-    """`nest[3].trips`; the tags by which pydantic tells loops from nodes are left out."""
+    """`tree.items[3].trips`; the tags by which pydantic tells loops from nodes, and kinds of costs, are left out."""
     path = ""
     for i, part in enumerate(loc):
         if isinstance(part, int):
             path += f"[{part}]"
-        elif not (i and isinstance(loc[i - 1], int) and part in ("loop", "node", "memory", "fanout") and i > 1):
+        elif part not in _KINDS_OF_COSTS and not (i > 1 and isinstance(loc[i - 1], int) and part in _KINDS):
             path += f".{part}" if path else part
     return path

@@ -1,90 +1,107 @@
 """mapping.json: a mapping with everything that it needs to be understood, run and checked elsewhere.
 
     {
-      "schema_version": 1,
+      "schema_version": 5,
       "written_by": "tilewright 0.1.0",
       "summary": {"energy_pj": ..., "latency_cycles": ..., "edp": ..., "proven": true, ...},
-      "problem": {"name": ..., "dims": [["M", 16], ...], "tensors": [...]},
+      "cascade": {"name": ..., "operations": [{"problem": {...}, "expression": "A * W", "reduction": "sum"}, ...]},
       "architecture": {...},         the whole specification, in base units
-      "nest": [{"kind": "node", "memory": "DRAM", "tensor": "A"}, {"kind": "loop", "dim": "M", "trips": 16}, ...],
-      "cost": {...},                 what the mapping costs, by memory and tensor
-      "certificate": {...}           what the search proved; null for a mapping that was not searched for
+      "tree": {"items": [{"kind": "node", "memory": "DRAM", "tensor": "A"}, {"kind": "loop", "dim": "M", "trips": 16},
+                         ...], "branches": [{"items": [...], "branches": [], "operation": "T"}, ...], "operation": ""},
+      "cost": {...},                 what the mapping costs, by memory and tensor; of several operations, of each
+      "certificate": {...},          what the search proved; null for a mapping that was not searched for
+      "unfused": {...},              the best with nothing fused, where it was searched for
+      "forms": [...]                 of a cascade that can be computed in several ways, what is known of each
     }
 
-The nest is a list of loops and nodes, outermost first; a loop with an axis is spatial. A tensor's rank is a list of
-(dimension, coefficient). Unknown keys are refused, so a reader never overlooks what a newer writer meant.
+A layer is a cascade of one operation, and its nest a tree with one leaf: items are loops and nodes, outermost first; a
+loop with an axis is spatial. A tensor's rank is a list of (dimension, coefficient). Unknown keys are refused, so a
+reader never overlooks what a newer writer meant. Earlier versions are read as well (`older.py`).
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import Discriminator, Tag
 
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ...cost_models.cascades import FusedCost, Held
 from ...cost_models.layouts import Lines
 from ...cost_models.zeros import Operations, TensorZeros, Zeros
 from ...inputs import checks
-from ...ir import LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
-from ...ir.limits import check_countable
-from ...mapper.certificate import Certificate, OpenPart
+from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Problem, TilewrightError, Tree
+from ...mapper.answer import TriedForm, Unfused, saved_by_fusing
+from ...mapper.certificate import Certificate, OpenPart, PartProof
 from .files import SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
+from .older import as_now, place_in
 from .parts import (
     PART_MODELS,
     ArchitecturePart,
-    LoopPart,
-    NodePart,
-    ProblemPart,
+    CascadePart,
+    TreePart,
     architecture_of,
     architecture_part,
-    item_of,
-    item_part,
+    cascade_of,
+    cascade_part,
+    layer_of,
+    layer_part,
     plain,
-    problem_of,
-    problem_part,
+    tree_of,
+    tree_part,
 )
+
+M = TypeVar("M", bound=Mapping | FusedMapping)
+C = TypeVar("C", bound=Cost | FusedCost)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Generic[C]):
     """The figures that a document carries; recomputing them is `evaluate`.
 
     cost         what the mapping costs
     certificate  what is proven of it; None for a mapping that was not searched for
+    unfused      of a cascade, the best with nothing fused; None where it was not searched for
+    forms        of a cascade that can be computed in several ways, what is known of each
     """
 
-    cost: Cost
+    cost: C
     certificate: Certificate | None
+    unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
 
-class LoadedMapping(NamedTuple):
+class LoadedMapping(NamedTuple, Generic[M, C]):
     """What a document holds.
 
-    mapping   with its problem
+    mapping   with its problem, or its cascade
     arch      that it is for
     recorded  figures that were written down with it
     """
 
-    mapping: Mapping
+    mapping: M
     arch: Architecture
-    recorded: Recorded
+    recorded: Recorded[C]
 
 
 class _Summary(Strict):
-    """The figures that most readers want, some of them derived from those in `cost` and `certificate`.
+    """The figures that most readers want, some of them derived from those in `cost`, `certificate` and `unfused`.
 
-    energy_pj, latency_cycles, utilization, limited_by  as in `cost`
+    energy_pj, latency_cycles, utilization, limited_by  as in `cost`; null: several operations wait for their own
     latency_s  the whole run, in seconds
     edp        energy x latency, in pJ x cycles
     proven     whether no mapping of the space is better; null: it was not searched for
     gap        how much better another one could be at most, as a fraction of the value; null: it was not searched for
+    saves      the part of the objective that fusing saves; null: not compared
     """
 
     energy_pj: float
@@ -92,52 +109,84 @@ class _Summary(Strict):
     latency_s: float
     edp: float
     utilization: float
-    limited_by: str
+    limited_by: str | None
     proven: bool | None
     gap: float | None
+    saves: float | None
+
+
+def _kind_of(cost: Any) -> str:
+    return _OF_SEVERAL if isinstance(cost, FusedCost) or (isinstance(cost, dict) and "operations" in cost) else _OF_ONE
+
+
+_OF_ONE, _OF_SEVERAL = "Cost", "FusedCost"
 
 
 class MappingDocument(Strict):
-    """A mapping of a layer on an accelerator, with everything that it needs to be understood, run and checked.
+    """A mapping of a layer or a cascade on an accelerator, with everything that it needs to be understood and checked.
 
     schema_version  of this document
     written_by      the program and its version
     summary         figures that most readers want
-    problem         the layer
+    cascade         the operations; of a layer, one
     architecture    the machine
-    nest            loops and storage nodes, outermost first
-    cost            what the mapping costs, by memory and tensor
+    tree            loops, storage nodes and branches; of a layer, a leaf
+    cost            what the mapping costs, by memory and tensor; of a cascade, by operation as well
     certificate     what the search proved; null for a mapping that was not searched for
+    unfused         the best mapping with nothing fused; null where it was not searched for
+    forms           of a cascade that can be computed in several ways, what is known of each
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[5] = SCHEMA_VERSION
     written_by: str
     summary: _Summary
-    problem: ProblemPart
+    cascade: CascadePart
     architecture: ArchitecturePart
-    nest: tuple[Annotated[LoopPart | NodePart, Field(discriminator="kind")], ...]
-    cost: Cost
+    tree: TreePart
+    cost: Annotated[
+        Annotated[Cost, Tag(_OF_ONE)] | Annotated[FusedCost, Tag(_OF_SEVERAL)],
+        Discriminator(_kind_of),
+    ]
     certificate: Certificate | None
+    unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
 
-def dump_mapping(mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None) -> str:
+def dump_mapping(
+    mapping: Mapping | FusedMapping,
+    arch: Architecture,
+    cost: Cost | FusedCost,
+    certificate: Certificate | None = None,
+    unfused: Unfused | None = None,
+    forms: tuple[TriedForm, ...] = (),
+) -> str:
     """The mapping.json text of a mapping and its cost; without a certificate for one that was not searched for."""
-    document = document_of(mapping, arch, cost, certificate)
-    return spread(plain(document), 0) + "\n"
+    return spread(plain(document_of(mapping, arch, cost, certificate, unfused, forms)), 0) + "\n"
 
 
 def document_of(
-    mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None
+    mapping: Mapping | FusedMapping,
+    arch: Architecture,
+    cost: Cost | FusedCost,
+    certificate: Certificate | None = None,
+    unfused: Unfused | None = None,
+    forms: tuple[TriedForm, ...] = (),
 ) -> MappingDocument:
     """The document of a mapping and its cost."""
+    if isinstance(mapping, Mapping):
+        cascade, tree = layer_part(mapping.problem), Tree.of(mapping.nest, mapping.problem.name)
+    else:
+        cascade, tree = cascade_part(mapping.cascade), mapping.tree
     return MappingDocument(
         written_by=written_by(),
-        summary=_summary_of(cost, certificate),
-        problem=problem_part(mapping.problem),
+        summary=_summary_of(cost, certificate, unfused),
+        cascade=cascade,
         architecture=architecture_part(arch),
-        nest=tuple(item_part(item) for item in mapping.nest),
+        tree=tree_part(tree),
         cost=cost,
         certificate=certificate,
+        unfused=unfused,
+        forms=forms,
     )
 
 
@@ -147,14 +196,15 @@ def written_by() -> str:
     return f"tilewright {version('tilewright')}"
 
 
-def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping:
-    """The mapping, architecture and recorded figures of a mapping.json.
+def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping[Any, Any]:
+    """The mapping, architecture and recorded figures of a mapping.json: a `Mapping` of a layer, a `FusedMapping` of a
+    cascade.
 
     text_or_path  its path, or its text, which starts with `{`
-    where  what messages call the document; by default its path
+    where  what messages call it; by default its path
 
-    Raises MappingError, with file and field path, for a document that cannot be read, is not of this version, or
-    holds a nest that does not cover its problem.
+    Raises MappingError, with file and field path, for a document that cannot be read, is of an unknown version, or
+    holds loops and nodes that do not execute what it is for.
     """
     if where is not None:
         checks.text(where, "where", "what messages call the document", MappingError)
@@ -165,35 +215,85 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     return parse_mapping(read_text(Path(text_or_path), place), place)
 
 
-def parse_mapping(text: str, where: str) -> LoadedMapping:
+def parse_mapping(text: str, where: str) -> LoadedMapping[Any, Any]:
     """As `load_mapping`, of a text; `where` is what messages call it."""
-    document = _parse(text, where)
-    problem, nest = _problem_and_nest(document, where)
+    members = _members(text, where)
     try:
-        mapping = Mapping(problem, nest)
+        document = _document(text, members, where)
+        mapping = _mapping_of(document, where)
+        if document.certificate:
+            _check_objective(document.certificate, f"{where}: certificate")
+        if document.unfused:
+            _check_objective(document.unfused.certificate, f"{where}: unfused.certificate")
+    except MappingError as error:
+        raise _as_it_stands(error, members) from None
+    recorded = Recorded(document.cost, document.certificate, document.unfused, document.forms)
+    return LoadedMapping(mapping, architecture_of(document.architecture), recorded)
+
+
+def _mapping_of(document: MappingDocument, where: str) -> Mapping | FusedMapping:
+    """A mapping of one operation where it has the cost of one."""
+    if isinstance(document.cost, Cost):
+        work = _problem_and_nest(document, where)
+        return _in_tree(lambda: Mapping(*work), where)
+    cascade = cascade_of(document.cascade, where)
+    return _in_tree(lambda: FusedMapping(cascade, tree_of(document.tree)), where)
+
+
+def _in_tree(make: Callable[[], T], where: str) -> T:
+    try:
+        return make()
     except TilewrightError as error:
-        raise error.located(f"{where}: nest") from None
-    if document.certificate:
-        check_objective(document.certificate, f"{where}: certificate")
-    arch = architecture_of(document.architecture)
-    return LoadedMapping(mapping, arch, Recorded(document.cost, document.certificate))
+        raise error.located(f"{where}: tree") from None
+
+
+def is_of_cascade(text: str) -> bool:
+    """Whether a text is the mapping.json of a cascade, as far as it can be told without reading all of it."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and _kind_of(data.get("cost")) == _OF_SEVERAL
 
 
 def parse_nest(text: str, where: str) -> tuple[Problem, LoopNest]:
-    """As `parse_mapping`, but for the problem and the nest alone: the nest need not cover the problem."""
-    return _problem_and_nest(_parse(text, where), where)
+    """As `parse_mapping`, but for the problem and the nest of a layer alone: the nest need not cover the problem."""
+    members = _members(text, where)
+    try:
+        return _problem_and_nest(_document(text, members, where), where)
+    except MappingError as error:
+        raise _as_it_stands(error, members) from None
 
 
 def _problem_and_nest(document: MappingDocument, where: str) -> tuple[Problem, LoopNest]:
-    try:
-        problem = problem_of(document.problem)
-        check_countable(problem)
-    except ProblemError as error:
-        raise MappingError(error.message, where=f"{where}: problem: {error.where}", hint=error.hint) from None
-    return problem, LoopNest(tuple(item_of(part) for part in document.nest))
+    problem, tree = layer_of(document.cascade, where), _in_tree(lambda: tree_of(document.tree), where)
+    if tree.branches:
+        raise MappingError("found branches, and one operation", where=f"{where}: tree.branches")
+    return problem, LoopNest(tree.items)
 
 
-def check_objective(certificate: Certificate, where: str) -> None:
+def _members(text: str, where: str) -> dict[str, Any]:
+    members = members_of(text, where)
+    check_version(members, where)
+    return members
+
+
+def _document(text: str, members: dict[str, Any], where: str) -> MappingDocument:
+    """The document of a text: first as JSON, then its version, then all its fields."""
+    if members["schema_version"] != SCHEMA_VERSION:
+        text = json.dumps(as_now(members, SCHEMA_VERSION, where))
+    return document_from(text, MappingDocument, _known_keys(), where)
+
+
+def _as_it_stands(error: MappingError, members: dict[str, Any]) -> MappingError:
+    """The error with the place that the document itself has, of whatever version it is."""
+    place = place_in(members["schema_version"], error.where or "")
+    return MappingError(error.message, where=place or None, hint=error.hint)
+
+
+def _check_objective(certificate: Certificate, where: str) -> None:
     """MappingError for a certificate whose objective cannot be read."""
     try:
         parse_objective(certificate.objective)
@@ -201,39 +301,24 @@ def check_objective(certificate: Certificate, where: str) -> None:
         raise MappingError(error.message, where=f"{where}.{error.where}", hint=error.hint) from None
 
 
-def _summary_of(cost: Cost, certificate: Certificate | None) -> _Summary:
+def _summary_of(cost: Cost | FusedCost, certificate: Certificate | None, unfused: Unfused | None) -> _Summary:
     return _Summary(
         energy_pj=cost.energy_pj,
         latency_cycles=cost.latency_cycles,
         latency_s=cost.latency_s,
         edp=cost.edp,
         utilization=cost.utilization,
-        limited_by=cost.limited_by,
+        limited_by=cost.limited_by if isinstance(cost, Cost) else None,
         proven=certificate.proven if certificate else None,
         gap=certificate.gap if certificate else None,
+        saves=saved_by_fusing(certificate, unfused) if certificate else None,
     )
-
-
-def _parse(text: str, where: str) -> MappingDocument:
-    """The document of a text: first as JSON, then its version, then all its fields."""
-    check_version(members_of(text, where), SCHEMA_VERSION, where)
-    return document_from(text, MappingDocument, _known_keys(), where)
 
 
 def _known_keys() -> Iterator[str]:
     """Every key of a document."""
     for model in (MappingDocument, _Summary, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (
-        Cost,
-        MemoryUse,
-        NetworkUse,
-        TensorTraffic,
-        Lines,
-        Zeros,
-        Operations,
-        TensorZeros,
-        Certificate,
-        OpenPart,
-    ):
+    costs = (Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros)
+    for record in (*costs, Certificate, OpenPart, PartProof, Unfused, TriedForm):
         yield from (field.name for field in fields(record))

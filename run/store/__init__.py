@@ -15,7 +15,7 @@ from .database import Recalled, Store
 from .key import stored_key
 from .known_trees import KnownTrees, was_interrupted
 from .location import store_path
-from .record import Record, cascade_record_of
+from .record import Record, record_of
 from .result import CascadeOutcome, NoMapping, Result, Searches
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "Result",
     "Searches",
     "Store",
-    "cascade_record_of",
+    "record_of",
     "store_path",
     "stored_key",
     "was_interrupted",

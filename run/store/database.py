@@ -15,16 +15,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from ...ir import StoreError, UnwritableStoreError
+from ...ir import Cascade, Problem, StoreError, UnwritableStoreError
 from ...mapper.answer import Answer
 from ...mapper.cascades import CascadeQuestion
 from ...mapper.question import Question
 from .key import Part, stored_key
 from .known_trees import KnownTrees
-from .record import COLUMNS, DAMAGED_RECORD, Record, cascade_record_of, record_of
-from .result import CascadeOutcome, NoMapping, Result, Searches
+from .record import COLUMNS, DAMAGED_RECORD, Record, is_settled, record_of
+from .result import Kept, NoMapping, Searches
+
+KeptT = TypeVar("KeptT", bound=Kept)
 
 SCHEMA_VERSION: Final = 2
 """Of the table below; stores of version 1, which had no memory limits, are brought up to it, others are refused."""
@@ -54,17 +56,12 @@ GO_ON = "move the file away (results are found again), name another with --store
 
 @dataclass(frozen=True)
 class Recalled:
-    """A result from the store, and the record that it comes from."""
+    """A result from the store, and the record that it comes from.
 
-    result: Result
-    record: Record
+    result  an answer, or why there is none
+    """
 
-
-@dataclass(frozen=True)
-class RecalledCascade:
-    """A result about a cascade from the store, and the record that it comes from."""
-
-    result: CascadeOutcome
+    result: Any
     record: Record
 
 
@@ -101,35 +98,26 @@ class Store:
         """Close the file; nothing is pending."""
         self._connection.close()
 
-    def recall(self, question: Question) -> Recalled | None:
+    def recall(self, question: Question | CascadeQuestion) -> Recalled | None:
         """The stored result of a question, or None: one without proof answers only a question whose limits allow no
         more time and no more memory than it had."""
-        found = self._answering(question)
-        return None if found is None else Recalled(found.result().of(question.problem), found)
-
-    def recall_cascade(self, question: CascadeQuestion) -> RecalledCascade | None:
-        """As `recall`, of a question about a cascade."""
-        found = self._answering(question)
-        return None if found is None else RecalledCascade(found.cascade_result().of(question.cascade), found)
-
-    def _answering(self, question: Question | CascadeQuestion) -> Record | None:
         found = next(iter(self.records({"key": stored_key(question)})), None)
-        return found if found is not None and found.answers_under(question.limits) else None
+        if found is None or not found.answers_under(question.limits):
+            return None
+        return Recalled(found.result().of(_work_of(question)), found)
 
-    def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
+    def keep(self, question: Question | CascadeQuestion, result: Kept, seconds: float = 0.0) -> Record:
         """Store a result that took `seconds` to find, with what is known of its question already."""
         return self.write(record_of(question, result, seconds))
 
-    def keep_best(self, question: Question, result: Result, seconds: float = 0.0) -> Result:
+    def keep_best(self, question: Question | CascadeQuestion, result: KeptT, seconds: float = 0.0) -> KeptT:
         """Store a result, and give back the best mapping and bound that are known now of its question."""
         record = self.keep(question, result, seconds)
-        is_open = isinstance(result, Answer) and not result.certificate.proven
-        return record.result().of(question.problem) if is_open else result
-
-    def keep_best_tree(self, question: CascadeQuestion, outcome: CascadeOutcome, seconds: float) -> CascadeOutcome:
-        """As `keep_best`, of a question about a cascade."""
-        record = self.write(cascade_record_of(question, outcome, seconds))
-        return outcome if record.status != "unproven" else record.cascade_result().of(question.cascade)
+        if not isinstance(result, Answer) or is_settled(result):
+            return result
+        known: Any = record.result().of(_work_of(question))
+        best: KeptT = known
+        return best
 
     def recall_trees(self, question: CascadeQuestion) -> KnownTrees | NoMapping:
         """What is known of a cascade as a group of networks, whatever was of interest and however long it took."""
@@ -139,21 +127,21 @@ class Store:
         assert not isinstance(tree, Searches)
         return KnownTrees(searches if isinstance(searches, Searches) else Searches(0.0), tree)
 
-    def _outcome(self, question: CascadeQuestion, part: Part) -> CascadeOutcome | None:
+    def _outcome(self, question: CascadeQuestion, part: Part) -> Kept | None:
         found = next(iter(self.records({"key": stored_key(question, part)})), None)
-        return None if found is None else found.cascade_result().of(question.cascade)
+        return None if found is None else found.result().of(question.cascade)
 
     def keep_trees(self, question: CascadeQuestion, known: KnownTrees | NoMapping, seconds: float = 0.0) -> None:
         """Store what is known of a cascade as a group of networks, with what others have found out meanwhile."""
         if isinstance(known, NoMapping):
-            self.write(cascade_record_of(question, known, seconds, "tree"))
+            self.write(record_of(question, known, seconds, "tree"))
             return
         with self._explained(), self._transaction():
             before = self.recall_trees(question)
             known = known if isinstance(before, NoMapping) else known.with_others(before)
             if known.answer is not None:
-                self._replace(cascade_record_of(question, known.answer, seconds, "tree"))
-            self._replace(cascade_record_of(question, known.searches, seconds, "searches"))
+                self._replace(record_of(question, known.answer, seconds, "tree"))
+            self._replace(record_of(question, known.searches, seconds, "searches"))
 
     def write(self, record: Record) -> Record:
         """Store a record, merged with what is stored of the same question; the record that is there then."""
@@ -281,6 +269,10 @@ class Store:
         except OSError as error:
             message = f"the result store cannot be made: {error.strerror}"
             raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
+
+
+def _work_of(question: Question | CascadeQuestion) -> Problem | Cascade:
+    return question.problem if isinstance(question, Question) else question.cascade
 
 
 def _conditions(equal: Mapping[str, object]) -> tuple[str, list[object]]:

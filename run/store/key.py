@@ -14,7 +14,7 @@ from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
 from ...mapper.fusing import cascade_key
 from ...mapper.question import Question, canonical_json
-from ..documents.files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
+from ..documents.files import SCHEMA_VERSION
 
 
 def _format(version: int, *parts: type) -> str:
@@ -26,7 +26,7 @@ _PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS)
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
 
-CASCADE_FORMAT: Final = _format(CASCADE_SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused, TriedForm)
+CASCADE_FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused, TriedForm)
 """The same of answers to questions about cascades."""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir import StoreError, UnwritableStoreError
+from ...mapper.cascades import CascadeQuestion
 from ...mapper.question import Question
 from .database import Store
 from .location import is_default, store_path
 from .record import Record, record_of
-from .result import Result
+from .result import Kept
 
 
 class _Patient(Store):
@@ -23,7 +24,7 @@ class _Patient(Store):
         self._note, self._is_noted = note, False
         self._held: list[Record] = []
 
-    def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
+    def keep(self, question: Question | CascadeQuestion, result: Kept, seconds: float = 0.0) -> Record:
         record = record_of(question, result, seconds)
         self._held.append(record)
         self._try_again()

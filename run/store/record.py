@@ -6,10 +6,9 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields, replace
 from functools import reduce
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ...arch import Architecture
 from ...cost_models import Cost
@@ -20,12 +19,10 @@ from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.question import FREE, Limits, Question, canonical_json
-from ..documents.cascades import fused_document_of, parse_fused
-from ..documents.mappings import document_of, parse_mapping, written_by
+from ..documents.mappings import LoadedMapping, document_of, parse_mapping, written_by
 from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
-from .result import CascadeOutcome, NoMapping, PastSearch, Result, Searches
+from .result import Kept, NoMapping, PastSearch, Searches
 
-LoadedT = TypeVar("LoadedT")
 ProvenT = TypeVar("ProvenT", NestAnswer, TreeAnswer, Unfused)
 
 Status = Literal["proven", "unproven", "infeasible"]
@@ -85,7 +82,7 @@ class Record:
 
     @property
     def is_cascade(self) -> bool:
-        """Whether it is of a cascade: what `cascade_result` has."""
+        """Whether it is of a cascade."""
         return self.format == CASCADE_FORMAT
 
     @property
@@ -98,17 +95,8 @@ class Record:
         """The mapping.json document, or the diagnosis or what searches came to as JSON."""
         return zlib.decompress(self.payload).decode()
 
-    def result(self) -> Result:
+    def result(self) -> Kept:
         """What was stored. Raises StoreError for a record that is not what was once written."""
-        missing = self._missing()
-        if missing is not None:
-            return missing
-        loaded = self._read(parse_mapping)
-        assert loaded.recorded.certificate is not None
-        return Answer(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
-
-    def cascade_result(self) -> CascadeOutcome:
-        """What was stored of a cascade; StoreError as of `result`."""
         missing = self._missing()
         if missing is not None:
             return missing
@@ -116,7 +104,7 @@ class Record:
             told = json.loads(self.text)
             tried = (PastSearch(below, Limits(*limits), seconds) for below, limits, seconds in told["tried"])
             return Searches(told["bound"], tuple(tried))
-        loaded = self._read(parse_fused)
+        loaded = self._read()
         recorded = loaded.recorded
         assert recorded.certificate is not None
         return Answer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused, recorded.forms)
@@ -130,9 +118,9 @@ class Record:
         told = json.loads(self.text)
         return NoMapping(told["layer"], told["message"], told["where"], told["hint"])
 
-    def _read(self, parse: Callable[[str, str], LoadedT]) -> LoadedT:
+    def _read(self) -> LoadedMapping[Any, Any]:
         try:
-            return parse(self.text, f"result {self.key[:12]}")
+            return parse_mapping(self.text, f"result {self.key[:12]}")
         except MappingError as error:
             hint = "it is of another version: `tilewright results gc` removes it"
             raise StoreError(error.message, where=error.where, hint=hint) from None
@@ -178,35 +166,22 @@ class Record:
 
     def _found_with(self, before: Record) -> _Found:
         """The better mapping of two records, with what both prove."""
-        if self.is_cascade:
-            arch, trees = self._read(parse_fused).arch, (before.cascade_result(), self.cascade_result())
-            earlier, later = (tree for tree in trees if isinstance(tree, Answer))
-            best = merged_proofs(earlier, later)
-            apart = [tree.unfused for tree in (earlier, later) if tree.unfused is not None]
-            return _found_tree(replace(best, unfused=reduce(merged_proofs, apart) if apart else None), arch)
-        arch, answers = self._read(parse_mapping).arch, (before.result(), self.result())
-        return _found(merged_proofs(*(answer for answer in answers if isinstance(answer, Answer))), arch)
+        answers = [found for found in (before.result(), self.result()) if isinstance(found, Answer)]
+        apart = [answer.unfused for answer in answers if answer.unfused is not None]
+        best = reduce(merged_proofs, answers)
+        return _found(replace(best, unfused=reduce(merged_proofs, apart) if apart else None), self._read().arch)
 
 
 COLUMNS = tuple(field.name for field in fields(Record))
 
 
-def record_of(question: Question, result: Result, seconds: float) -> Record:
-    """The record of a result that took `seconds` to find."""
-    if isinstance(result, NoMapping):
-        return _record(question, question.problem.name, question.constraints.name, result, seconds)
-    return _record(question, question.problem.name, question.constraints.name, _found(result, question.arch), seconds)
-
-
-def cascade_record_of(
-    question: CascadeQuestion, result: CascadeOutcome, seconds: float, part: Part | None = None
-) -> Record:
-    """The record of a result about a cascade that took `seconds` to find; of a group of a network, `part` of it."""
+def record_of(question: Question | CascadeQuestion, result: Kept, seconds: float, part: Part | None = None) -> Record:
+    """The record of a result that took `seconds` to find; of a group of a network, `part` of it."""
+    found = _found(result, question.arch) if isinstance(result, Answer) else result
+    if isinstance(question, Question):
+        return _record(question, question.problem.name, question.constraints.name, found, seconds)
     told = [*([] if question.fuse == "all" else [f"fuse {question.fuse}"]), *question.constraints.lines]
-    fuse = "; ".join(told) or FREE.name
-    if isinstance(result, NoMapping | Searches):
-        return _record(question, question.cascade.name, fuse, result, seconds, part)
-    return _record(question, question.cascade.name, fuse, _found_tree(result, question.arch), seconds, part)
+    return _record(question, question.cascade.name, "; ".join(told) or FREE.name, found, seconds, part)
 
 
 @dataclass(frozen=True)
@@ -223,15 +198,15 @@ class _Found:
     certificate: Certificate
 
 
-def _found(answer: NestAnswer, arch: Architecture) -> _Found:
-    cost, proof = answer.cost, answer.certificate
-    return _Found(document_of(answer.mapping, arch, cost, proof).model_dump_json(), proof.proven, cost, proof)
-
-
-def _found_tree(answer: TreeAnswer, arch: Architecture) -> _Found:
+def _found(answer: Answer[Any, Any], arch: Architecture) -> _Found:
     cost, proof, apart = answer.cost, answer.certificate, answer.unfused
-    text = fused_document_of(answer.mapping, arch, cost, proof, apart, answer.forms).model_dump_json()
-    return _Found(text, proof.proven and (apart is None or apart.certificate.proven), cost, proof)
+    text = document_of(answer.mapping, arch, cost, proof, apart, answer.forms).model_dump_json()
+    return _Found(text, is_settled(answer), cost, proof)
+
+
+def is_settled(answer: Answer[Any, Any]) -> bool:
+    """Whether a search with larger limits could find nothing better, and nothing better to compare with."""
+    return answer.certificate.proven and (answer.unfused is None or answer.unfused.certificate.proven)
 
 
 def merged_proofs(one: ProvenT, other: ProvenT) -> ProvenT:

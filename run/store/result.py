@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...ir import Cascade, InfeasibleError, Problem
-from ...mapper.answer import NestAnswer, TreeAnswer
+from ...mapper.answer import Answer, NestAnswer, TreeAnswer
 from ...mapper.question import Limits
 
 
@@ -75,10 +75,13 @@ class Searches:
     bound: float
     tried: tuple[PastSearch, ...] = ()
 
-    def of(self, _: Cascade) -> Searches:
+    def of(self, _: Problem | Cascade) -> Searches:
         """The same for a cascade that differs in its name alone."""
         return self
 
 
 CascadeOutcome: TypeAlias = TreeAnswer | NoMapping | Searches
 """What is stored of a cascade."""
+
+Kept: TypeAlias = Answer[Any, Any] | NoMapping | Searches
+"""What is stored of a layer or a cascade."""

@@ -90,7 +90,7 @@ def test_operations_and_files_give_the_page_and_the_files() -> None:
     assert code == 0
     assert again.replace("chain", "T+O").split("Certificate")[0] == page.split("Certificate")[0]
     parsed = tw.FusedMapping.parse(tw.cascade(LINES, m=4, k=2, n=4, p=2), Path("out/nest.txt").read_text())
-    assert parsed == tw.load_fused_mapping("out/mapping.json").mapping
+    assert parsed == tw.load_mapping("out/mapping.json").mapping
 
 
 @pytest.mark.usefixtures("folder")
@@ -239,7 +239,7 @@ def test_operations_that_may_fuse_are_named(chain: tw.Cascade) -> None:
 def test_the_best_few_are_fused_in_different_ways() -> None:
     code, page = run("search", "chain.yaml", *ON, "--top", "2", "--out", "few")
     assert (code, "How intermediates pass" in page, "1  T in GLB" in page) == (0, True, True)
-    first, second = (tw.load_fused_mapping(f"few/{number}/mapping.json") for number in (1, 2))
+    first, second = (tw.load_mapping(f"few/{number}/mapping.json") for number in (1, 2))
     assert str(first.mapping) != str(second.mapping)
     documents = json.loads(run("search", "chain.yaml", *ON, "--top", "2", "--json")[1])
     assert (documents["complete"], documents["gap"]) == (True, 0.0)

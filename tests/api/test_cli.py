@@ -113,7 +113,7 @@ def test_search_prints_one_document_with_json() -> None:
     done = run("search", *GEMM, "--arch", "eyeriss", "--json", "--verify")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 5
     assert document["summary"]["proven"] is True
     assert "verified: " in done.stderr
 
@@ -136,7 +136,7 @@ def test_a_saved_document_and_a_printed_one_differ_in_the_clock_alone(saved: Pat
 def test_layers_are_given_inline(arguments: tuple[str, ...], name: str) -> None:
     done = run("search", *arguments, "--arch", "eyeriss", "--json")
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["problem"]["name"] == name
+    assert json.loads(done.stdout)["cascade"]["name"] == name
 
 
 def test_an_architecture_is_given_as_a_file(tmp_path: Path) -> None:
@@ -203,8 +203,8 @@ def test_verify_sets_proves_the_schedule(saved: Path) -> None:
 
 def test_verify_sets_names_a_point_that_is_left_out(saved: Path) -> None:
     document = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
-    loops = [item for item in document["nest"] if item["kind"] == "loop" and item["dim"] == "K"]
-    document["nest"] = [item for item in document["nest"] if item not in loops]
+    loops = [item for item in document["tree"]["items"] if item["kind"] == "loop" and item["dim"] == "K"]
+    document["tree"]["items"] = [item for item in document["tree"]["items"] if item not in loops]
     done = run("verify", "-", "--sets", text=json.dumps(document))
     assert done.exit_code == 1
     assert done.stderr == "illegal: <stdin>: the point M=0, N=0, K=1 is never visited\n"

@@ -65,7 +65,7 @@ def test_an_onnx_file_is_a_network(model: Path) -> None:
     assert run("list", "layers", model, *dim).stdout == f"{model}:one\n"
     assert "M=8 N=16 K=16" in run("show", f"{model}:two", *dim).stdout
     document = json.loads(run("search", f"{model}:two", "--arch", "eyeriss", "--json", *dim).stdout)
-    assert document["problem"]["name"] == "model:two"
+    assert document["cascade"]["name"] == "model:two"
     assert "model:one" in run("space", f"{model}:one", "--arch", "three_level", *dim).stdout
 
 

@@ -78,7 +78,7 @@ def test_the_second_search_is_answered_from_the_store(tmp_path: Path) -> None:
 
 def test_the_document_says_so_on_the_side() -> None:
     first, second = run("search", *GEMM, "--json"), run("search", *GEMM, "--json")
-    assert json.loads(first.stdout)["nest"] == json.loads(second.stdout)["nest"]
+    assert json.loads(first.stdout)["tree"] == json.loads(second.stdout)["tree"]
     assert first.stderr == ""
     assert second.stderr.startswith("note: from the store, found ")
 
@@ -256,7 +256,7 @@ def test_one_result_is_shown(store: Path) -> None:
     page = good("results", "show", first)
     for part in (first, "O[m, n] += A[m, k] * W[k, n]", "proven optimal", "Recalled"):
         assert part in page
-    assert json.loads(good("results", "show", first[:6], "--json"))["problem"]["name"] == "gemm"
+    assert json.loads(good("results", "show", first[:6], "--json"))["cascade"]["name"] == "gemm"
     assert "drop or relax it" in good("results", "show", last)
 
 

@@ -43,7 +43,7 @@ def test_closed_streams_are_no_fault(closed: str, tmp_path: Path) -> None:
     done = shell(f"{PROGRAM} {SEARCH} --out {out} {closed}")
     assert done.returncode == 0
     assert "Traceback" not in done.stdout + done.stderr
-    assert json.loads((out / "mapping.json").read_text())["problem"]["name"] == "gemm"
+    assert json.loads((out / "mapping.json").read_text())["cascade"]["name"] == "gemm"
 
 
 def test_a_mapping_from_a_closed_input_is_one_message() -> None:
@@ -73,7 +73,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 BATCH = ("compare", "--networks", "tiny.yaml", "--archs", "three_level", "--dataflows", "free", "--workers", "1")
 EXPLORE = ("explore", "--network", "tiny.yaml", "--arch", "three_level", "--sweep", "GLB.size=64KiB", "--workers", "1")
 DOCUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
-    "search": (("search", *GEMM), "nest"),
+    "search": (("search", *GEMM), "tree"),
     "list": (("list", "archs"), "description"),
     "show an architecture": (("show", "eyeriss"), "levels"),
     "show a network": (("show", "alexnet"), "layers"),

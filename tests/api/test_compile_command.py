@@ -75,7 +75,7 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     html = (tmp_path / "out" / "network.html").read_text(encoding="utf-8")
     assert "data:image/svg+xml;base64," in html
     assert "<h2>GLB while one operation after the other works</h2>" in html
-    kept = tw.load_fused_mapping(tmp_path / "out" / "groups" / "1" / "mapping.json")
+    kept = tw.load_mapping(tmp_path / "out" / "groups" / "1" / "mapping.json")
     stays = groups[0]["stays"]  # what stays on chip goes to the outermost memory where the group is alone
     assert (kept.recorded.cost.energy_pj > groups[0]["energy_pj"]) == bool(stays)
     again = json.loads(run(["compile", table, *MACHINE, "--json"]).stdout)

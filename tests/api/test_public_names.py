@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "public_interface.txt"
 NAMES = """
     Architecture Cascade CompiledNetwork FusedMapping LoopNest Mapping Problem SearchResult
     TilewrightError __version__ batched_gemm cascade cascade_of compare compile conv2d einsum evaluate explain
-    explore gemm list_archs list_networks load_arch load_fused_mapping load_layer load_mapping load_network
+    explore gemm list_archs list_networks load_arch load_layer load_mapping load_network
     load_network_plan
     plan_layouts plan_memory search search_im2col search_many search_pareto search_top simulate
 """

@@ -145,7 +145,7 @@ def test_programs_have_names_in_comments_and_texts_only(given_names: list[str]) 
 def test_files_have_the_names_as_they_are(given_names: list[str]) -> None:
     result = result_with(given_names)
     data = json.loads(result.emit("json"))
-    assert data["problem"]["name"] == given_names[0]
+    assert data["cascade"]["name"] == given_names[0]
     assert data["architecture"]["name"] == given_names[7]
     plain = result_with([f"n{number}{MARK}" for number in range(12)])
     for form in ("yaml", "timeloop"):

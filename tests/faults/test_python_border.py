@@ -86,9 +86,9 @@ class Border:
             "list_archs": (tw.list_archs, {}),
             "list_networks": (tw.list_networks, {}),
             "load_arch": (tw.load_arch, {"name_or_path": "three_level"}),
-            "load_fused_mapping": (tw.load_fused_mapping, {"text_or_path": folder / "two" / "mapping.json"}),
             "load_layer": (tw.load_layer, {"reference": f"{network}:up"}),
             "load_mapping": (tw.load_mapping, {"text_or_path": folder / "one" / "mapping.json"}),
+            "load_mapping tree": (tw.load_mapping, {"text_or_path": folder / "two" / "mapping.json"}),
             "load_network": (tw.load_network, {"name_or_path": network}),
             "load_network_plan": (tw.load_network_plan, {"path": folder / "whole" / "plan.json"}),
             "plan_layouts": (

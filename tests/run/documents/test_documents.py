@@ -18,6 +18,7 @@ from tilewright.ir import MappingError
 from tilewright.results import SearchResult
 from tilewright.run.documents.mappings import dump_mapping, parse_mapping
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -31,6 +32,11 @@ def changed(change: Change) -> str:
     data = json.loads(result().emit("json"))
     change(data)
     return json.dumps(data)
+
+
+def problem_of(data: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = data["cascade"]["operations"][0]["problem"]
+    return found
 
 
 def level(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -99,34 +105,40 @@ def test_a_path_and_a_text_with_a_byte_order_mark_are_read(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda d: d.pop("problem"), "problem: missing"),
+        (lambda d: d.pop("cascade"), "cascade: missing"),
         (lambda d: d.update(nots=[]), "nots: unknown key"),
         (
-            lambda d: d["nest"].append({"kind": "loop", "dim": "M", "trip": 3}),
+            lambda d: d["tree"]["items"].append({"kind": "loop", "dim": "M", "trip": 3}),
             "trip: unknown key\nhint: did you mean 'trips'",
         ),
-        (lambda d: d["nest"].append({"kind": "loop", "dim": "M", "trips": 3}), "nest: dimension M has 16 elements"),
-        (lambda d: d["nest"].append({"kind": "node", "memory": "GLB", "tensor": "X"}), "unknown tensor 'X'"),
-        (lambda d: d["nest"].append({"dim": "M", "trips": 3}), ".kind: missing"),
-        (lambda d: d["nest"].append({"kind": "lop"}), "found 'lop', expected 'loop', 'node'"),
-        (lambda d: d["nest"].insert(0, {"kind": "loop", "dim": "M", "trips": 0}), "nest[0].trips: found 0, expected a"),
         (
-            lambda d: d["nest"].insert(0, {"kind": "loop", "dim": "M", "trips": 1.5}),
-            "nest[0].trips: found 1.5, expected a",
+            lambda d: d["tree"]["items"].append({"kind": "loop", "dim": "M", "trips": 3}),
+            "dimension M has 16 elements",
         ),
-        (lambda d: d.update(nest={}), "nest: found an object, expected a list"),
+        (lambda d: d["tree"]["items"].append({"kind": "node", "memory": "GLB", "tensor": "X"}), "unknown tensor 'X'"),
+        (lambda d: d["tree"]["items"].append({"dim": "M", "trips": 3}), ".kind: missing"),
+        (lambda d: d["tree"]["items"].append({"kind": "lop"}), "found 'lop', expected 'loop', 'node'"),
         (
-            lambda d: d["problem"]["dims"][0].__setitem__(1, "16"),
+            lambda d: d["tree"]["items"].insert(0, {"kind": "loop", "dim": "M", "trips": 0}),
+            "tree.items[0].trips: found 0, expected a",
+        ),
+        (
+            lambda d: d["tree"]["items"].insert(0, {"kind": "loop", "dim": "M", "trips": 1.5}),
+            "tree.items[0].trips: found 1.5, expected a",
+        ),
+        (lambda d: d["tree"].update(items={}), "tree.items: found an object, expected a list"),
+        (
+            lambda d: problem_of(d)["dims"][0].__setitem__(1, "16"),
             "problem.dims[0][1]: found '16', expected a whole number",
         ),
-        (lambda d: d["problem"]["dims"][0].__setitem__(1, -3), "dimension M is -3, expected 1 or more"),
-        (lambda d: d["problem"]["dims"][0].__setitem__(1, 0), "dimension M is 0, expected 1 or more"),
-        (lambda d: d["problem"]["dims"][0].__setitem__(1, 10**30), "2^53 at most"),
+        (lambda d: problem_of(d)["dims"][0].__setitem__(1, -3), "dimension M is -3, expected 1 or more"),
+        (lambda d: problem_of(d)["dims"][0].__setitem__(1, 0), "dimension M is 0, expected 1 or more"),
+        (lambda d: problem_of(d)["dims"][0].__setitem__(1, 10**30), "2^53 at most"),
         (
-            lambda d: d["problem"]["tensors"][0].update(role="inputs"),
+            lambda d: problem_of(d)["tensors"][0].update(role="inputs"),
             "problem.tensors[0].role: found 'inputs', expected",
         ),
-        (lambda d: d["problem"]["tensors"][0].update(ranks=[[["X", 1]]]), "unknown dimension 'X'"),
+        (lambda d: problem_of(d)["tensors"][0].update(ranks=[[["X", 1]]]), "unknown dimension 'X'"),
         (lambda d: level(d, "GLB").update(size_bits=-8), "size_bits: found -8, expected a number greater than 0"),
         (lambda d: level(d, "GLB").update(sizebits=8), "sizebits: unknown key\nhint: did you mean 'size_bits'"),
         (lambda d: level(d, "GLB").update(name="DRAM"), "architecture: two levels are named DRAM"),
@@ -136,10 +148,11 @@ def test_a_path_and_a_text_with_a_byte_order_mark_are_read(tmp_path: Path) -> No
         (lambda d: d["certificate"].pop("value"), "certificate.value: missing"),
         (lambda d: d["certificate"].update(objective="edpp"), "certificate.objective: unknown name 'edpp'"),
         (lambda d: d["certificate"].update(objective="1/edp"), "certificate.objective: unknown name 'edp'"),
-        (lambda d: d.pop("schema_version"), "schema_version: missing, expected 1"),
-        (lambda d: d.update(schema_version=9), "schema_version: found 9, expected 1\nhint: it was written by a newer"),
-        (lambda d: d.update(schema_version=2), "schema_version: found 2, the fused mapping of a cascade, expected 1"),
-        (lambda d: d.update(schema_version="1"), "schema_version: found '1', expected 1"),
+        (lambda d: d["cascade"]["operations"][0].update(expression="A + W"), "another operation than the sum of A * W"),
+        (lambda d: d["cascade"]["operations"].append({}), "operations[1].problem: missing"),
+        (lambda d: d.pop("schema_version"), "schema_version: missing, expected 5"),
+        (lambda d: d.update(schema_version=9), "schema_version: found 9, expected 5\nhint: it was written by a newer"),
+        (lambda d: d.update(schema_version="1"), "schema_version: found '1', expected 5"),
     ],
 )
 def test_malformed_documents_name_file_and_field(change: Change, expected: str) -> None:
@@ -150,6 +163,27 @@ def test_malformed_documents_name_file_and_field(change: Change, expected: str) 
     assert expected in text
     assert "pydantic" not in text
     assert "http" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda d: d.pop("problem"), "problem: missing"),
+        (lambda d: d["problem"]["dims"][0].__setitem__(1, "16"), "problem.dims[0][1]: found '16', expected a whole"),
+        (lambda d: d["problem"]["dims"][0].__setitem__(1, 0), ": problem: "),
+        (lambda d: d["nest"].insert(0, {"kind": "loop", "dim": "M", "trips": 0}), "nest[0].trips: found 0, expected a"),
+        (lambda d: d["nest"].insert(0, {"kind": "loop", "dim": "X", "trips": 3}), "nest: "),
+        (lambda d: d["problem"].pop("tensors"), "problem.tensors: missing"),
+    ],
+)
+def test_what_is_wrong_with_an_older_document_is_said_in_its_own_words(change: Change, expected: str) -> None:
+    data = json.loads((GOLDEN / "mapping-1" / "searched.json").read_text(encoding="utf-8"))
+    change(data)
+    with pytest.raises(MappingError) as caught:
+        parse_mapping(json.dumps(data), "old.json")
+    assert str(caught.value).startswith("old.json: ")
+    assert expected in str(caught.value)
+    assert "cascade" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -228,9 +228,9 @@ def test_a_cascade_without_a_limit_had_the_time_that_it_took(path: Path) -> None
     answer = answer_cascade(asked)
     cut = replace(answer, certificate=replace(answer.certificate, lower_bound=1.0))
     with Store(path) as store:
-        store.keep_best_tree(asked, cut, 20.0)
+        store.keep_best(asked, cut, 20.0)
         for seconds, answered in ((None, True), (10.0, True), (30.0, False)):
-            found = store.recall_cascade(replace(asked, limits=Limits(seconds)))
+            found = store.recall(replace(asked, limits=Limits(seconds)))
             assert (found is not None) == answered, seconds
 
 
