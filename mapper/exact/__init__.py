@@ -7,7 +7,6 @@ reduced.py       the question as rows see it: fewer dimensions, arrays with one 
 preparing.py     columns, bounds and context, before anything is decided
 effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
-rough_groups.py  whether arrays get tables in a few large groups first
 own_tables.py    tables for single choices of arrays, or groups of them: whether they pay, and which choice is in work
 open_items.py    what is still open, as states of the kernel (`mapper/kernel/`)
 standing.py      where a search stands that ends before its proof is complete

@@ -33,9 +33,8 @@ from .found import BestFound
 from .known_rows import KnownRows
 from .loop_bands.loops import expand_loops
 from .open_items import Grown, Open, OpenItem
-from .own_tables import ArrayTurns, OwnTablesAsked
+from .own_tables import ArrayTurns, OwnTablesAsked, RoughGroups
 from .placements import OpenPlacement, Placements
-from .rough_groups import RoughGroups
 from .rows import Ints
 
 

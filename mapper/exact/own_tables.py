@@ -1,8 +1,9 @@
-"""Tables for single choices of arrays, and for groups of them: whether a search should begin again with them, and
-which choice is in work."""
+"""Tables for single choices of arrays, and for groups of them: whether a search should begin again with them, which
+choice is in work, and whether rough groups come first."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -113,3 +114,24 @@ class ArrayTurns:
 
     def _focus_on(self, bounds: Bounds) -> None:
         self.frontier.focus, self._begun_at = bounds, self.context.looked_at
+
+
+@dataclass
+class RoughGroups:
+    """Whether arrays get tables in a few large groups first (`arrays/fanouts.py`), which leave most of them aside: by
+    what that has been worth, of how many groups how many were left to make tables for."""
+
+    _groups: int = 0
+    _left: int = 0
+
+    def pay(self, rough: int, groups: int, at_once: int) -> bool:
+        """Whether tables are made fewer times with some rough groups before others, going by those so far.
+
+        at_once  groups whose tables are made together
+        """
+        left = self._left / self._groups if self._groups else 0.5
+        return math.ceil(rough / at_once) + math.ceil(left * groups / at_once) < math.ceil(groups / at_once)
+
+    def note(self, groups: int, left: int) -> None:
+        """Note that tables for rough groups have left so many of some groups."""
+        self._groups, self._left = self._groups + groups, self._left + left

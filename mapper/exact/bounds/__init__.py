@@ -1,7 +1,6 @@
 """What all that a growing mapping has still to do costs at least.
 
 bounds.py        for every tile that a row may have, by tables
-ahead.py         such bounds as they are looked up for rows
 boundary_costs.py  what a boundary costs at least, at any tile
 once.py          what boundaries cost at least if every word passes once, for each row's own arrays
 array_tables.py  such tables from inside an array

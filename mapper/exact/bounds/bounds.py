@@ -24,6 +24,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +36,6 @@ from ..instances import axis_limits
 from ..lattice import Lattice, LatticePart, check_searchable
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
-from .ahead import Growing
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
@@ -61,6 +61,24 @@ FINER_AT_LEAST = 1.5
 
 MOST_STATES = 600
 """States of a placement that are counted."""
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Bounds on what follows, per number of dimensions of a growing tile that are decided, from 0 on; None: nothing.
+
+    near     by the tile
+    far      to be added: by what the arrays of the fanouts that follow make of the tile
+    fanouts  how many follow
+    """
+
+    near: list[Floats | None]
+    far: list[Floats | None]
+    fanouts: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(table.nbytes for table in (*self.near, *self.far) if table is not None)
 
 
 class Bounds:

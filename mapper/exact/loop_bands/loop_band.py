@@ -15,7 +15,7 @@ import numpy as np
 from ....ir import ceil_div
 from ...tilings import grow
 from ..batch import Batch, Pending
-from ..bounds.ahead import Growing
+from ..bounds.bounds import Growing
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import MemoryBoundary, NodeGroup, State

@@ -21,8 +21,7 @@ from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.known_rows import KnownRows
-from tilewright.mapper.exact.own_tables import ArrayTurns
-from tilewright.mapper.exact.rough_groups import RoughGroups
+from tilewright.mapper.exact.own_tables import ArrayTurns, RoughGroups
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.exact.surroundings import Surroundings
