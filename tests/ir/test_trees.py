@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from tilewright.ir import FusedMapping, Loop, LoopNest, MappingError, Node, Renews, SharedLoop, Tree, loop_of
+from generators import random_architecture, random_mapping, random_problem
+from tilewright.ir import (
+    FusedMapping,
+    Loop,
+    LoopNest,
+    MappingError,
+    Node,
+    Operation,
+    Problem,
+    Renews,
+    SharedLoop,
+    Tensor,
+    Tree,
+    loop_of,
+)
 from tilewright.workloads import cascade
 
 RESIDUAL = """\
@@ -60,6 +76,27 @@ def test_an_ordinary_nest_is_a_tree_without_splits() -> None:
     tree = Tree.of(nest, "T")
     assert tree == Tree.parse(str(nest), "T")
     assert str(tree) == str(nest)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mapping_is_a_fused_mapping_of_one_operation(seed: int) -> None:
+    """Of any roles and number of operands; its way through the tree is the mapping itself."""
+    rng = random.Random(seed)
+    problem = random_problem(rng)
+    mapping = random_mapping(rng, problem, random_architecture(rng))
+    fused = FusedMapping.of_nest(mapping)
+    (path,) = fused.paths.values()
+    assert path.mapping == mapping
+    assert path.operation.is_layer
+    assert str(fused) == str(mapping)
+
+
+def test_one_operand_alone_is_summed_like_a_product() -> None:
+    weight, output = Tensor("W", ((("K", 1),),), "weight"), Tensor("O", (), "output")
+    operation = Operation.of(Problem("sum", (("K", 4),), (weight, output)))
+    assert operation.contracts
+    assert not operation.multiplies
+    assert not cascade(["O[m] += 2 * A[m,k] * B[k]"], m=2, k=2).operations[0].is_layer
 
 
 def test_a_loop_may_have_another_name_in_some_operations() -> None:

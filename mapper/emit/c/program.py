@@ -20,8 +20,8 @@ from .runtime import BUFFERS, CHECK, CLOCKS, FUNCTIONS, HEAD, LEAST, MAIN
 from .schedule import CSchedule
 from .text import c_comment
 
-_TYPES: dict[str, tuple[str, int]] = {"float": ("float", 24), "double": ("double", 53), "int32": ("int32_t", 31)}
-"""Of each kind of element: its name in C, and the bits of whole numbers that it holds exactly."""
+_TYPES = {"float": "float", "double": "double", "int32": "int32_t"}
+"""Of each kind of element, its name in C."""
 
 
 def emit_c(
@@ -55,7 +55,7 @@ def emit_c(
         [""],
         c_comment(heading(program.fused, arch)),
         _header_lines(mapping, arch, copied),
-        [HEAD, f"typedef {_TYPES[element][0]} element;", BUFFERS],
+        [HEAD, f"typedef {_TYPES[element]} element;", BUFFERS],
         [LEAST] if ragged else [],
         [FUNCTIONS] if layer is None else [],
         packed_lines(packed),
@@ -104,8 +104,7 @@ def _header_lines(mapping: Mapping | FusedMapping, arch: Architecture, copied: C
 def _constant_lines(program: LoopProgram, element: Element, packed: MappingABC[str, Packed]) -> Iterator[str]:
     cascade, layer = program.cascade, layer_of(program.cascade)
     number = {name: i for i, name in enumerate(cascade.tensors)}
-    bits = _TYPES[element][1]
-    largest = largest_exact([(operation, {t: t for t in cascade.tensors}) for operation in cascade], bits)
+    largest = largest_exact([(operation, {t: t for t in cascade.tensors}) for operation in cascade], element)
     is_infinite = any(op.reduction == "max" or not math.isfinite(op.start or 0) for op in cascade)
     if (not largest and (layer is not None or element != "double")) or (element == "int32" and is_infinite):
         what = "results"

@@ -32,7 +32,7 @@ from ....cost_models.cascades import home_of
 from ....cost_models.layouts import layout_in
 from ....cost_models.layouts.layout import ANY
 from ....ir import FusedMapping, Loop, Mapping, MappingError, Node, Place, Tensor, did_you_mean
-from ..parts.finish import TensorFinish
+from ..parts.finish import TensorFinish, completed
 from ..parts.trees import tree_of
 from .bands import with_better_bands
 from .loop_program import (
@@ -275,21 +275,11 @@ class Lowering(TreeTiles):
     def _finished(self, branch: tuple[int, ...]) -> Iterator[Statement]:
         """What is done with the words of intermediates that are complete behind a branch: those that pass from it to
         another one. Of a tile of which each visit makes a part, it is that part."""
-        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
-        for tensor, finish in self.finishes.items():
-            producer = cascade.producers[tensor]
-            if not cascade.consumers[tensor] or producer.name not in leaves:
-                continue
-            exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
-            place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
-            # The tile may be kept further out than where the first reader's branch parts from the producer's.
-            parts = [self.fused.split_of(producer.name, reader.name) for reader in cascade.consumers[tensor]]
-            if max(parts, key=len) == branch[:-1]:
-                owner, tile = self.of[producer.name], self.tiles[place]
-                at = owner.position((branch, 0))
-                first = self.access(owner, producer.output, tile, at)
-                position = owner.base(producer.output, at)
-                yield Finish(tile.array, first, owner.extents(tile.array, at), position, finish)
+        for tensor, producer, place in completed(self.fused, branch, self.finishes):
+            owner, tile = self.of[producer], self.tiles[place]
+            at, output = owner.position((branch, 0)), owner.problem.output
+            first, position = self.access(owner, output, tile, at), owner.base(output, at)
+            yield Finish(tile.array, first, owner.extents(tile.array, at), position, self.finishes[tensor])
 
     def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """A loop around a body; nodes are in the statements around places."""

@@ -23,7 +23,6 @@ REFERENCE_FILE = "reference.bin"
 NetworkElement = Literal["double", "float"]
 """Kinds of elements that programs of networks may have."""
 
-_BITS = {"double": 53, "float": 24}
 _TOLERANCES = {"double": 1e-9, "float": 1e-4}
 """How far outputs may be from those of plain loops, as a part of the largest: sums are added in another order."""
 
@@ -90,9 +89,9 @@ def _made(program: NetworkProgram) -> list[str]:
     return [key for step in program.steps for key in made_by(step)]
 
 
-def constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
+def constant_lines(program: NetworkProgram, element: NetworkElement) -> Iterator[str]:
     """What the program's `main` knows of the network, as constants and tables."""
-    largest, made = exact_magnitude(program, _BITS[element]), _made(program)
+    largest, made = exact_magnitude(program, element), _made(program)
 
     def numbers(values: list[int]) -> str:
         return ", ".join(f"INT64_C({value})" for value in values)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ....ir import Call, Expression
-from ..parts.exactness import EXACT_BITS, largest_exact
+from ..parts.elements import Element
+from ..parts.exactness import largest_exact
 from .program import ApartCall, NetworkProgram
 
 
-def exact_magnitude(program: NetworkProgram, bits: int = EXACT_BITS) -> int:
-    """The largest magnitude of inputs and parameters with which all results are exact in elements that hold whole
-    numbers of so many bits; 0 where there is none, and for parameters that a model states."""
+def exact_magnitude(program: NetworkProgram, element: Element = "double") -> int:
+    """The largest magnitude of inputs and parameters with which all results are exact in elements of a kind; 0
+    where there is none, and for parameters that a model states."""
     if program.values is not None:
         return 0
-    return largest_exact([(operation, call.keys) for call in program.calls for operation in call.cascade], bits)
+    return largest_exact([(operation, call.keys) for call in program.calls for operation in call.cascade], element)
 
 
 def is_rounded(program: NetworkProgram) -> bool:

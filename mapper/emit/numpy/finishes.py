@@ -1,6 +1,6 @@
 """Source text of what is done with complete words: those that pass from one branch to another one.
 
-`lowering/lowering.py` says when they are complete; here it is done for all instances at once. Of a buffer of
+`parts/finish.py` says when they are complete; here it is done for all instances at once. Of a buffer of
 which each visit of a branch makes a part, it is that part, and of a ragged part what is there.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ....ir import Address, Place
-from ..parts.finish import TensorFinish
+from ..parts.finish import TensorFinish, completed
 from ..parts.names import comment, quoted
 from .plan import Buffer
 from .points import point_text
@@ -57,15 +57,8 @@ class FinishText:
 
     def lines(self, branch: Address) -> Iterator[str]:
         """What is done with the words that are complete behind a branch."""
-        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
-        for tensor in self.finishes:
-            producer, readers = cascade.producers[tensor].name, cascade.consumers[tensor]
-            if not readers or producer not in leaves or producer in self.schedules.uneven:
-                continue
-            parts = [self.fused.split_of(producer, reader.name) for reader in readers]
-            if max(parts, key=len) == branch[:-1]:
-                exchanges = [self.fused.exchange(tensor, reader.name) for reader in readers]
-                place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
+        for tensor, producer, place in completed(self.fused, branch, self.finishes):
+            if producer not in self.schedules.uneven:
                 yield from self._tensor_lines(tensor, producer, place, branch)
 
     def _tensor_lines(self, tensor: str, producer: str, place: Place, branch: Address) -> Iterator[str]:

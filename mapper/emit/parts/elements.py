@@ -9,6 +9,9 @@ from ....ir.errors import shown
 
 Element = Literal["float", "double", "int32"]
 
+BITS: dict[str, int] = {"float": 24, "double": 53, "int32": 31}
+"""Of each kind of element, the bits of whole numbers that it holds exactly."""
+
 
 def check_element(element: object) -> None:
     """MappingError, with the nearest known one, for another kind."""

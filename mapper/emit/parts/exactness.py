@@ -1,4 +1,4 @@
-"""With which whole numbers every result of some operations is exact in doubles, in whatever order sums are added."""
+"""With which whole numbers every result of some operations is exact, in whatever order sums are added."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ....ir import Call, Expression, Number, Operand, Operation
+from .elements import BITS, Element
 from .expressions import parts_of
 
 LARGEST = 4
 """Magnitude of the whole numbers that a program checks itself with, where all its results stay exact."""
-EXACT_BITS = 53
 _EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
 """Functions of whole numbers that are whole numbers."""
 
@@ -18,11 +18,11 @@ Renamed = tuple[Operation, Mapping[str, str]]
 """An operation, and what each of its tensors is called among all operations."""
 
 
-def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
+def largest_exact(operations: Sequence[Renamed], element: Element = "double") -> int:
     """The largest magnitude of inputs with which all results are exact, up to LARGEST; 0 where there is none.
 
     operations  in an order in which they can be done
-    bits        of the whole numbers that elements hold exactly: 53 of doubles, 24 of floats
+    element     of all arrays
     """
     if not all(is_exact(operation) for operation, _ in operations):
         return 0
@@ -37,7 +37,7 @@ def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
             output, start = names[operation.output.name], abs(operation.start or 0)
             here[operation.output.name] = known.get(output, start if math.isfinite(start) else magnitude)
             known[output] = max(here[operation.output.name], summed * _magnitude(operation.expression, here))
-        if max(known.values()) < 2**bits:
+        if max(known.values()) < 2 ** BITS[element]:
             return magnitude
     return 0
 
