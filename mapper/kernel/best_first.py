@@ -76,11 +76,6 @@ class BestFirst(Generic[AnswerT]):
             self._prune(state)
 
     @property
-    def is_open(self) -> bool:
-        """Whether anything may be better than what is found."""
-        return self.bound < self.best.cutoff
-
-    @property
     def bound(self) -> float:
         """Nothing that is open is below this; what was pruned, and what was found, may be."""
         return self.frontier.bound
