@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -99,6 +100,20 @@ class TreeSearches:
         self.means = means
         if isinstance(self.solver, ExactBranches):
             self.solver.means = means
+
+    @contextmanager
+    def within(self, means: Means) -> Iterator[None]:
+        """Go on with other means for a while."""
+        whole = self.means
+        self.use(means)
+        try:
+            yield
+        finally:
+            self.use(whole)
+
+    def best_by(self, weights: Weights) -> Corner | None:
+        """The best known mapping by a weighted sum."""
+        return min(self.corners, key=lambda corner: weights.of(corner.energy, corner.latency), default=None)
 
     @property
     def counted_on(self) -> Architecture:

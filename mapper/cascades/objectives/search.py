@@ -238,15 +238,12 @@ class CascadeSearch(Proofs):
     def _solve_within(self, share: float, weights: Weights, most: float = math.inf) -> Corner | None:
         """The least of one weighted sum, if it is less than so much; or, where a part of the time does not do, the best
         that is known by then."""
-        whole = self.means
-        self.use(whole.share(share))
-        try:
-            return self.solve(weights, most)
-        except OutOfMeans:
-            self._cut_short, self.out_of_means = True, False
-        finally:
-            self.use(whole)
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+        with self.within(self.means.share(share)):
+            try:
+                return self.solve(weights, most)
+            except OutOfMeans:
+                self._cut_short, self.out_of_means = True, False
+        return self.best_by(weights)
 
     def _end(self) -> None:
         """Raises OutOfMeans where a corner is not known for sure: what lies between corners cannot be told then. What

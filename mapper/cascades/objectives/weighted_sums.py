@@ -16,7 +16,7 @@ from ...kernel.best_first import BestFirst
 from ...kernel.incumbents import BestAnswers
 from ...kernel.states import Closed, OpenState
 from ...kernel.tolerance import cutoff_of, is_better, reaches
-from ...means import Means, OutOfMeans
+from ...means import OutOfMeans
 from ...pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
@@ -77,24 +77,23 @@ class WeightedSums(FirstTrees):
 
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The least of one weighted sum; what weighs so much or more is not looked for."""
-        started, whole = time.perf_counter(), self.means
+        started, means = time.perf_counter(), self.means
         if self._falls_back_first:
             self._fall_back(weights)
-        self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
         try:
-            if self._has_windows:
-                self._solve_with_windows(weights, most)
-            else:
-                self._solve(weights, self._least_known(weights, most))
+            with self.within(means.share(DIVIDED_SHARE) if self.has_ragged_loops else means):
+                if self._has_windows:
+                    self._solve_with_windows(weights, most)
+                else:
+                    self._solve(weights, self._least_known(weights, most))
             if self.has_ragged_loops:
-                self._solve_ragged(weights, most, whole, time.perf_counter() - started)
+                self._solve_ragged(weights, most, time.perf_counter() - started)
         finally:
-            self.use(whole)
             self._fall_back(weights)
             self._count_fallback()
         if self.out_of_means:
             raise OutOfMeans
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+        return self.best_by(weights)
 
     def _solve(self, weights: Weights, known: float) -> None:
         """The best tree, if one weighs less than what is known, and a bound on all."""
@@ -136,7 +135,7 @@ class WeightedSums(FirstTrees):
         search.run(lambda: self.out_of_means)
         return min(search.bound, known, best.value)
 
-    def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
+    def _solve_ragged(self, weights: Weights, most: float, taken: float) -> None:
         """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
         bound on all of them.
 
@@ -145,23 +144,19 @@ class WeightedSums(FirstTrees):
         unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
         seconds = max(self._taken, RAGGED_SECONDS) - self._taken_ragged
-        if means.limits_time:
+        if self.means.limits_time:
             one_sum = weights_of(self.question.objective) is not None
-            seconds = max(seconds, (1.0 if one_sum else RAGGED_SHARE) * means.seconds_left)
-        self.use(means.at_most(seconds))
-        bound, found = self._least(weights, known, fuse="plain", ragged=True)
-        self._taken_ragged += time.perf_counter() - started
-        self.ragged_bounds.append((weights, min(bound, known)))
-        self._evaluate_plain(weights, found, ragged=True)
+            seconds = max(seconds, (1.0 if one_sum else RAGGED_SHARE) * self.means.seconds_left)
+        with self.within(self.means.at_most(seconds)):
+            bound, found = self._least(weights, known, fuse="plain", ragged=True)
+            self._taken_ragged += time.perf_counter() - started
+            self.ragged_bounds.append((weights, min(bound, known)))
+            self._evaluate_plain(weights, found, ragged=True)
         self.out_of_means = unfinished
 
     def solve_ragged(self, weights: Weights) -> None:
         """The least of one weighted sum among trees in which tiles below shared loops need not divide alone."""
-        whole = self.means
-        try:
-            self._solve_ragged(weights, math.inf, whole, 0.0)
-        finally:
-            self.use(whole)
+        self._solve_ragged(weights, math.inf, 0.0)
 
     def _evaluate_plain(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
         """Keep a tree without shared loops along windows, with what it costs; or where its sums have no room, the best
@@ -178,12 +173,8 @@ class WeightedSums(FirstTrees):
     def _solve_with_windows(self, weights: Weights, most: float) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
         best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
-        whole = self.means
-        self.use(whole.share(WINDOWS_SHARE))
-        try:
+        with self.within(self.means.share(WINDOWS_SHARE)):
             bound = self._count_windows(weights, most)
-        finally:
-            self.use(whole)
         known, unfinished = self._least_known(weights, most), self.out_of_means
         if is_better(bound, known):
             bound, found = self._least(weights, known, fuse="plain")
@@ -217,7 +208,7 @@ class WeightedSums(FirstTrees):
         if corner is not None:
             self.corners.append(corner)
         self._fall_back(weights)
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+        return self.best_by(weights)
 
     def _least_known(self, weights: Weights, most: float = math.inf) -> float:
         known = min((weights.of(*point) for point in self.points), default=math.inf)

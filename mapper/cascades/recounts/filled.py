@@ -41,15 +41,11 @@ class FilledSearch(CascadeSearch):
 
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The best known of one weighted sum, and a bound on all."""
-        whole = self.means
-        self.use(whole.share(STEADY_SHARE))
-        try:
+        with self.within(self.means.share(STEADY_SHARE)):
             super().solve(weights, most)
-        finally:
-            self.use(whole)
         if weights.latency or self._filled.total_leakage_pj_per_cycle:
             self._fill_branches(weights)
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+        return self.best_by(weights)
 
     def _fill_branches(self, weights: Weights) -> None:
         """The best tree if branches alone are filled: one more that is known."""

@@ -15,6 +15,7 @@ or gains nothing more. What is left is a gap: half of one tree and half of anoth
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -74,18 +75,12 @@ class OverlappedSearch(CascadeSearch):
 
     def look(self, weights: Weights, flat: bool = False) -> Corner | None:
         """Good mappings for one weighted sum."""
-        whole = self.means
-        self.use(whole.share(FIRST_PART))
-        try:
+        with self.within(self.means.share(FIRST_PART)), suppress(OutOfMeans):
             if isinstance(self.solver, ExactBranches):
                 super().look(weights, flat)
             else:
                 self._solve_in_turns(weights)
-        except OutOfMeans:
-            pass
-        finally:
-            self.use(whole)
-        return self._best(weights)
+        return self.best_by(weights)
 
     def _solve_in_turns(self, weights: Weights) -> None:
         """The best tree if operations took turns, which proves nothing here."""
@@ -105,15 +100,12 @@ class OverlappedSearch(CascadeSearch):
             self.bounds.append((weights, bound))
         if self.out_of_means:
             raise OutOfMeans
-        return self._best(weights)
+        return self.best_by(weights)
 
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
         prices = self.resources.computing
         return self._priced(weights, prices).least_of(ENERGY_ALONE) + self._computing(weights, prices)
-
-    def _best(self, weights: Weights) -> Corner | None:
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
     # ---- prices --------------------------------------------------------------------------------------------
 
@@ -122,7 +114,7 @@ class OverlappedSearch(CascadeSearch):
         bound = 0.0
         for _ in range(ROUNDS):
             most, prices = self._highest(weights)
-            best = self._best(weights)
+            best = self.best_by(weights)
             value = float("inf") if best is None else weights.of(best.energy, best.latency)
             if reaches(bound, value) or most <= bound * (1 + GAIN):
                 break
