@@ -65,6 +65,7 @@ class Asked:
     kind    operations, trees or networks
     what    a layer or layers joined by +, an einsum or several, a network
     changed  of the machine
+    dense    of operands with zeros, their densities
     """
 
     kind: str
@@ -75,29 +76,61 @@ class Asked:
     space: str = "even"
     sizes: tuple[tuple[str, int], ...] = ()
     changed: tuple[tuple[str, str], ...] = ()
+    dense: tuple[tuple[str, float], ...] = ()
 
     @property
     def name(self) -> str:
         what = self.what if isinstance(self.what, str) else "; ".join(self.what)
         changed = "".join(f" {key}={value}" for key, value in self.changed)
-        return f"{what} {self.arch}{changed} {self.objective} {self.tiling} {self.space}"
+        zeros = " zeros" * bool(self.dense)
+        return f"{what} {self.arch}{changed} {self.objective} {self.tiling} {self.space}{zeros}"
 
 
 def operations() -> Iterator[Asked]:
-    """Single operations: layers of three networks on the library's machines and three of users."""
+    """Single operations: layers of three networks on the library's machines and those of users, none of them long."""
     conv, wide, depth = "resnet50:layer1.0.conv2", "resnet50:layer4.0.conv3", "mobilenet_v2:b3.dw"
+    strided, point = "resnet50:layer2.0.conv2", "mobilenet_v2:b14.expand"
     dense, attention = "bert_base:ff1", "bert_base:qk"
-    for arch in ("eyeriss", "simba", "tpu_v1", "quad.yaml"):
+    for arch in ("eyeriss", "simba", "tpu_v1", "quad.yaml", "fast.yaml", "slow_cheap.yaml"):
         yield Asked("operations", conv, arch)
-        yield Asked("operations", dense, arch)
+        yield Asked("operations", attention, arch, "energy")
+    for arch in ("eyeriss_like", "shidiannao", "gemmini", "window_chip.yaml"):
+        yield Asked("operations", strided, arch, "energy")
     yield Asked("operations", wide, "cpu")
+    yield Asked("operations", wide, "nvdla_small", "latency")
     yield Asked("operations", dense, "h100")
     yield Asked("operations", attention, "minigpu.yaml")
-    yield Asked("operations", dense, "sa32.yaml", tiling="ragged")
-    yield Asked("operations", depth, "eyeriss", "energy", "ragged")
-    yield Asked("operations", conv, "tpu_v1", "energy", "ragged")
-    yield Asked("operations", wide, "simba", "energy", "perfect", "uneven")
-    yield Asked("operations", dense, "three_level", "edp", "perfect", "uneven")
+    for what, arch, objective in (
+        (dense, "sa32.yaml", "edp"),
+        (dense, "three_level", "energy"),
+        (point, "quad.yaml", "edp"),
+        (point, "eyeriss", "edp"),
+        (conv, "eyeriss", "edp"),
+        (depth, "eyeriss", "energy"),
+        (conv, "tpu_v1", "energy"),
+        (wide, "gemmini", "edp"),
+        ("mobilenet_v2:b14.project", "h100", "edp"),
+    ):
+        yield Asked("operations", what, arch, objective, "ragged")
+    for what, arch, objective in (
+        (wide, "cpu", "edp"),
+        (dense, "cpu", "energy"),
+        (wide, "simba", "energy"),
+        (dense, "three_level", "edp"),
+        (conv, "three_level", "energy"),
+        (depth, "eyeriss", "energy"),
+        (point, "gemmini", "edp"),
+    ):
+        yield Asked("operations", what, arch, objective, "perfect", "uneven")
+    yield Asked("operations", point, "three_level", "energy", "ragged", "uneven")
+    for what, arch, tiling, line in (
+        (dense, "three_level", "perfect", "32 B"),
+        (conv, "eyeriss", "perfect", "64 B"),
+        (point, "tpu_v1", "ragged", "32 B"),
+    ):
+        yield Asked("operations", what, arch, "energy", tiling, changed=(("DRAM.line", line),))
+    for what, arch in ((point, "eyeriss_v2_like"), (conv, "scnn_like")):
+        yield Asked("operations", what, arch, "energy", dense=(("W", 0.4),))
 
 
 def trees() -> Iterator[Asked]:
@@ -174,11 +207,18 @@ Switch = tuple[str, str, Any]
 TREES, EXACT, GROUPS = "cascades", "exact", "segmentation"
 SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "rows queued before": ("operations", ((f"{EXACT}.known_rows", "KnownRows.new_ones", _second),)),
-    "dominance in a batch": ("operations", ((f"{EXACT}.loop_bands.loops", "undominated", _second),)),
-    "rows told apart by room": (
+    "words that arrays ask for": (
         "operations",
-        tuple((f"{EXACT}.{m}", "told_apart", lambda _, rows: iter((rows,))) for m in ("loop_bands.loops", "exploring")),
+        tuple(
+            (f"{EXACT}.bounds.once", f"OnceEach.{f}", lambda self, *at, f=f: getattr(super(type(self), self), f)(*at))
+            for f in ("_copies", "_inner_loads", "_outer_loads")
+        ),
     ),
+    "innermost tiles at once": ("operations", ((f"{EXACT}.loop_bands.loop_band", "first_tiles", _none),)),
+    "finer tables": ("operations", ((f"{EXACT}.context", "SearchContext.refine", _no),)),
+    "tables for groups": ("operations", ((f"{EXACT}.exploring", "Exploring._pays_to_group", _no),)),
+    "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
+    "mirrored dimensions": ("operations", ((f"{EXACT}.reduced", "mirror_of", _none),)),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
     "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),
     "branches: fewer steps": (
@@ -273,7 +313,7 @@ def _certificate(asked: Asked, seconds: float) -> Any:
         what = tw.cascade(asked.what, dict(asked.sizes))
     else:
         what = tw.load_layer(asked.what) if "+" not in asked.what else tw.cascade_of(*asked.what.split(":"))
-    return tw.search(what, arch, time_limit=seconds, **settings).certificate
+    return tw.search(what, arch, time_limit=seconds, density=dict(asked.dense) or None, **settings).certificate
 
 
 def _found(name: Any) -> Any:
@@ -329,6 +369,7 @@ def main() -> None:
     for _, switches in SWITCHES.values():
         for module, _, _ in switches:
             import_module(f"tilewright.mapper.{module}")
+    tw.search("bert_base:qk", "eyeriss", "energy")  # so that no search counts what is loaded for all
     questions = [asked for kind in options.kinds.split(",") for asked in KINDS[kind]()]
     rows = []
     for row in table(questions, options.mechanisms.split(","), options.seconds):
