@@ -33,7 +33,7 @@ from tilewright.mapper.emit.network import (
     network_weights,
     stored_bytes,
 )
-from tilewright.mapper.emit.network.stored import DTYPES
+from tilewright.mapper.emit.network.words.stored import DTYPES
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor, WeightsIn
 from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run
 from tilewright.mapper.segmentation.residency import residency_of, rooms_of

@@ -26,12 +26,12 @@ from tilewright.mapper.emit.lowering.loop_program import Allocate, For, Statemen
 from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.mapper.emit.network import (
     NetworkProgram,
-    c_group,
     emit_c_network,
     network_program,
     network_weights,
     weights_bytes,
 )
+from tilewright.mapper.emit.network.c.group import threads_of
 from tilewright.workloads import cascade_of, load_network
 from tilewright.workloads.graph import NetworkGraph
 
@@ -179,7 +179,7 @@ def test_threads_share_instances(seed: int, tmp_path: Path, monkeypatch: pytest.
     program = network_program(
         random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
     )
-    loops = [loop for group in program.programs for loop in c_group.threads_of(group)]
+    loops = [loop for group in program.programs for loop in threads_of(group)]
     text = emit_c_network(program)
     assert text.count("#pragma omp parallel for") == len(loops) > 0
     assert " * THREADS];" in text

@@ -19,7 +19,7 @@ from generators import random_architecture
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
 from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights, stored_bytes
-from tilewright.mapper.emit.network.stored import WordType
+from tilewright.mapper.emit.network.words.stored import WordType
 from tilewright.workloads import load_network
 from tilewright.workloads.onnx.rewrites import rewritten
 

@@ -10,8 +10,8 @@ import pytest
 
 from longer import TIMES
 from tilewright.ir import Call, Expression, Number, Operand
-from tilewright.mapper.emit.network.known_words import KnownWords, known_words, whole
-from tilewright.mapper.emit.network.stored import DTYPES, WordType, stored_as, stored_of
+from tilewright.mapper.emit.network.words.known_words import KnownWords, known_words, whole
+from tilewright.mapper.emit.network.words.stored import DTYPES, WordType, stored_as, stored_of
 
 GIVEN = {"I": whole(-5, 9), "S": KnownWords(is_single=True), "D": KnownWords(), "B": whole(0, 255)}
 CALLS = {"add": 2, "sub": 2, "mul": 2, "max": 2, "min": 2, "div": 2, "neg": 1, "relu": 1, "rint": 1, "floor": 1}

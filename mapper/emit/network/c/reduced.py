@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ....workloads.graph import NORMALIZING, WORD, ApartOperation
-from ..c.direct import number_text, point_text
-from .c_places import sum_of, tables_of, times
-from .steps import steps_along
-from .stored import WordType
+from .....workloads.graph import NORMALIZING, WORD, ApartOperation
+from ...c.direct import number_text, point_text
+from ..words.steps import steps_along
+from ..words.stored import WordType
+from .places import sum_of, tables_of, times
 
 _BEGIN = {"max": "LOWEST", "argmax": "LOWEST", "product": "1"}
 _TAKEN = {

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ....ir import Cascade
-from ....workloads.graph import ApartRead, CascadeParameter, NetworkGraph
+from .....ir import Cascade
+from .....workloads.graph import ApartRead, CascadeParameter, NetworkGraph
 from .finishes import placed_finish
 from .known_words import KnownWords, known_values, whole
 from .operands import Finished, StoredWords, Weight

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir import MappingError, ProblemError
-from ....workloads.graph import NetworkGraph, operation_groups
-from .c_check import NetworkElement
+from .....ir import MappingError, ProblemError
+from .....workloads.graph import NetworkGraph, operation_groups
+from .files import NetworkElement
 
 
 def check_writable(graph: NetworkGraph, element: NetworkElement = "double") -> None:

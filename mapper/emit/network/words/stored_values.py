@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....ir import MappingError
+from .....ir import MappingError
 from .operands import StoredWords
 
 Row = np.ndarray[Any, np.dtype[np.float64]]

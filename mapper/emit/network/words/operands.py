@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ....ir import Operation
-from ..c.direct import Lying
-from ..lowering.loop_program import WholeLying
-from ..parts.finish import TensorFinish
+from .....ir import Operation
+from ...c.direct import Lying
+from ...lowering.loop_program import WholeLying
+from ...parts.finish import TensorFinish
 from .known_words import UNKNOWN, KnownWords
 from .stored import ELEMENT, WordType
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ....arch import Architecture
-from ....ir import MemoryPlanError, Place
-from ...means import Means
-from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
-from ...segmentation import Segment, planned_places
-from ..lowering.lifetimes import live_buffers
-from ..lowering.loop_program import Array, Statement
+from .....arch import Architecture
+from .....ir import MemoryPlanError, Place
+from ....means import Means
+from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
+from ....segmentation import Segment, planned_places
+from ...lowering.lifetimes import live_buffers
+from ...lowering.loop_program import Array, Statement
 
 ArenaKey = tuple[str, tuple[str, ...]]
 """A memory, and the roles of the tensors that a part of it is for; of a memory without parts and bounds, none."""

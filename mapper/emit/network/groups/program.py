@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ....arch import Architecture
-from ....ir import Cascade, Operation
-from ....workloads.graph import ApartOperation, Reference, Values
-from ...memory_plan import MemoryPlan
-from ...segmentation import Segment
-from ..c.direct import Lying, lying
-from ..lowering.loop_program import LoopProgram, Statement
-from ..parts.finish import TensorFinish
+from .....arch import Architecture
+from .....ir import Cascade, Operation
+from .....workloads.graph import ApartOperation, Reference, Values
+from ....memory_plan import MemoryPlan
+from ....segmentation import Segment
+from ...c.direct import Lying, lying
+from ...lowering.loop_program import LoopProgram, Statement
+from ...parts.finish import TensorFinish
+from ..words.kinds import ApartKinds, GroupKinds
+from ..words.operands import Finished, Reading, Weight
+from ..words.stored import ELEMENT, WordType
 from .addresses import Addresses, ArenaKey, Staying
-from .kinds import ApartKinds, GroupKinds
-from .operands import Finished, Reading, Weight
-from .stored import ELEMENT, WordType
 
 LINE = 8
 """Elements of a cache line, at which tensors between groups begin."""

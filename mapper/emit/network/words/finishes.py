@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ....ir import Call, Expression, Operand
-from ....workloads.graph import WORD, FinishParameter, WordFinish
-from ..parts.finish import TensorFinish
+from .....ir import Call, Expression, Operand
+from .....workloads.graph import WORD, FinishParameter, WordFinish
+from ...parts.finish import TensorFinish
 from .operands import StoredWords
 
 

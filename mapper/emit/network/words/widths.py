@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....arch import Architecture
-from ....workloads.graph import NetworkGraph, OperationGroup, cascade_parameters, cascade_tensors, operation_groups
+from .....arch import Architecture
+from .....workloads.graph import NetworkGraph, OperationGroup, cascade_parameters, cascade_tensors, operation_groups
 from .kinds import NetworkKinds
 from .operands import Weight
 from .parameters import ParameterRow

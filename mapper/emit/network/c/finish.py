@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from ..c.direct import point_text
-from ..c.text import c_names
-from ..parts.finish import TensorFinish
-from .kinds import ApartKinds
-from .stored import ELEMENT, WordType
+from ...c.direct import point_text
+from ...c.text import c_names
+from ...parts.finish import TensorFinish
+from ..words.kinds import ApartKinds
+from ..words.stored import ELEMENT, WordType
 
 
 def finish_text(

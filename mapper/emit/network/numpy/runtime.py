@@ -1,6 +1,6 @@
 """The part of an emitted numpy program of a network that is the same in every one.
 
-`numpy_network.py` pastes everything below the imports into its output, before the runtime of trees.
+`network.py` pastes everything below the imports into its output, before the runtime of its groups.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..numpy.runtime import Arrays
-from ..numpy.runtime_meters import WordTable
+from ...numpy.runtime import Arrays
+from ...numpy.runtime_meters import WordTable
 
 # ---- networks --------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from ..words.stored import DTYPES
+from ..words.stored_values import Row, stored_words
 from .exact import exact_magnitude
 from .program import NetworkProgram
-from .stored import DTYPES
-from .stored_values import Row, stored_words
 
 
 def network_weights(program: NetworkProgram, seed: int = 0) -> Row:

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
-from ..numpy import runtime_packed, runtime_passes
-from ..numpy.finishes import parameter_key
-from ..numpy.points import number_text, point_text
-from ..numpy.program import IMPORTS, RUNTIME, names_taken, program_lines, runtime_text
-from ..parts.names import FreshNames, comment, quoted
-from . import runtime_network
-from .c_check import REFERENCE_FILE
-from .exact import exact_magnitude
-from .operands import Finished, Reading, Weight
-from .program import ApartCall, GroupCall, GroupProgram, NetworkProgram
-from .steps import steps_along
+from .....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
+from ...numpy import runtime_packed, runtime_passes
+from ...numpy.finishes import parameter_key
+from ...numpy.points import number_text, point_text
+from ...numpy.program import IMPORTS, RUNTIME, names_taken, program_lines, runtime_text
+from ...parts.names import FreshNames, comment, quoted
+from ..groups.exact import exact_magnitude
+from ..groups.files import REFERENCE_FILE
+from ..groups.program import ApartCall, GroupCall, GroupProgram, NetworkProgram
+from ..words.operands import Finished, Reading, Weight
+from ..words.steps import steps_along
+from . import runtime as runtime_network
 
 TITLE = '''"""The network {network} on {arch}, executed group by group by the trees of its plan.
 

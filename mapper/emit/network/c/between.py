@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .c_apart import apart_function
-from .c_finish import finish_function
-from .operands import Weight
-from .program import ApartCall, NetworkProgram
+from ..groups.program import ApartCall, NetworkProgram
+from ..words.operands import Weight
+from .apart import apart_function
+from .finish import finish_function
 
 Lines = Callable[[str], Iterator[str]]
 """The lines of a function, by its name."""

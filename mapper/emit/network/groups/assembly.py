@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ....ir import Cascade, MappingError
-from ....workloads.graph import (
+from .....ir import Cascade, MappingError
+from .....workloads.graph import (
     Apart,
     CascadeTensor,
     NetworkGraph,
@@ -16,19 +16,20 @@ from ....workloads.graph import (
     cascade_parameters,
     cascade_tensors,
 )
-from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
-from ...segmentation import NetworkAnswer, Segment, StayingTensor
-from ..lowering.lifetimes import tightened
-from ..lowering.loop_program import Array, LoopProgram, Statement, WholeLying
-from ..lowering.lowering import lower
-from ..lowering.passing import without_passing
-from ..lowering.tiles import margins_of
-from ..parts.finish import TensorFinish
+from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan
+from ....segmentation import NetworkAnswer, Segment, StayingTensor
+from ...lowering.lifetimes import tightened
+from ...lowering.loop_program import Array, LoopProgram, Statement, WholeLying
+from ...lowering.lowering import lower
+from ...lowering.passing import without_passing
+from ...lowering.tiles import margins_of
+from ...parts.finish import TensorFinish
+from ..words.kinds import GroupKinds, NetworkKinds
+from ..words.operands import Reading, Weight
+from ..words.parameters import ParameterRow
+from ..words.stored import ELEMENT, WordType
 from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
-from .kinds import GroupKinds, NetworkKinds
 from .leaving import finished_outside
-from .operands import Reading, Weight
-from .parameters import ParameterRow
 from .program import (
     LINE,
     ApartCall,
@@ -42,7 +43,6 @@ from .program import (
     scratch_height,
     unfinished_buffer,
 )
-from .stored import ELEMENT, WordType
 from .writable import check_writable
 
 

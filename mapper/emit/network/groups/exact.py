@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir import Call, Expression
-from ..parts.elements import Element
-from ..parts.exactness import largest_exact
+from .....ir import Call, Expression
+from ...parts.elements import Element
+from ...parts.exactness import largest_exact
 from .program import ApartCall, NetworkProgram
 
 

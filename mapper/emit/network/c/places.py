@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....workloads.graph import ApartRead
-from .steps import steps_along
+from .....workloads.graph import ApartRead
+from ..words.steps import steps_along
 
 Index = np.ndarray[Any, np.dtype[np.int64]]
 

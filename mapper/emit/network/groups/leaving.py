@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..lowering.bands import renamed
-from ..lowering.lifetimes import arrays_of
-from ..lowering.loop_program import Affine, Allocate, Array, Drain, Finish, For, Statement, Variable, Zero
+from ...lowering.bands import renamed
+from ...lowering.lifetimes import arrays_of
+from ...lowering.loop_program import Affine, Allocate, Array, Drain, Finish, For, Statement, Variable, Zero
 
 
 def finished_outside(body: tuple[Statement, ...], memory: str) -> tuple[Statement, ...]:

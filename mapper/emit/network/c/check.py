@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
-from ....ir import Operation
-from ..c.direct import direct_lines
-from ..c.text import c_string
-from .c_between import Between
-from .c_finish import finish_function
-from .exact import exact_magnitude
-from .program import ApartCall, GroupCall, NetworkProgram, Step, made_by
-from .stored import ELEMENT, WordType
-
-WEIGHTS_FILE = "weights.bin"
-"""Beside the program."""
-
-REFERENCE_FILE = "reference.bin"
-"""Beside it: inputs, and outputs by the model's own definition."""
-
-NetworkElement = Literal["double", "float"]
-"""Kinds of elements that programs of networks may have."""
+from .....ir import Operation
+from ...c.direct import direct_lines
+from ...c.text import c_string
+from ..groups.exact import exact_magnitude
+from ..groups.files import REFERENCE_FILE, WEIGHTS_FILE, NetworkElement
+from ..groups.program import ApartCall, GroupCall, NetworkProgram, Step, made_by
+from ..words.stored import ELEMENT, WordType
+from .between import Between
+from .finish import finish_function
 
 _TOLERANCES = {"double": 1e-9, "float": 1e-4}
 """How far outputs may be from those of plain loops, as a part of the largest: sums are added in another order."""

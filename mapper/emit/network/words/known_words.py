@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir import Call, Expression, Number, Operand
+from .....ir import Call, Expression, Number, Operand
 
 _WHOLE = 2.0**53
 _SINGLE = 2.0**24

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ....workloads.graph import NORMALIZING, ApartOperation, ApartRead
-from ..c.direct import number_text, point_text
-from ..c.text import c_comment
-from .c_places import along, sum_of, tables_of, times
-from .c_reduced import normalization, reduction
-from .kinds import ApartKinds
-from .stored import ELEMENT, WordType
+from .....workloads.graph import NORMALIZING, ApartOperation, ApartRead
+from ...c.direct import number_text, point_text
+from ...c.text import c_comment
+from ..words.kinds import ApartKinds
+from ..words.stored import ELEMENT, WordType
+from .places import along, sum_of, tables_of, times
+from .reduced import normalization, reduction
 
 
 def apart_function(function: str, operation: ApartOperation, kinds: ApartKinds | None = None) -> Iterator[str]:

@@ -6,20 +6,16 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
-from ....ir import MappingError
-from ....ir.errors import shown
-from ..c.runtime import BUFFERS, CHECK, CLOCKS, FUNCTIONS, HEAD, LEAST
-from ..c.schedule import LARGEST_ON_STACK
-from ..c.text import c_comment, c_names
-from ..lowering.loop_program import buffers_of
-from .addresses import ArenaKey, Staying
-from .c_between import Between
-from .c_check import NetworkElement, constant_lines, network_direct_lines
-from .c_group import CGroup, threads_of
-from .c_runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
-from .exact import is_rounded
-from .operands import Reading, Weight
-from .program import (
+from .....ir import MappingError
+from .....ir.errors import shown
+from ...c.runtime import BUFFERS, CHECK, CLOCKS, FUNCTIONS, HEAD, LEAST
+from ...c.schedule import LARGEST_ON_STACK
+from ...c.text import c_comment, c_names
+from ...lowering.loop_program import buffers_of
+from ..groups.addresses import ArenaKey, Staying
+from ..groups.exact import is_rounded
+from ..groups.files import NetworkElement
+from ..groups.program import (
     LINE,
     ApartCall,
     NetworkProgram,
@@ -28,8 +24,13 @@ from .program import (
     scratch_height,
     unfinished_buffer,
 )
-from .stored import WordType
-from .writable import not_exact
+from ..groups.writable import not_exact
+from ..words.operands import Reading, Weight
+from ..words.stored import WordType
+from .between import Between
+from .check import constant_lines, network_direct_lines
+from .group import CGroup, threads_of
+from .runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
 
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
     "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ..c.direct import point_text
-from ..c.schedule import LARGEST_ON_STACK, LARGEST_UNROLLED, CSchedule, plus
-from ..c.text import c_comment
-from ..lowering.bands import threaded, unrolled
-from ..lowering.loop_program import Array, Begin, Compute, Drain, Fill, Finish, For, Statement, buffers_of
-from .addresses import ArenaKey
-from .c_finish import finish_text
-from .program import GroupProgram
-from .stored import ELEMENT, WordType
+from ...c.direct import point_text
+from ...c.schedule import LARGEST_ON_STACK, LARGEST_UNROLLED, CSchedule, plus
+from ...c.text import c_comment
+from ...lowering.bands import threaded, unrolled
+from ...lowering.loop_program import Array, Begin, Compute, Drain, Fill, Finish, For, Statement, buffers_of
+from ..groups.addresses import ArenaKey
+from ..groups.program import GroupProgram
+from ..words.stored import ELEMENT, WordType
+from .finish import finish_text
 
 
 def threads_of(group: GroupProgram) -> list[For]:

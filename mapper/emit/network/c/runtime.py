@@ -1,4 +1,4 @@
-"""C99 source text that all emitted programs of networks have in common, besides that of `emit/c_runtime.py`."""
+"""C99 source text that all emitted programs of networks have in common, besides that of `emit/c/runtime.py`."""
 
 APART = """
 /* Functions whose pointers are `restrict` stay functions. Where gcc 12 makes them part of run(), all these pointers are

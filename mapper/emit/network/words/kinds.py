@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ....ir import Call, Cascade, Expression, Operand, Operation
-from ....workloads.graph import WORD, ApartOperation, NetworkMeaning
-from ....workloads.onnx.quantized import RANGES
-from ..lowering.loop_program import Array
+from .....ir import Call, Cascade, Expression, Operand, Operation
+from .....workloads.graph import WORD, ApartOperation, NetworkMeaning
+from .....workloads.onnx.quantized import RANGES
+from ...lowering.loop_program import Array
 from .known_words import UNKNOWN, KnownWords, either, known_value, known_words, whole
 from .operands import Finished, Weight
 from .stored import WordType, stored_as, stored_of
