@@ -19,15 +19,14 @@ from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightErr
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
 from .mapper.means import DEFAULT_MEMORY_LIMIT, LEAST_MEMORY_LIMIT
-from .mapper.question import Limits, Question
+from .mapper.question import FUSES, AnyQuestion, Fuse, Limits, NestQuestion, Question, TreeQuestion
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .workloads import load_layer
 
 if TYPE_CHECKING:
     from .cost_models.sparse import DensityLike
-    from .mapper.cascades import CascadeQuestion, Fuse
-    from .mapper.cascades.terms.tree_constraints import TreeConstraints
+    from .mapper.constraints.trees import TreeConstraints
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
@@ -50,7 +49,7 @@ def question_of(
     constraints: object,
     limits: Limits,
     fuse: Fuse = "all",
-) -> CascadeQuestion: ...
+) -> TreeQuestion: ...
 @overload
 def question_of(
     work: Problem | str,
@@ -61,7 +60,7 @@ def question_of(
     constraints: ConstraintsLike,
     limits: Limits,
     fuse: Fuse = "all",
-) -> Question: ...
+) -> NestQuestion: ...
 def question_of(
     work: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -71,7 +70,7 @@ def question_of(
     constraints: Any,
     limits: Limits,
     fuse: Fuse = "all",
-) -> Question | CascadeQuestion:
+) -> AnyQuestion:
     """The question that arguments of `search` ask about a problem or a cascade; all of them checked."""
     kind = tiling_or_default(tiling)
     check_choice("space", space, SPACES)
@@ -79,18 +78,16 @@ def question_of(
     if not isinstance(work, Cascade):
         layer, machine = as_problem(work), as_architecture(arch)
         return Question(layer, machine, wanted, kind, space, load_constraints(constraints, layer, machine), limits)
-    from .mapper.cascades import CascadeQuestion
-    from .mapper.fusing import FUSES
 
     check_choice("fuse", fuse, FUSES)
     machine = as_architecture(arch)
     for operation in work:
         check_countable(operation.problem)
-    every_tree = CascadeQuestion(work, machine, wanted, kind, space, fuse, limits)
+    every_tree: TreeQuestion = Question(work, machine, wanted, kind, space, fuse=fuse, limits=limits)
     return replace(every_tree, constraints=_tree_constraints(every_tree, constraints))
 
 
-def _tree_constraints(question: CascadeQuestion, given: object) -> TreeConstraints:
+def _tree_constraints(question: TreeQuestion, given: object) -> TreeConstraints:
     """What a line, such as "T in GLB", or several of them ask of trees; None: nothing."""
     from .mapper.cascades.terms.tree_constraints import read_tree_constraints
 

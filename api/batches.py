@@ -14,7 +14,7 @@ from .arguments import ArchitectureLike, StoreLike, as_architecture, as_store, c
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
 from .ir import ProblemError, TilewrightError
-from .mapper.question import Limits, Question
+from .mapper.question import Limits, NestQuestion
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .options import BatchKeywords
@@ -71,7 +71,7 @@ class Running:
 
     def run(
         self,
-        questions: Iterable[Question],
+        questions: Iterable[NestQuestion],
         each: Each = unnoticed,
         cancel: Callable[[], bool] = lambda: False,
     ) -> BatchResult:

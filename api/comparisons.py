@@ -29,7 +29,7 @@ from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import Problem, ProblemError, SearchCancelledError, TilewrightError
 from .mapper.answer import Answer
-from .mapper.question import Question
+from .mapper.question import NestQuestion
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .options import ManyKeywords, NetworkKeywords, takes
@@ -178,7 +178,7 @@ def search_many(
     for number, question in enumerate(questions):
         places.setdefault(question.key, []).append(number)
 
-    def tell(question: Question, outcome: Outcome) -> None:
+    def tell(question: NestQuestion, outcome: Outcome) -> None:
         if each is not None and not isinstance(outcome, Failure):
             for number in places[question.key]:
                 each(number, _result(questions[number], outcome))
@@ -198,13 +198,13 @@ def _layers_of(layers: LayersLike) -> list[Problem | str]:
     return checks.items(layers, "layers", 'a network, or a list such as ["resnet50:conv1"]', ProblemError)
 
 
-def _result_or_cancelled(question: Question, found: BatchResult) -> ManyResult | SearchCancelledError:
+def _result_or_cancelled(question: NestQuestion, found: BatchResult) -> ManyResult | SearchCancelledError:
     if question.key not in found.outcomes:
         return SearchCancelledError("cancelled before it was done", where=str(question))
     return _result(question, found.outcomes[question.key])
 
 
-def _result(question: Question, outcome: Outcome) -> ManyResult:
+def _result(question: NestQuestion, outcome: Outcome) -> ManyResult:
     if isinstance(outcome, Failure):
         raise TilewrightError(outcome.message, where=str(question), hint="run it again: the other results are stored")
     found = outcome.of(question.problem)

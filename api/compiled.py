@@ -29,8 +29,8 @@ from .ir.display import Shown, ShownCost
 from .ir.units import count, energy, percent
 from .mapper.answer import TreeAnswer
 from .mapper.certificate import Certificate
-from .mapper.fusing import FUSES, answer_below
-from .mapper.question import Limits
+from .mapper.fusing import answer_below
+from .mapper.question import FUSES, Limits
 from .mapper.segmentation import (
     NetworkAnswer,
     NetworkQuestion,
@@ -50,9 +50,9 @@ from .workloads.network import Uncounted
 if TYPE_CHECKING:
     import pandas
 
-    from .mapper.cascades import Fuse
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkElement, NetworkProgram
+    from .mapper.question import Fuse
     from .run.documents.network_plans import NetworkPlanDocument
     from .stored import Note
 

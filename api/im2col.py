@@ -19,7 +19,7 @@ from .cost_models import ObjectiveLike
 from .ir import Problem
 from .mapper.lowering import Forms, search_forms
 from .mapper.means import DEFAULT_MEMORY_LIMIT
-from .mapper.question import Question
+from .mapper.question import NestQuestion
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .results import NestResult, SearchResult
@@ -51,7 +51,7 @@ class ConvolutionForms:
     proven: bool
 
     @classmethod
-    def of(cls, question: Question, forms: Forms) -> ConvolutionForms:
+    def of(cls, question: NestQuestion, forms: Forms) -> ConvolutionForms:
         """Of a question about the direct form, and its answer in both."""
         spent = forms.lowering
         return cls(

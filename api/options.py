@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 if TYPE_CHECKING:
     from .arguments import LayoutLike, SizeLike, StoreLike, WeightsLike
     from .cost_models.sparse import DensityLike
-    from .mapper.cascades import Fuse
+    from .mapper.question import Fuse
     from .results import ManyResult
     from .run.batch.run import Watch
     from .workloads.network import Widths

@@ -25,13 +25,12 @@ from .ir.limits import check_countable
 from .ir.units import count, energy, percent
 from .mapper.answer import Answer, C, M, TriedForm, Unfused
 from .mapper.certificate import Certificate
-from .mapper.question import Question
+from .mapper.question import AnyQuestion
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from .mapper.cascades import CascadeQuestion
     from .mapper.emit import Element, Verification
 
 AnyCost = TypeVar("AnyCost", Cost, FusedCost)
@@ -60,7 +59,7 @@ class SearchResult(Shown, Generic[M, C]):
     forms: tuple[TriedForm, ...] = ()
 
     @classmethod
-    def of(cls, question: Question | CascadeQuestion, answer: Answer[M, C]) -> SearchResult[M, C]:
+    def of(cls, question: AnyQuestion, answer: Answer[M, C]) -> SearchResult[M, C]:
         """The result that an answer to a question makes."""
         arch = _closed(answer.mapping, question.arch, question.objective)
         return cls(question.work, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused, answer.forms)

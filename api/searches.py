@@ -25,7 +25,7 @@ from .inputs import checks
 from .ir import Cascade, Problem, TilewrightError
 from .mapper.answer import Answer
 from .mapper.certificate import Points
-from .mapper.question import Question
+from .mapper.question import AnyQuestion, is_about_cascade
 from .mapper.several import search_best, search_front
 from .mapper.space import Space
 from .mapper.strategies import STRATEGIES, Exact, Strategy, strategy_named
@@ -34,7 +34,6 @@ from .options import OPTIONS, FewKeywords, FrontKeywords, SearchKeywords, takes
 from .results import NestResult, SearchResult, TreeResult
 
 if TYPE_CHECKING:
-    from .mapper.cascades import CascadeQuestion
     from .run.store import Record
 
 EXACT = Exact()
@@ -118,7 +117,7 @@ def search(
 
 
 def find_best(
-    question: Question | CascadeQuestion,
+    question: AnyQuestion,
     store: StoreLike | None,
     note: Callable[[str], None],
     *,
@@ -138,8 +137,8 @@ def find_best(
     return SearchResult.of(question, _answer(question, strategy)), None
 
 
-def _answer(question: Question | CascadeQuestion, strategy: Strategy) -> Answer[Any, Any]:
-    if isinstance(question, Question):
+def _answer(question: AnyQuestion, strategy: Strategy) -> Answer[Any, Any]:
+    if not is_about_cascade(question):
         return strategy.search(question)
     from .mapper.fusing import answer_cascade
 
@@ -191,10 +190,10 @@ def search_top(
     return find_few(_question(problem, arch, objective, tiling, space, constraints, options), count)
 
 
-def find_few(question: Question | CascadeQuestion, count: int) -> Points[Any]:
+def find_few(question: AnyQuestion, count: int) -> Points[Any]:
     """As `search_top`, of a question."""
     number = _number_of_few(question.objective, count)
-    if isinstance(question, Question):
+    if not is_about_cascade(question):
         return search_best(question, number).each(lambda answer: SearchResult.of(question, answer))
     from .mapper.fusings import answer_fusings
 
@@ -254,10 +253,10 @@ def search_pareto(
 
 
 def find_front(
-    question: Question | CascadeQuestion, store: StoreLike | None, note: Callable[[str], None], *, cached: bool
+    question: AnyQuestion, store: StoreLike | None, note: Callable[[str], None], *, cached: bool
 ) -> Points[Any]:
     """As `search_pareto`, of a question; store, note and cached as of `find_best`. Fronts of cascades are not kept."""
-    if not isinstance(question, Question):
+    if is_about_cascade(question):
         from .mapper.fusing import answer_front
 
         return answer_front(question).each(lambda answer: SearchResult.of(question, answer))
@@ -277,7 +276,7 @@ def _question(
     constraints: Any,
     options: Mapping[str, Any],
     known: Sequence[Tiling] = TILINGS,
-) -> Question | CascadeQuestion:
+) -> AnyQuestion:
     """The question that the arguments of a search ask.
 
     known  tilings that the strategy knows

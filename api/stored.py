@@ -12,10 +12,10 @@ from typing import Any, overload
 from .arguments import StoreLike
 from .ir import InfeasibleError, StoreError
 from .mapper.answer import Answer, NestAnswer, TreeAnswer
-from .mapper.cascades import CascadeQuestion, NothingBelow
+from .mapper.cascades import NothingBelow
 from .mapper.certificate import Certificate, Points
 from .mapper.fusing import answer_below, answer_cascade
-from .mapper.question import Question
+from .mapper.question import AnyQuestion, NestQuestion, TreeQuestion, is_about_cascade
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
 from .results import NestResult, SearchResult
@@ -28,13 +28,13 @@ Note = Callable[[str], None]
 
 
 @overload
-def search_stored(question: Question, store: StoreLike | None, note: Note) -> tuple[NestResult, Record | None]: ...
+def search_stored(question: NestQuestion, store: StoreLike | None, note: Note) -> tuple[NestResult, Record | None]: ...
 @overload
 def search_stored(
-    question: Question | CascadeQuestion, store: StoreLike | None, note: Note
+    question: AnyQuestion, store: StoreLike | None, note: Note
 ) -> tuple[SearchResult[Any, Any], Record | None]: ...
 def search_stored(
-    question: Question | CascadeQuestion, store: StoreLike | None, note: Note
+    question: AnyQuestion, store: StoreLike | None, note: Note
 ) -> tuple[SearchResult[Any, Any], Record | None]:
     """The exact search of a question, answered from the store if it can be: the result, and the record that it was
     taken from; None where it has just been found.
@@ -46,28 +46,28 @@ def search_stored(
     """
     with opened(store, note) as keeper:
         answer: Answer[Any, Any]
-        if isinstance(question, Question):
-            answer, record = _answered(question, keeper, note)
-        else:
+        if is_about_cascade(question):
             outcome, record = _cascade_answered(question, keeper, note)
             answer = _is_found(outcome)
+        else:
+            answer, record = _answered(question, keeper, note)
         return SearchResult.of(question, answer), record
 
 
-def front_stored(question: Question, store: StoreLike | None, note: Note) -> Points[NestResult]:
+def front_stored(question: NestQuestion, store: StoreLike | None, note: Note) -> Points[NestResult]:
     """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
 
     store, note, errors  as of `search_stored`
     """
     with opened(store, note) as keeper:
 
-        def search(one: Question) -> NestAnswer:
+        def search(one: NestQuestion) -> NestAnswer:
             return _answered(one, keeper, note)[0]
 
         return search_front(question, search).each(lambda point: SearchResult.of(question, point))
 
 
-def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[NestAnswer, Record | None]:
+def _answered(question: NestQuestion, keeper: Store | None, note: Note) -> tuple[NestAnswer, Record | None]:
     """The answer, and the record that it is from; raises the InfeasibleError of a result that there is none."""
     recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
@@ -96,7 +96,7 @@ def group_solver(store: StoreLike | None, note: Note) -> Solve:
     return partial(group_stored, store=store, note=note)
 
 
-def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> TreeAnswer | NothingBelow:
+def group_stored(question: TreeQuestion, store: StoreLike | None, note: Note) -> TreeAnswer | NothingBelow:
     """As `search_stored`, where only what is better than `below` may be of interest."""
     with opened(store, note) as keeper:
         if question.below == math.inf:
@@ -104,9 +104,7 @@ def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note)
         return answer_below(question) if keeper is None else _answered_below(question, keeper, note)
 
 
-def _cascade_answered(
-    question: CascadeQuestion, keeper: Store | None, note: Note
-) -> tuple[CascadeOutcome, Record | None]:
+def _cascade_answered(question: TreeQuestion, keeper: Store | None, note: Note) -> tuple[CascadeOutcome, Record | None]:
     """What a search of a cascade comes to of which anything is of interest, and the record that it is from."""
     recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
@@ -122,7 +120,7 @@ def _cascade_answered(
     return outcome, None
 
 
-def _answered_below(question: CascadeQuestion, keeper: Store, note: Note) -> TreeAnswer | NothingBelow:
+def _answered_below(question: TreeQuestion, keeper: Store, note: Note) -> TreeAnswer | NothingBelow:
     """What a search comes to that goes on from what the store knows; raises InfeasibleError where there is no tree."""
     known = keeper.recall_trees(question)
     if isinstance(known, NoMapping):

@@ -29,8 +29,8 @@ import tilewright as tw
 from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import parse_objective
 from tilewright.ir import Cascade, UndecidedError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
-from tilewright.mapper.question import Limits
+from tilewright.mapper.cascades import search_cascade, search_cascade_front
+from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.workloads import cascade
 from tilewright.workloads.network_cascades import cascade_of
 
@@ -65,13 +65,13 @@ class Measured:
     gap: float
 
 
-def measured(question: CascadeQuestion, front: bool = False, times: int = 1) -> Measured:
+def measured(question: TreeQuestion, front: bool = False, times: int = 1) -> Measured:
     """A search in a process of its own: the median of its seconds."""
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(measured_here, (question, front, times))
 
 
-def measured_here(question: CascadeQuestion, front: bool, times: int) -> Measured:
+def measured_here(question: TreeQuestion, front: bool, times: int) -> Measured:
     """The same in this process."""
     seconds = []
     for _ in range(times):
@@ -82,7 +82,7 @@ def measured_here(question: CascadeQuestion, front: bool, times: int) -> Measure
     return Measured(statistics.median(seconds), peak, value, gap)
 
 
-def _searched(question: CascadeQuestion, front: bool) -> tuple[float, float]:
+def _searched(question: TreeQuestion, front: bool) -> tuple[float, float]:
     """The value, of a front the least EDP, and the gap."""
     try:
         if not front:
@@ -117,11 +117,11 @@ def goldens(chosen: argparse.Namespace) -> None:
         print(f"{kind}: {statistics.geometric_mean(each):.0f} times in geometric mean, {min(each):.0f} at least")
 
 
-def golden_question(case: dict[str, Any]) -> tuple[CascadeQuestion, bool]:
+def golden_question(case: dict[str, Any]) -> tuple[TreeQuestion, bool]:
     """What AccelForge was asked in a case, and whether it was for the whole front."""
     is_front = case["objective"] == "front"
     objective = parse_objective("edp" if is_front else case["objective"])
-    return CascadeQuestion(golden_cascade(case), machine_of(case), objective, "perfect", "uneven"), is_front
+    return Question(golden_cascade(case), machine_of(case), objective, "perfect", "uneven"), is_front
 
 
 def blocks(chosen: argparse.Namespace) -> None:
@@ -136,10 +136,10 @@ def blocks(chosen: argparse.Namespace) -> None:
     print(f"{statistics.median(seconds):.2f} s in the median, {max(seconds):.2f} s at most")
 
 
-def _question(whole: Cascade, arch: Architecture, chosen: argparse.Namespace) -> CascadeQuestion:
+def _question(whole: Cascade, arch: Architecture, chosen: argparse.Namespace) -> TreeQuestion:
     limits = Limits(time_s=chosen.time_limit)
     objective = parse_objective(chosen.objective)
-    return CascadeQuestion(whole, arch, objective, chosen.tiling, chosen.space, chosen.fuse, limits=limits)
+    return Question(whole, arch, objective, chosen.tiling, chosen.space, fuse=chosen.fuse, limits=limits)
 
 
 def gpt3(chosen: argparse.Namespace) -> None:
@@ -161,7 +161,7 @@ mac: {{energy: 0 pJ}}
         )
         limits = Limits(time_s=chosen.time_limit)
         energy = parse_objective("energy")
-        found = measured(CascadeQuestion(whole, arch, energy, "perfect", "uneven", limits=limits))
+        found = measured(Question(whole, arch, energy, "perfect", "uneven", limits=limits))
         report(f"GPT-3 6.7B block, {mib} MiB", found)
 
 
@@ -176,7 +176,7 @@ def products(chosen: argparse.Namespace) -> None:
         whole = cascade(texts, dict.fromkeys(("m", *names[: count + 1]), 64), name="products")
         for objective in ("energy", "edp") if count < 3 else ("energy",):
             limits = Limits(time_s=chosen.time_limit)
-            question = CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven", limits=limits)
+            question = Question(whole, arch, parse_objective(objective), "perfect", "uneven", limits=limits)
             report(f"{count} products of 64 on F3, {objective}", measured(question))
 
 

@@ -52,7 +52,7 @@ def main() -> None:
     print(f"a search: {seconds:.3f} CPU s; {sent:,} bytes to the worker, {back:,} bytes back")
 
     # Names make the jobs differ, as those of a plan do.
-    jobs = [replace(question, problem=replace(layer, name=f"layer{n}")) for n in range(options.jobs)]
+    jobs = [replace(question, work=replace(layer, name=f"layer{n}")) for n in range(options.jobs)]
     workers = Cluster(options.scheduler) if options.scheduler else Processes(options.workers)
     try:
         wait([workers.submit(copy.copy, 0) for _ in range(4 * max(workers.count(), 1))])
@@ -66,7 +66,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite3") as store:
         keeping = time.process_time()
         for size in range(options.jobs):
-            asked = replace(question, problem=replace(layer, dims=(*layer.dims[:-1], (layer.dims[-1][0], size + 1))))
+            asked = replace(question, work=replace(layer, dims=(*layer.dims[:-1], (layer.dims[-1][0], size + 1))))
             store.keep(asked, done.result, done.seconds)
         keeping = time.process_time() - keeping
 

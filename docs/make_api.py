@@ -122,6 +122,7 @@ ALIASES = (
     ("mapper.constraints.files", ("ConstraintSource",)),
     ("cost_models", ("ObjectiveLike",)),
     ("mapper.answer", ("NestAnswer", "TreeAnswer")),
+    ("mapper.question", ("NestQuestion", "TreeQuestion", "AnyQuestion")),
     ("results", ("NestResult", "TreeResult", "ManyResult")),
     ("comparisons", ("NetworkLike", "LayersLike")),
     ("mapper.tilings", ("Tiling",)),

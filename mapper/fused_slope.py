@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from ..cost_models import ENERGY
 from ..cost_models.intensity import compulsory_words
 from ..ir import Cascade, FusedMapping, InfeasibleError, Operation
-from .cascades import CascadeQuestion
 from .fusing import answer_cascade
-from .question import DEFAULT_LIMITS, Limits
+from .question import DEFAULT_LIMITS, Limits, Question
 from .ski_slope import DEFAULT_TILING, one_buffer
 from .space import Space
 from .tilings import Tiling
@@ -88,7 +87,7 @@ def _words(cascade: Cascade, tensor: str) -> int:
 
 def _point(cascade: Cascade, words: int, tiling: Tiling, space: Space, limits: Limits) -> FusedSlopePoint:
     try:
-        best = answer_cascade(CascadeQuestion(cascade, one_buffer(words), ENERGY, tiling, space, limits=limits))
+        best = answer_cascade(Question(cascade, one_buffer(words), ENERGY, tiling, space, limits=limits))
     except InfeasibleError:
         return FusedSlopePoint(words, None, 0.0, None, None)
     traffic, apart = round(best.cost.energy_pj), best.unfused

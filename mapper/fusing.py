@@ -6,12 +6,11 @@ answer depends on. Names of operations and tensors are part of it, since trees a
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import astuple, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from ..arch import Architecture, Memory
 from ..arch.units import size_text
@@ -22,29 +21,18 @@ from ..cost_models.layouts import has_lines, packed
 from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .answer import Answer, TreeAnswer, Unfused
-from .cascades import (
-    CascadeQuestion,
-    Fuse,
-    NothingBelow,
-    iterates,
-    search_cascade,
-    search_cascade_below,
-    search_cascade_front,
-    without_search,
-)
+from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
 from .cascades.objectives.proofs import PLAIN
-from .cascades.terms.tree_constraints import ANY_TREE, read_tree_constraints
+from .cascades.terms.tree_constraints import read_tree_constraints
 from .cascades.terms.upper_memories import UpperMemories
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
+from .constraints.trees import ANY_TREE
 from .kernel.tolerance import or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
-from .model_version import MODEL_VERSION
-from .question import Question, canonical_json, in_one_call, plain_architecture, plain_problem
+from .question import Fuse, Question, TreeQuestion, in_one_call
 from .several import best_of, search_in_turn, with_time_left
-
-FUSES: Final[tuple[Fuse, ...]] = ("all", "plain", "whole", "none")
 
 LEAST_TO_DIAGNOSE = 2.0
 """Seconds to find out why there is nothing, at least: as long as the search took."""
@@ -90,7 +78,7 @@ def outer_words(cost: FusedCost) -> int:
 
 
 @in_one_call
-def answer_cascade(question: CascadeQuestion) -> TreeAnswer:
+def answer_cascade(question: TreeQuestion) -> TreeAnswer:
     """The best tree, and the best one with nothing fused.
 
     What is not fused is searched first: it takes least, and is a mapping to fall back on. The time limit is for both;
@@ -107,7 +95,7 @@ def answer_cascade(question: CascadeQuestion) -> TreeAnswer:
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = answer_alone(replace(question, cascade=plain, fuse="none", limits=limits, constraints=ANY_TREE))
+        apart = answer_alone(replace(question, work=plain, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
         return answer_alone(question)
     if apart.certificate.interrupted:
@@ -134,7 +122,7 @@ def _without_iterations(cascade: Cascade) -> Cascade | None:
     return replace(plain[0], others=tuple(plain[1:])) if plain else None
 
 
-def _answer_in_lines(question: CascadeQuestion) -> TreeAnswer:
+def _answer_in_lines(question: TreeQuestion) -> TreeAnswer:
     """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
     each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
     better. No tree costs less than the first does with full lines, and with what is empty in those that every tree
@@ -177,7 +165,7 @@ def _answer_in_lines(question: CascadeQuestion) -> TreeAnswer:
     return replace(best, certificate=proof, unfused=unfused)
 
 
-def _of_all_trees(question: CascadeQuestion, proof: Certificate) -> Certificate:
+def _of_all_trees(question: TreeQuestion, proof: Certificate) -> Certificate:
     """What is proven of all trees by a search for those without shared loops along windows."""
     told = tuple(line for line in proof.constraints if line not in _CONSTRAINTS["plain"])
     if not any(any(windowed_dims(form, operation)) for form in question.cascade.forms for operation in form):
@@ -186,12 +174,12 @@ def _of_all_trees(question: CascadeQuestion, proof: Certificate) -> Certificate:
     return replace(proof, constraints=told, parts=(part,)).with_bound(_known_from_the_start(question))
 
 
-def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
+def _unfused_in_lines(question: TreeQuestion) -> tuple[FusedMapping, float]:
     """The tree with nothing fused that costs least, of any form; and what none of them costs less than."""
     forms = question.cascade.forms
     seconds = None if question.limits.time_s is None else question.limits.time_s / len(forms)
     limits = replace(question.limits, time_s=seconds)
-    found = [unfused_in_lines(replace(question, cascade=form, limits=limits)) for form in forms]
+    found = [unfused_in_lines(replace(question, work=form, limits=limits)) for form in forms]
 
     def cost(mapping: FusedMapping) -> float:
         return evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)
@@ -199,7 +187,7 @@ def _unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     return min((mapping for mapping, _ in found), key=cost), min(bound for _, bound in found)
 
 
-def _in_lines(question: CascadeQuestion, answer: TreeAnswer) -> TreeAnswer:
+def _in_lines(question: TreeQuestion, answer: TreeAnswer) -> TreeAnswer:
     """What a tree costs on a machine with lines that was found where they are full, and what no tree costs less than
     there."""
     cost, _ = evaluate_open_tree(answer.mapping, question.arch)
@@ -212,7 +200,7 @@ def _in_lines(question: CascadeQuestion, answer: TreeAnswer) -> TreeAnswer:
 
 
 @in_one_call
-def answer_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
+def answer_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     """The best tree, if it is better than `below` of the question says; nothing to compare it with. Where anything is
     of interest, as `answer_cascade`.
 
@@ -224,14 +212,14 @@ def answer_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     return found if isinstance(found, NothingBelow) else _of(question, found)
 
 
-def answer_without_search(question: CascadeQuestion) -> TreeAnswer | None:
+def answer_without_search(question: TreeQuestion) -> TreeAnswer | None:
     """Each operation on its own in a mapping that needs no search: what there is when time is up."""
     plain = _without_iterations(question.cascade)
-    found = None if plain is None else without_search(replace(question, cascade=replace(plain, others=())))
+    found = None if plain is None else without_search(replace(question, work=replace(plain, others=())))
     return None if found is None else _of(question, found)
 
 
-def _not_compared(question: CascadeQuestion, apart: TreeAnswer, interrupted: bool) -> TreeAnswer:
+def _not_compared(question: TreeQuestion, apart: TreeAnswer, interrupted: bool) -> TreeAnswer:
     """The best with nothing fused as the answer to a question that was not searched: what is proven of it is so of
     trees with nothing fused alone."""
     proof, told = apart.certificate, _CONSTRAINTS[question.fuse]
@@ -240,14 +228,14 @@ def _not_compared(question: CascadeQuestion, apart: TreeAnswer, interrupted: boo
     return replace(apart, certificate=proof.with_bound(_known_from_the_start(question)))
 
 
-def _known_from_the_start(question: CascadeQuestion) -> float:
+def _known_from_the_start(question: TreeQuestion) -> float:
     """What no tree has less of, before any search."""
     stays = [tensor for tensor, _ in question.stays]
     return least_cost_of_cascade(question.cascade, question.arch, stays).value(question.objective)
 
 
 @in_one_call
-def answer_front(question: CascadeQuestion) -> Points[TreeAnswer]:
+def answer_front(question: TreeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -260,7 +248,7 @@ def answer_front(question: CascadeQuestion) -> Points[TreeAnswer]:
 
 
 @in_one_call
-def answer_alone(question: CascadeQuestion) -> TreeAnswer:
+def answer_alone(question: TreeQuestion) -> TreeAnswer:
     """The best tree, with nothing to compare it with.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -279,12 +267,12 @@ def answer_alone(question: CascadeQuestion) -> TreeAnswer:
         raise
 
 
-def answer_undiagnosed(question: CascadeQuestion) -> TreeAnswer:
+def answer_undiagnosed(question: TreeQuestion) -> TreeAnswer:
     """As `answer_alone`, of an objective that is one value; an InfeasibleError does not say why."""
     return _of(question, search_cascade(question))
 
 
-def _check_constraints(question: CascadeQuestion) -> None:
+def _check_constraints(question: TreeQuestion) -> None:
     """Raise the error that says which constraints leave no mapping together, none of which could be spared, where there
     would be one without them."""
     lines = question.constraints.lines
@@ -304,7 +292,7 @@ def _check_constraints(question: CascadeQuestion) -> None:
     )
 
 
-def _without_room(question: CascadeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
+def _without_room(question: TreeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
     """Intermediates that some constraints want in a memory that has no room for them whole, with both sizes."""
     arch = question.arch
     memories = {memory.name: memory for memory in memories_outside(arch)}
@@ -316,7 +304,7 @@ def _without_room(question: CascadeQuestion, lines: tuple[str, ...]) -> Iterator
             yield f"{tensor} takes {size_text(bits)} as a whole, {memory} has {size_text(max(parts))}"
 
 
-def _has_mapping(question: CascadeQuestion, lines: tuple[str, ...]) -> bool:
+def _has_mapping(question: TreeQuestion, lines: tuple[str, ...]) -> bool:
     """Whether any tree satisfies some constraints; also where that is not known in time."""
     constraints = read_tree_constraints(lines, question.cascade, question.arch)
     try:
@@ -328,7 +316,7 @@ def _has_mapping(question: CascadeQuestion, lines: tuple[str, ...]) -> bool:
     return True
 
 
-def _diagnose(question: CascadeQuestion) -> None:
+def _diagnose(question: TreeQuestion) -> None:
     """Raise the error that says which operation does not fit on its own, and which memory is too small for it."""
     for operation in question.cascade:
         machine = question.arch.model_copy(update={"mac": question.arch.mac.of(operation.kind)})
@@ -340,38 +328,7 @@ def _diagnose(question: CascadeQuestion) -> None:
             raise InfeasibleError(message, where=error.where, hint=error.hint) from None
 
 
-def _of(question: CascadeQuestion, answer: TreeAnswer) -> TreeAnswer:
+def _of(question: TreeQuestion, answer: TreeAnswer) -> TreeAnswer:
     told = (*_CONSTRAINTS[question.fuse], *answer.certificate.constraints, *question.constraints.lines)
     certificate = replace(answer.certificate, constraints=told)
     return Answer(answer.mapping, answer.cost, certificate, forms=answer.forms)
-
-
-def cascade_key(question: CascadeQuestion) -> str:
-    """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
-    parts = {
-        "model": MODEL_VERSION,
-        "cascade": plain_cascade(question.cascade),
-        "architecture": plain_architecture(question.arch),
-        "objective": question.objective.name,
-        "tiling": question.tiling,
-        "space": question.space,
-        "fuse": question.fuse,
-    }
-    if question.constraints != ANY_TREE:
-        parts["constraints"] = sorted(question.constraints.lines)
-    if question.stays:
-        parts["stays"] = sorted(question.stays)
-    if question.below < math.inf:  # what is found out then depends on the time too
-        parts["below"] = repr(question.below), question.limits.time_s
-    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
-
-
-def plain_cascade(cascade: Cascade) -> Any:
-    """The operations of a cascade as lists, in a fixed order; of several forms, those of each."""
-    if cascade.others:
-        return [[form.form, plain_cascade(form)] for form in cascade.forms]
-    plain = [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]
-    return [
-        [*one, [astuple(made) for made in o.generations], repr(o.start)] if o.generations else one
-        for o, one in zip(cascade, plain, strict=True)
-    ]

@@ -15,10 +15,9 @@ from ..arch import Architecture, Memory
 from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
 from .answer import TreeAnswer
-from .cascades import CascadeQuestion
 from .fusing import memories_of_exchange
 from .means import Means
-from .question import Limits
+from .question import Limits, TreeQuestion
 
 SECONDS: Final = 10.0
 """Of the processor, for all searches together; what is not known by then is not said."""
@@ -48,7 +47,7 @@ class Reason:
     is_known: bool = True
 
 
-def why_nothing_is_won(question: CascadeQuestion, search: Callable[[CascadeQuestion], TreeAnswer]) -> Reason:
+def why_nothing_is_won(question: TreeQuestion, search: Callable[[TreeQuestion], TreeAnswer]) -> Reason:
     """The reason, where the proven answer to a question is as good without fusing.
 
     search  answers questions about changed machines
@@ -84,8 +83,8 @@ def _first_that_helps(asked: _Asked, memory: Memory, names: tuple[str, ...], mos
 class _Asked:
     """Searches of one cascade on changed machines, as long as there are means."""
 
-    question: CascadeQuestion
-    search: Callable[[CascadeQuestion], TreeAnswer]
+    question: TreeQuestion
+    search: Callable[[TreeQuestion], TreeAnswer]
     means: Means
 
     def saves(self, memory: Memory, factor: int | None) -> float | None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
 from .answer import TreeAnswer
-from .cascades import ITERATED_SECONDS, CascadeQuestion, forms_with_bounds, iterates
+from .cascades import ITERATED_SECONDS, forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
 from .fusing import answer_alone, answer_undiagnosed
@@ -27,6 +27,7 @@ from .kernel.incumbents import BestAnswers
 from .kernel.states import Closed, OpenState
 from .kernel.tolerance import or_value
 from .means import Means, one_call
+from .question import TreeQuestion
 from .several import ranking, with_time_left
 
 
@@ -55,7 +56,7 @@ def fusing_of(mapping: FusedMapping) -> tuple[Passing, ...]:
     return tuple(found)
 
 
-def answer_fusings(question: CascadeQuestion, count: int) -> Points[TreeAnswer]:
+def answer_fusings(question: TreeQuestion, count: int) -> Points[TreeAnswer]:
     """The best trees of the `count` best fusings, best first, each with its proof: no tree that is fused otherwise than
     those listed before it is better. Fewer where there are no more, or where means run out. The time limit is for all.
 
@@ -75,7 +76,7 @@ class _FormFusings:
     is_cut_short  whether some of its fusings were not searched to an answer
     """
 
-    question: CascadeQuestion
+    question: TreeQuestion
     bound: float
     is_cut_short: bool = False
 
@@ -87,7 +88,7 @@ class _Fusings:
     told  the constraints on all trees, in words
     """
 
-    question: CascadeQuestion
+    question: TreeQuestion
     count: int
     told: tuple[str, ...] = ()
     _started: float = field(default_factory=time.perf_counter)
@@ -134,7 +135,7 @@ class _Fusings:
         form.is_cut_short |= answer.certificate.interrupted
         return _OpenFusings(answer.certificate.value, self, form, lines, answer)
 
-    def _in_time(self, form: _FormFusings) -> CascadeQuestion:
+    def _in_time(self, form: _FormFusings) -> TreeQuestion:
         """The question about a form with the time that is left: as `cascades/forms.py` says of those that iterate."""
         question = with_time_left(form.question, self._started)
         is_bounded = question.limits.time_s is not None or all(iterates(one.question.cascade) for one in self._forms)

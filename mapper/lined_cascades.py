@@ -17,15 +17,14 @@ from ..cost_models.cascades.tensor_layouts import machine_for
 from ..cost_models.cost import tensor_tile_words
 from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
-from .cascades import CascadeQuestion
 from .exact.counting.lines import least_gaps
 from .pareto.supported import PRODUCTS
 from .pareto.weights import weights_of
-from .question import Question
+from .question import NestQuestion, Question, TreeQuestion
 from .several import best_of
 
 
-def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
+def unfused_in_lines(question: TreeQuestion) -> tuple[FusedMapping, float]:
     """The tree, each of whose operations is best with layouts that it may choose where they are open; and what no tree
     costs less than in which nothing is fused: for objectives that do not add up, and where operations may share what
     they read, as far as is known without a search.
@@ -38,7 +37,9 @@ def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
         machine = machine_for(question.arch, cascade, operation)
         seconds = None if question.limits.time_s is None else question.limits.time_s / len(cascade.operations)
         limits = replace(question.limits, time_s=seconds)
-        asked = Question(operation.problem, machine, question.objective, question.tiling, question.space, limits=limits)
+        asked: NestQuestion = Question(
+            operation.problem, machine, question.objective, question.tiling, question.space, limits=limits
+        )
         answer = best_of(asked)
         items = tuple(i for i in answer.mapping.nest.items if not (isinstance(i, Node) and i.memory == outermost))
         branches.append(Tree(items, (), operation.name))
@@ -95,7 +96,7 @@ def in_lines(objective: Objective, bound: float, empty_pj: float, fewest_cycles:
     return bound if power is None else bound + empty_pj * fewest_cycles**power
 
 
-def kept_on_chip(question: CascadeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:
+def kept_on_chip(question: TreeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:
     """A tree in which nothing is fused, with each intermediate whole in one of some memories instead, one after the
     other, where that costs less with lines."""
     best = evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)

@@ -24,7 +24,7 @@ from ..ir import Problem, Tensor, TilewrightError, ceil_div
 from ..workloads.lowering import LOWERED, Lowered, lowered
 from .answer import NestAnswer
 from .kernel.tolerance import is_better, reaches
-from .question import Question
+from .question import NestQuestion
 from .several import best_of
 
 
@@ -55,7 +55,7 @@ class Forms:
     lowered: Lowered
     direct: NestAnswer
     product: NestAnswer
-    product_question: Question
+    product_question: NestQuestion
     lowering: LoweringCost
     value: float
     bound: float
@@ -72,7 +72,7 @@ class Forms:
         return reaches(floor, min(self.value, self.direct.certificate.value))
 
 
-def search_forms(question: Question) -> Forms:
+def search_forms(question: NestQuestion) -> Forms:
     """The best mapping of a convolution in its direct form, and of the product that it is with a lowered operand.
 
     The lowered operand lies in lines as is best for the product; all else as the machine states it.
@@ -91,7 +91,7 @@ def search_forms(question: Question) -> Forms:
     least = _lowering_cost(form, question.problem, machine, None)
     objective = _with_lowering(question.objective, least)
     direct = best_of(question)
-    asked = replace(question, problem=form.product, arch=machine, objective=objective)
+    asked = replace(question, work=form.product, arch=machine, objective=objective)
     product = best_of(asked)
     cost, closed = evaluate_open(product.mapping, machine, objective)
     spent = _lowering_cost(form, question.problem, machine, closed)

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache, wraps
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from ..arch import Architecture
 from ..cost_models import Objective
-from ..ir import Problem
+from ..ir import Cascade, Problem
 from .constraints import Constraints
+from .constraints.trees import ANY_TREE, TreeConstraints
 from .means import DEFAULT_MEMORY_LIMIT, Means, within
 from .model_version import MODEL_VERSION
 from .space import Space
@@ -26,6 +28,9 @@ from .tilings import Tiling
 
 FREE: Final = Constraints()
 """No constraints: the whole space."""
+
+W = TypeVar("W", bound=Problem | Cascade, covariant=True)
+K = TypeVar("K", bound=Constraints | TreeConstraints, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -73,46 +78,104 @@ def in_one_call(search: Callable[[Asked], T]) -> Callable[[Asked], T]:
     return searched
 
 
+Fuse: TypeAlias = Literal["all", "plain", "whole", "none"]
+FUSES: Final[tuple[Fuse, ...]] = ("all", "plain", "whole", "none")
+
+
 @dataclass(frozen=True)
-class Question:
+class Question(Generic[W, K]):
     """One search, with everything resolved.
 
-    problem, arch  what is to be mapped, and on which machine
+    work, arch   what is to be mapped, a problem or a cascade, and on which machine
     objective    to be minimized
-    tiling, space, constraints  the mappings to choose from
+    tiling, space, constraints  the mappings to choose from; without constraints all of the space
     limits       after which the best mapping so far is taken, with the bound proven by then
+    fuse         of a cascade: `all` of the space, `plain` without shared loops along windows, `whole` intermediates on
+                 chip but no shared loops, or `none`
+    stays        of a cascade: (tensor, memory) of tensors from outside that lie there whole before the run, or are left
+                 there after it: no word of them passes the outermost memory
+    below        of a cascade: only mappings whose objective is less than this are of interest
+    floor        of a cascade: none has less, as is known: of least energy alone. It ends a search that has found as
+                 much
     """
 
-    problem: Problem
+    work: W
     arch: Architecture
     objective: Objective
     tiling: Tiling
     space: Space = "even"
-    constraints: Constraints = FREE
+    constraints: K = cast("K", None)
     limits: Limits = DEFAULT_LIMITS
+    fuse: Fuse = "all"
+    stays: tuple[tuple[str, str], ...] = ()
+    below: float = math.inf
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.constraints is None:
+            object.__setattr__(self, "constraints", ANY_TREE if isinstance(self.work, Cascade) else FREE)
 
     @property
-    def work(self) -> Problem:
-        """What is to be mapped."""
-        return self.problem
+    def problem(self: NestQuestion) -> Problem:
+        """What is to be mapped, where it is one operation."""
+        return self.work
+
+    @property
+    def cascade(self: TreeQuestion) -> Cascade:
+        """What is to be mapped, where it is a cascade."""
+        return self.work
 
     @cached_property
     def key(self) -> str:
-        """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
+        """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`.
+
+        Names of operations and tensors of a cascade are part of it, since trees are written with them.
+        """
         parts = {
             "model": MODEL_VERSION,
-            "problem": plain_problem(self.problem),
             "architecture": plain_architecture(self.arch),
-            "constraints": _plain(self.constraints.key()),
             "objective": self.objective.name,
             "tiling": self.tiling,
             "space": self.space,
         }
+        asked: AnyQuestion = self
+        parts |= _parts_of_cascade(asked) if is_about_cascade(asked) else _parts_of_problem(asked)
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
     def __str__(self) -> str:
-        dataflow = "" if self.constraints.is_free else f", {self.constraints.name}"
-        return f"{self.problem.name} on {self.arch.name}{dataflow}, {self.objective.name}"
+        name = self.constraints.name if isinstance(self.constraints, Constraints) else ""
+        dataflow = f", {name}" if name and not self.constraints.is_free else ""
+        return f"{self.work.name} on {self.arch.name}{dataflow}, {self.objective.name}"
+
+
+NestQuestion: TypeAlias = Question[Problem, Constraints]
+"""About one operation."""
+
+TreeQuestion: TypeAlias = Question[Cascade, TreeConstraints]
+"""About a cascade."""
+
+AnyQuestion: TypeAlias = Question[Any, Any]
+"""About either."""
+
+
+def is_about_cascade(question: AnyQuestion) -> TypeGuard[TreeQuestion]:
+    """Whether what is to be mapped is a cascade."""
+    return isinstance(question.work, Cascade)
+
+
+def _parts_of_problem(question: NestQuestion) -> dict[str, Any]:
+    return {"problem": plain_problem(question.work), "constraints": _plain(question.constraints.key())}
+
+
+def _parts_of_cascade(question: TreeQuestion) -> dict[str, Any]:
+    parts: dict[str, Any] = {"cascade": plain_cascade(question.work), "fuse": question.fuse}
+    if not question.constraints.is_free:
+        parts["constraints"] = sorted(question.constraints.lines)
+    if question.stays:
+        parts["stays"] = sorted(question.stays)
+    if question.below < math.inf:  # what is found out then depends on the time too
+        parts["below"] = repr(question.below), question.limits.time_s
+    return parts
 
 
 def canonical_json(value: object) -> str:
@@ -127,6 +190,17 @@ def plain_problem(problem: Problem) -> Any:
         for t in problem.tensors
     ]
     return [problem.dims, tensors]
+
+
+def plain_cascade(cascade: Cascade) -> Any:
+    """The operations of a cascade as lists, in a fixed order; of several forms, those of each."""
+    if cascade.others:
+        return [[form.form, plain_cascade(form)] for form in cascade.forms]
+    plain = [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]
+    return [
+        [*one, [astuple(made) for made in o.generations], repr(o.start)] if o.generations else one
+        for o, one in zip(cascade, plain, strict=True)
+    ]
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .kernel.tolerance import RELATIVE_TOLERANCE
 from .pareto.supported import front_of
-from .question import Limits, Question
+from .question import Limits, NestQuestion
 
 STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
@@ -50,7 +50,7 @@ Answered = TypeVar("Answered", bound=_Answered)
 
 
 @collecting_rarely
-def search_best(question: Question, count: int) -> Points[NestAnswer]:
+def search_best(question: NestQuestion, count: int) -> Points[NestAnswer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
@@ -72,12 +72,12 @@ def ranking(answers: Sequence[Answered], are_all: bool) -> Points[Answered]:
     return Points(tuple(answers), complete, max(answer.certificate.gap for answer in answers))
 
 
-def best_of(question: Question) -> NestAnswer:
+def best_of(question: NestQuestion) -> NestAnswer:
     """The best mapping, with its proof."""
     return search_best(question, 1)[0]
 
 
-def _exact(question: Question, count: int) -> ExactSearch:
+def _exact(question: NestQuestion, count: int) -> ExactSearch:
     """The exact search of a question: the one place where it is made. Its time runs from this call."""
     return ExactSearch(
         question.problem,
@@ -130,7 +130,7 @@ def with_time_left(question: Asked, started: float) -> Asked:
     return replace(question, limits=replace(question.limits, time_s=left))
 
 
-def search_front(question: Question, search: Callable[[Question], NestAnswer] = best_of) -> Points[NestAnswer]:
+def search_front(question: NestQuestion, search: Callable[[NestQuestion], NestAnswer] = best_of) -> Points[NestAnswer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
@@ -155,8 +155,8 @@ class _Front:
     has_end  whether nothing is faster than the last point
     """
 
-    question: Question
-    search: Callable[[Question], NestAnswer]
+    question: NestQuestion
+    search: Callable[[NestQuestion], NestAnswer]
     found: list[NestAnswer] = field(default_factory=list)
     fewer: float = 0.0
     has_end: bool = False

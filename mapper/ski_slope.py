@@ -19,7 +19,7 @@ from ..cost_models import ENERGY
 from ..cost_models.sparse.least import nonzero_shares
 from ..cost_models.traffic_bounds import least_words, traffic_bound
 from ..ir import InfeasibleError, Mapping, Problem
-from .question import DEFAULT_LIMITS, Limits, Question
+from .question import DEFAULT_LIMITS, Limits, NestQuestion, Question
 from .several import best_of
 from .space import Space
 from .tilings import Tiling
@@ -89,7 +89,9 @@ def least_traffic(
 ) -> SlopePoint:
     """One point of the curve."""
     bound, unit = traffic_bound(problem, words), PARTS if problem.has_zeros else WORD_BITS
-    question = Question(_counted_in_words(problem), one_buffer(words, unit), ENERGY, tiling, space, limits=limits)
+    question: NestQuestion = Question(
+        _counted_in_words(problem), one_buffer(words, unit), ENERGY, tiling, space, limits=limits
+    )
     try:
         best = best_of(question)
     except InfeasibleError:

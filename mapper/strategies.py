@@ -15,7 +15,7 @@ from ..ir import TilewrightError, did_you_mean
 from .answer import Answer, NestAnswer
 from .certificate import Certificate
 from .means import Means, OutOfMeans
-from .question import Question
+from .question import NestQuestion
 from .several import best_of, search_in_turn
 from .tilings import TILINGS, Tiling
 
@@ -33,7 +33,7 @@ class Strategy(Protocol):
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]]
 
-    def search(self, question: Question) -> NestAnswer:
+    def search(self, question: NestQuestion) -> NestAnswer:
         """The best mapping that it finds, with what is proven of it.
 
         Raises TilewrightError for what the strategy cannot do, InfeasibleError when nothing fits.
@@ -48,7 +48,7 @@ class Exact:
     name: ClassVar[str] = "exact"
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: Question) -> NestAnswer:
+    def search(self, question: NestQuestion) -> NestAnswer:
         if question.objective.is_lexicographic:
             return search_in_turn(question, best_of)
         return best_of(question)
@@ -61,7 +61,7 @@ class ConstraintModel:
     name: ClassVar[str] = "cpsat"
     tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
 
-    def search(self, question: Question) -> NestAnswer:
+    def search(self, question: NestQuestion) -> NestAnswer:
         from .cpsat import search_cpsat
 
         started = time.perf_counter()
@@ -86,7 +86,7 @@ class _Heuristic:
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: Question) -> NestAnswer:
+    def search(self, question: NestQuestion) -> NestAnswer:
         from .heuristics.search import search_heuristic
 
         started = time.perf_counter()
@@ -145,7 +145,7 @@ def _options(strategy: type[Strategy]) -> set[str]:
     return {field.name for field in fields(strategy)}  # type: ignore[arg-type]
 
 
-def _check_plain(name: str, question: Question) -> None:
+def _check_plain(name: str, question: NestQuestion) -> None:
     """TilewrightError for the parts of a question that only the exact search knows."""
     from .exact.lattice import check_searchable
 
@@ -159,7 +159,7 @@ def _check_plain(name: str, question: Question) -> None:
         raise TilewrightError("it knows no constraints", where=where, hint=hint)
 
 
-def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
+def _refuse_what_cpsat_lacks(question: NestQuestion, where: str) -> None:
     arch = question.arch
     lacking = {
         "leakage": arch.total_leakage_pj_per_cycle > 0,
@@ -173,7 +173,7 @@ def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
             raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')
 
 
-def _nothing_searched(question: Question, name: str, value: float) -> Certificate:
+def _nothing_searched(question: NestQuestion, name: str, value: float) -> Certificate:
     """The certificate of a mapping of that value, of which nothing is known but what every mapping costs at least."""
     from .space.regions import placements
     from .space.size import count_mappings

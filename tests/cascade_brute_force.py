@@ -25,13 +25,14 @@ import numpy as np
 import numpy.typing as npt
 
 import brute_force
-from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, Wider, sites
+from cascade_skeletons import STATED, Items, Sites, Skeleton, Skeletons, Wider, sites
 from tilewright.arch import Architecture, Keep, Memory
 from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, ways_of
 from tilewright.cost_models.cost import capacity_parts, cost_of
 from tilewright.cost_models.fill import tile_cycles
 from tilewright.cost_models.ports import access_bits, direction_cycles
 from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor
+from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
 

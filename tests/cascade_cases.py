@@ -10,10 +10,11 @@ from functools import cached_property
 
 import brute_force
 from cascade_brute_force import Trees
-from cascade_skeletons import Fuse, Skeleton, Skeletons, orders
+from cascade_skeletons import Skeleton, Skeletons, orders
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.arch.spec import Op
 from tilewright.ir import Cascade
+from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import cascade

@@ -38,8 +38,8 @@ from .terminal import FAILED, complain, noting_interrupts, progress, say, show_d
 if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
     from ..ir import MappingError
-    from ..mapper.cascades import Fuse
     from ..mapper.emit.network import NetworkElement
+    from ..mapper.question import Fuse
     from ..mapper.segmentation import NetworkQuestion
     from ..workloads.graph import NetworkGraph
 

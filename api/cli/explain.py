@@ -30,7 +30,7 @@ from .terminal import noting_interrupts, progress, say, show_document, show_line
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
-    from ..mapper.cascades import Fuse
+    from ..mapper.question import Fuse
     from ..mapping_sources import EvaluatedMapping
     from ..report.explain.explanation import Explanation
     from ..report.explain.trees import TreeExplanation

@@ -31,10 +31,9 @@ from .problems import WorkOptions
 from .terminal import is_quiet, noting_interrupts, say, show_document, show_page, status
 
 if TYPE_CHECKING:
-    from ..mapper.cascades import CascadeQuestion, Fuse
     from ..mapper.certificate import Points
     from ..mapper.fusing_reasons import Reason
-    from ..mapper.question import Question
+    from ..mapper.question import AnyQuestion, Fuse, NestQuestion, TreeQuestion
     from ..mapper.strategies import Strategy
     from ..mapper.tilings import Tiling
     from ..results import SearchResult
@@ -172,7 +171,7 @@ def search(
     if shown.out is not None:
         prepare_folder(shown.out)
     if way.im2col:
-        _search_both_forms(cast("Question", question), shown)
+        _search_both_forms(cast("NestQuestion", question), shown)
         return
     search = _CommandSearch(question, strategy, kept)
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {asked.name} on {arch.name}"):
@@ -201,7 +200,7 @@ def _question(
     rules: RuleOptions,
     limits: LimitOptions,
     fuse: str,
-) -> Question | CascadeQuestion:
+) -> AnyQuestion:
     """The question that the options ask."""
     from ..arguments import question_of
 
@@ -226,11 +225,11 @@ def _check_tree(context: typer.Context, way: WayOptions, form: str | None) -> No
 class _CommandSearch:
     """The search of one command."""
 
-    question: Question | CascadeQuestion
+    question: AnyQuestion
     strategy: Strategy
     kept: StoreOptions
 
-    def best(self, question: Question | CascadeQuestion | None = None) -> tuple[SearchResult[Any, Any], str]:
+    def best(self, question: AnyQuestion | None = None) -> tuple[SearchResult[Any, Any], str]:
         """The best mapping, of another question if one is given; and where it is from, if not found just now."""
         from ..searches import find_best
 
@@ -258,7 +257,7 @@ class _CommandSearch:
         from ..mapper.fusing_reasons import why_nothing_is_won
 
         with status("searching for what fusing lacks"):
-            asked = cast("CascadeQuestion", self.question)
+            asked = cast("TreeQuestion", self.question)
             return why_nothing_is_won(asked, lambda one: self.best(one)[0].answer)
 
 
@@ -324,7 +323,7 @@ def _saved(result: SearchResult[Any, Any], out: Path | None) -> tuple[Path, ...]
     return files
 
 
-def _search_both_forms(question: Question, shown: OutOptions) -> None:
+def _search_both_forms(question: NestQuestion, shown: OutOptions) -> None:
     """A convolution in its direct form and as a product side by side, and the page of the better one."""
     from ..im2col import ConvolutionForms
     from ..mapper.lowering import search_forms

@@ -27,14 +27,11 @@ from .forms import (
     search_cascade_below,
     search_cascade_front,
 )
-from .question import CascadeQuestion, NothingBelow
+from .question import NothingBelow
 from .relaxations.operation_bounds import Nearest
-from .tree_search import Fuse
 
 __all__ = [
     "ITERATED_SECONDS",
-    "CascadeQuestion",
-    "Fuse",
     "Nearest",
     "NothingBelow",
     "SharedBranches",

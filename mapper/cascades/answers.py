@@ -11,15 +11,16 @@ from ..answer import TreeAnswer
 from ..certificate import Points
 from ..means import Means
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
+from ..question import TreeQuestion
 from .objectives.search import CascadeSearch
-from .question import CascadeQuestion, NothingBelow
+from .question import NothingBelow, overlaps
 from .recounts.filled import FilledSearch
 from .recounts.overlapped import OverlappedSearch
 from .relaxations.operation_bounds import Nearest
 from .tree_searches import Corner
 
 
-def search_alone(question: CascadeQuestion) -> TreeAnswer:
+def search_alone(question: TreeQuestion) -> TreeAnswer:
     """The proven best fused mapping; where time or memory run out, the best found and its gap.
 
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
@@ -28,14 +29,14 @@ def search_alone(question: CascadeQuestion) -> TreeAnswer:
     return _search(question).run()
 
 
-def without_search(question: CascadeQuestion) -> TreeAnswer | None:
+def without_search(question: TreeQuestion) -> TreeAnswer | None:
     """Each operation on its own in a mapping that needs no search; None where no such one fits."""
     search = _kind(question, False)(question, Means.from_now(0.0, question.limits.memory_bytes))
     search.know_unsearched()
     return search.answer_about(search.corners[0], question.objective) if search.corners else None
 
 
-def search_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
+def search_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     """As `search_alone`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
@@ -43,7 +44,7 @@ def search_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
     return _search(question).run_below()
 
 
-def front_alone(question: CascadeQuestion) -> Points[TreeAnswer]:
+def front_alone(question: TreeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
     at."""
     search = _search(question, whole_front=True)
@@ -51,7 +52,7 @@ def front_alone(question: CascadeQuestion) -> Points[TreeAnswer]:
     return search.front_answers()
 
 
-def bound_alone(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
+def bound_alone(question: TreeQuestion, nearest: Nearest | None = None) -> float:
     """What no tree has less of, seen without a search over trees; where there are no means to see more, what is known
     from the start.
 
@@ -89,7 +90,7 @@ class Seen:
         return max(by_both, self.bound) if objective == minimized else by_both
 
 
-def seen_of(question: CascadeQuestion, means: Means, nearest: Nearest) -> Seen:
+def seen_of(question: TreeQuestion, means: Means, nearest: Nearest) -> Seen:
     """What no tree has less of.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
@@ -106,7 +107,7 @@ def seen_of(question: CascadeQuestion, means: Means, nearest: Nearest) -> Seen:
 
 
 def search_against(
-    question: CascadeQuestion, means: Means, known: list[Corner], whole_front: bool, nearest: Nearest
+    question: TreeQuestion, means: Means, known: list[Corner], whole_front: bool, nearest: Nearest
 ) -> CascadeSearch:
     """A search for what is better than mappings of other forms; where latencies do not add up over operations, for its
     best."""
@@ -115,15 +116,15 @@ def search_against(
     return kind(question, means, corners=corners, whole_front=whole_front, nearest=nearest)
 
 
-def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
+def _search(question: TreeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = question.limits.means()
     known = {} if nearest is None else nearest
     return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
 
 
-def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:
+def _kind(question: TreeQuestion, whole_front: bool) -> type[CascadeSearch]:
     """The search for a machine on which latencies add up over operations, or one on which they do not."""
-    if question.overlaps or (whole_front and question.arch.overlap == "across_operations"):
+    if overlaps(question) or (whole_front and question.arch.overlap == "across_operations"):
         return OverlappedSearch
     is_filled = question.arch.latency == "with_fill" and len(question.cascade.operations) > 1
     return FilledSearch if is_filled else CascadeSearch

@@ -29,9 +29,10 @@ from ..means import Means
 from ..pareto.regions import Point, front_gap
 from ..pareto.supported import front_of
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE
+from ..question import TreeQuestion
 from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
 from .objectives.search import CascadeSearch
-from .question import CascadeQuestion, NothingBelow, check_searchable
+from .question import NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
 from .terms.tree_constraints import read_tree_constraints
 from .tree_searches import Corner, point_of
@@ -44,7 +45,7 @@ SEEN_SHARE, PLAIN_SHARE = 0.2, 0.5
 
 
 @collecting_rarely
-def search_cascade(question: CascadeQuestion) -> TreeAnswer:
+def search_cascade(question: TreeQuestion) -> TreeAnswer:
     """The proven best fused mapping, of any form of the cascade; where time or memory run out, the best found and its
     gap.
 
@@ -55,7 +56,7 @@ def search_cascade(question: CascadeQuestion) -> TreeAnswer:
 
 
 @collecting_rarely
-def search_cascade_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
+def search_cascade_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
@@ -88,13 +89,13 @@ def search_cascade_below(question: CascadeQuestion) -> TreeAnswer | NothingBelow
 
 
 @collecting_rarely
-def search_cascade_front(question: CascadeQuestion) -> Points[TreeAnswer]:
+def search_cascade_front(question: TreeQuestion) -> Points[TreeAnswer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""
     return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
 
 
-def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
+def bound_cascade(question: TreeQuestion, nearest: Nearest | None = None) -> float:
     """What no tree of the cascade has less of, seen without a search over trees.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
@@ -104,11 +105,11 @@ def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> 
     return min(bound_alone(one, nearest) for one in questions_of_forms(question))
 
 
-def questions_of_forms(question: CascadeQuestion) -> list[CascadeQuestion]:
+def questions_of_forms(question: TreeQuestion) -> list[TreeQuestion]:
     """The questions about each of the forms that can be searched; TilewrightError where none can."""
     if not question.cascade.others:
         return [question]
-    found: list[CascadeQuestion] = []
+    found: list[TreeQuestion] = []
     refused: TilewrightError | None = None
     for form in question.cascade.forms:
         try:
@@ -124,11 +125,11 @@ def questions_of_forms(question: CascadeQuestion) -> list[CascadeQuestion]:
     return found
 
 
-def _about(question: CascadeQuestion, form: Cascade) -> CascadeQuestion:
+def _about(question: TreeQuestion, form: Cascade) -> TreeQuestion:
     """The question about one form; ConstraintError where it has not what the constraints name."""
     lines, arch = question.constraints.lines, question.arch
     constraints = read_tree_constraints(lines, form, arch, question.fuse) if lines else question.constraints
-    return replace(question, cascade=form, constraints=constraints)
+    return replace(question, work=form, constraints=constraints)
 
 
 def iterates(cascade: Cascade) -> bool:
@@ -136,7 +137,7 @@ def iterates(cascade: Cascade) -> bool:
     return any(operation.iterates for operation in cascade)
 
 
-def forms_with_bounds(question: CascadeQuestion) -> list[tuple[CascadeQuestion, float]]:
+def forms_with_bounds(question: TreeQuestion) -> list[tuple[TreeQuestion, float]]:
     """The questions about each of the forms that can be searched, with what no tree of it has less of; of one form
     alone, and where parts of the objective come one after the other, that is not looked for."""
     questions = questions_of_forms(question)
@@ -156,7 +157,7 @@ class _SearchedForm:
     error   what that raised
     """
 
-    question: CascadeQuestion
+    question: TreeQuestion
     seen: Seen
     search: CascadeSearch | None = None
     error: TilewrightError | None = None
@@ -175,7 +176,7 @@ class FormsSearch:
     known        mappings that are found, of all forms
     """
 
-    question: CascadeQuestion
+    question: TreeQuestion
     whole_front: bool = False
     known: list[Corner] = field(default_factory=list)
     interrupted: bool = False

@@ -30,15 +30,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from ...ir import Cascade
+from ..constraints.trees import ANY_TREE, TreeConstraints
 from ..kernel.best_first import BestFirst
 from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import cutoff_of, is_equal
 from ..means import Means, OutOfMeans
 from ..pareto.weights import Weights
+from ..question import Fuse
 from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
@@ -59,11 +60,8 @@ from .terms.parts import FoundPart, Outcome, VisitedPart, less_room, some_of
 from .terms.placing import Placing
 from .terms.ragged_loops import RaggedLoops
 from .terms.sums import NARROW, Sums, sums_of_stays
-from .terms.tree_constraints import ANY_TREE, TreeConstraints
 from .terms.upper_memories import UpperMemories
 from .terms.window_passing import WindowPassing
-
-Fuse = Literal["all", "plain", "whole", "none"]
 
 MOST_IN_VAIN = 4
 """Times as many choices that are looked at where a beam has found nothing yet."""

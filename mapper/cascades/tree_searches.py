@@ -15,22 +15,22 @@ from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..canonical import form_of
+from ..constraints.trees import ANY_TREE
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
 from ..pareto.regions import Point
 from ..pareto.weights import Weights, weights_of
+from ..question import Fuse, TreeQuestion
 from ..space import Space
 from .branches.oracle import ExactBranches
-from .question import CascadeQuestion
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
 from .terms.operation_orders import MOST_ORDERS, orders
 from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums
-from .terms.tree_constraints import ANY_TREE
 from .terms.upper_memories import UpperMemories, with_single_copies
 from .terms.windowed import windowed_dims
-from .tree_search import Fuse, TreeSearch
+from .tree_search import TreeSearch
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
@@ -72,7 +72,7 @@ class TreeSearches:
     nearest  what single operations cost at least, by their form: the same for all cascades on a machine
     """
 
-    question: CascadeQuestion
+    question: TreeQuestion
     means: Means
     corners: list[Corner] = field(default_factory=list)
     nearest: Nearest = field(default_factory=dict)

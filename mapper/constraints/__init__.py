@@ -7,6 +7,7 @@ inline.py        the same on one line
 names.py         the names in them, looked up
 violations.py    what a mapping breaks of them
 conflicts.py     which of them leave nothing
+trees.py         what trees of cascades have to satisfy
 fixed_tiles.py   tiles that they fix, against capacities
 dataflows/       weight-stationary and others, as such files
 """

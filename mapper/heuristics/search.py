@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from ...ir import TilewrightError, did_you_mean
-from ..question import Question
+from ..question import NestQuestion
 from .annealing import annealing
 from .genetic import genetic
 from .random_sampling import random_sampling
@@ -25,7 +25,7 @@ DEFAULT_EVALUATIONS = 2_000
 
 
 def search_heuristic(
-    question: Question, heuristic: str = "random", seed: int = 0, evaluations: int | None = None
+    question: NestQuestion, heuristic: str = "random", seed: int = 0, evaluations: int | None = None
 ) -> HeuristicResult:
     """The best mapping of the even space that a heuristic finds within its budget; nothing is proven.
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from ...arch import Architecture
 from ...cost_models import ENERGY
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
-from ..cascades import CascadeQuestion, NothingBelow
+from ..cascades import NothingBelow
 from ..means import Means
+from ..question import TreeQuestion
 from .arenas import check_addresses
 from .group_costs import Progress
 from .group_fronts import Fact, GroupFront, known_tree
@@ -66,7 +67,7 @@ class FrontSearches:
         if self.running:
             self.solvers.drop()
 
-    def _asked(self, one: Open) -> CascadeQuestion:
+    def _asked(self, one: Open) -> TreeQuestion:
         kind, limits = one.front.kinds[0], self.question.limits
         seconds = min(math.inf if limits.time_s is None else limits.time_s, self.means.seconds_left)
         limits = replace(limits, time_s=seconds if seconds < math.inf else None)

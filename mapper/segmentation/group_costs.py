@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..answer import TreeAnswer
-from ..cascades import CascadeQuestion, Nearest, NothingBelow, bound_cascade
+from ..cascades import Nearest, NothingBelow, bound_cascade
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
-from ..question import Limits
+from ..question import Limits, TreeQuestion
 from .arenas import check_addresses
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
@@ -247,7 +247,7 @@ class GroupCosts:
         answer = answer_without_search(self._asked(kind, taken, math.inf))
         return Finding(taken, math.inf, 0.0) if answer is None else self._found(kind, taken, math.inf, answer)
 
-    def _bounded(self, kind: GroupKind) -> CascadeQuestion:
+    def _bounded(self, kind: GroupKind) -> TreeQuestion:
         """The question about a group with all the room that there is, for bounds on it, which have little time: others
         wait for it."""
         limits = self.question.limits
@@ -266,7 +266,7 @@ class GroupCosts:
         left = max(LEAST_SECONDS, self.seconds_left)
         return replace(limits, time_s=min(max(LEAST_SECONDS, seconds), left), within_s=left)
 
-    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
+    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> TreeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
         known = kind.by_fewer(taken)

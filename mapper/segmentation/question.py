@@ -14,11 +14,10 @@ from ...ir import Cascade
 from ...workloads.graph import NetworkGraph
 from ...workloads.network import Uncounted
 from ..answer import TreeAnswer
-from ..cascades import CascadeQuestion, Fuse
 from ..certificate import Certificate
 from ..fusing import outer_words
 from ..memory_plan import MemoryPlan
-from ..question import DEFAULT_LIMITS, Limits
+from ..question import DEFAULT_LIMITS, Fuse, Limits, Question, TreeQuestion
 from ..space import Space
 from ..tilings import Tiling
 from .arenas import Arena, over_the_run
@@ -67,11 +66,9 @@ class NetworkQuestion:
     total_s: float | None = None
     uncounted: Uncounted = Uncounted()
 
-    def of_group(self, cascade: Cascade) -> CascadeQuestion:
+    def of_group(self, cascade: Cascade) -> TreeQuestion:
         """The question about one group."""
-        return CascadeQuestion(
-            cascade, self.arch, self.objective, self.tiling, self.space, self.fuse, limits=self.limits
-        )
+        return Question(cascade, self.arch, self.objective, self.tiling, self.space, fuse=self.fuse, limits=self.limits)
 
 
 class RunCost(NamedTuple):

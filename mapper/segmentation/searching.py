@@ -8,9 +8,10 @@ from typing import Protocol, TypeAlias
 
 from ...ir import InfeasibleError, UndecidedError
 from ..answer import TreeAnswer
-from ..cascades import CascadeQuestion, NothingBelow
+from ..cascades import NothingBelow
+from ..question import TreeQuestion
 
-Solve: TypeAlias = Callable[[CascadeQuestion], "TreeAnswer | NothingBelow"]
+Solve: TypeAlias = Callable[[TreeQuestion], "TreeAnswer | NothingBelow"]
 """Answers a question about one group. Raises InfeasibleError and UndecidedError where there is no answer."""
 
 
@@ -21,7 +22,7 @@ class GroupLost(UndecidedError):
 GroupOutcome: TypeAlias = "TreeAnswer | NothingBelow | InfeasibleError | UndecidedError"
 
 
-def outcome_of(solve: Solve, question: CascadeQuestion) -> GroupOutcome:
+def outcome_of(solve: Solve, question: TreeQuestion) -> GroupOutcome:
     """What comes of a question, as something that can be handed over."""
     try:
         return solve(question)
@@ -36,7 +37,7 @@ class GroupSolvers(Protocol):
         """How many searches there can be at once, at the moment."""
         ...
 
-    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+    def begin(self, question: TreeQuestion) -> Future[GroupOutcome]:
         """Begin a search. Ctrl-C may end it early with the best that it has, or raise KeyboardInterrupt."""
         ...
 
@@ -54,7 +55,7 @@ class OneAfterTheOther:
     def at_once(self) -> int:
         return 1
 
-    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+    def begin(self, question: TreeQuestion) -> Future[GroupOutcome]:
         future: Future[GroupOutcome] = Future()
         future.set_result(outcome_of(self.solve, question))
         return future

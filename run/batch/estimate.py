@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ...mapper.question import Question
+from ...mapper.question import NestQuestion
 from ...mapper.tilings import grid, linear_growth
 
 _SECONDS = 0.005
@@ -20,7 +20,7 @@ _UNEVEN_FACTOR = 8.0
 """By how much longer the uneven space takes: of the layers of the README."""
 
 
-def estimated_seconds(question: Question) -> float:
+def estimated_seconds(question: NestQuestion) -> float:
     """A guess from the number of tiles in the lattice of the problem, and the number of arrays of the machine."""
     problem = question.problem
     sizes = ((dim, min(size, _LARGEST)) for dim, size in problem.dims)

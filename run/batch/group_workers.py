@@ -7,7 +7,8 @@ from concurrent.futures import CancelledError, Future
 from functools import partial
 
 from ...ir import TilewrightError
-from ...mapper.cascades import CascadeQuestion, SharedBranches, sharing
+from ...mapper.cascades import SharedBranches, sharing
+from ...mapper.question import TreeQuestion
 from ...mapper.segmentation import GroupLost, GroupOutcome, OneAfterTheOther, Solve, outcome_of
 from .processes import CallFailed, Processes, WorkerDied, usable_cores
 from .run import ATTEMPTS
@@ -35,7 +36,7 @@ class GroupWorkers:
     def at_once(self) -> int:
         return 1 if self._is_here() else self._count
 
-    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+    def begin(self, question: TreeQuestion) -> Future[GroupOutcome]:
         if self._is_here():
             return self._here.begin(question)
         self._processes = self._processes or Processes(self._count)
@@ -43,9 +44,7 @@ class GroupWorkers:
         self._call(self._processes, question, found, ATTEMPTS)
         return found
 
-    def _call(
-        self, processes: Processes, question: CascadeQuestion, found: Future[GroupOutcome], attempts: int
-    ) -> None:
+    def _call(self, processes: Processes, question: TreeQuestion, found: Future[GroupOutcome], attempts: int) -> None:
         """Have a group searched by a process that may die, and by another one then."""
         calling = processes.submit(partial(_outcome_in_worker, self._solve), question)
 
@@ -79,7 +78,7 @@ _LEARNED = SharedBranches()
 """What this process, if it is a worker, has learned in its searches: it lives as long as those of one network."""
 
 
-def _outcome_in_worker(solve: Solve, question: CascadeQuestion) -> GroupOutcome:
+def _outcome_in_worker(solve: Solve, question: TreeQuestion) -> GroupOutcome:
     """As `outcome_of`, with what searches before it have learned."""
     with sharing(_LEARNED):
         return outcome_of(solve, question)

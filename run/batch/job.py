@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ...ir import InfeasibleError
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import Question
+from ...mapper.question import NestQuestion
 from ...mapper.strategies import Exact
 from ..store import NoMapping, Result
 
@@ -40,7 +40,7 @@ Outcome: TypeAlias = Result | Failure
 """What a batch knows of a search in the end."""
 
 
-def run_job(question: Question) -> Done:
+def run_job(question: NestQuestion) -> Done:
     """Search. No mapping is a result; any other TilewrightError is raised."""
     started = time.perf_counter()
     try:

@@ -15,7 +15,7 @@ from ...ir.limits import check_countable
 from ...ir.units import exact_size
 from ...mapper.constraints import Constraints
 from ...mapper.constraints.files import load_constraints, read_constraints
-from ...mapper.question import Limits, Question
+from ...mapper.question import Limits, NestQuestion, Question
 from ...mapper.space import Space
 from ...mapper.tilings import Tiling
 from ...workloads import Network, NetworkLayer
@@ -91,7 +91,7 @@ class Cell:
     layer: NetworkLayer
     machine: Machine
     dataflow: Dataflow
-    question: Question | NoMapping
+    question: NestQuestion | NoMapping
 
 
 def read_dataflows(names: Iterable[str]) -> tuple[Dataflow, ...]:
@@ -132,7 +132,7 @@ def plan_comparison(
     return cells
 
 
-def distinct_questions(cells: Iterable[Cell]) -> tuple[Question, ...]:
+def distinct_questions(cells: Iterable[Cell]) -> tuple[NestQuestion, ...]:
     """The searches that answer all cells, each once."""
     questions = {c.question.key: c.question for c in cells if isinstance(c.question, Question)}
     return tuple(questions.values())
@@ -143,10 +143,10 @@ class _Resolver:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._questions: dict[tuple[Problem, int, str], Question | ConstraintError] = {}
+        self._questions: dict[tuple[Problem, int, str], NestQuestion | ConstraintError] = {}
         self._resolved: set[str] = set()
 
-    def question(self, problem: Problem, arch: Architecture, dataflow: Dataflow) -> Question | NoMapping:
+    def question(self, problem: Problem, arch: Architecture, dataflow: Dataflow) -> NestQuestion | NoMapping:
         shape = replace(problem, name="")
         asked = self._questions.get((shape, id(arch), dataflow.name))
         if asked is None:
@@ -163,7 +163,7 @@ class _Resolver:
             errors = (e for (_, _, name), e in self._questions.items() if name == dataflow.name)
             raise next(error for error in errors if isinstance(error, ConstraintError))
 
-    def _resolve(self, problem: Problem, arch: Architecture, dataflow: Dataflow) -> Question | ConstraintError:
+    def _resolve(self, problem: Problem, arch: Architecture, dataflow: Dataflow) -> NestQuestion | ConstraintError:
         try:
             found = load_constraints(dataflow.document, problem, arch)
         except ConstraintError as error:

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from ...ir import TilewrightError
 from ...mapper.answer import Answer
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import Question
+from ...mapper.question import NestQuestion
 from ..store import Claims, NoMapping, Store, stored_key
 from .estimate import estimated_seconds
 from .job import Done, Failure, Outcome, run_job
@@ -86,7 +86,7 @@ class Progress:
 Watch = Callable[[Progress], None]
 """Called with the progress whenever something has changed, and every half second."""
 
-Each = Callable[[Question, Outcome], None]
+Each = Callable[[NestQuestion, Outcome], None]
 """Called with what came of a question, once for each, as soon as it is known."""
 
 
@@ -94,7 +94,7 @@ def unwatched(_: Progress) -> None:
     """A `Watch` that does nothing."""
 
 
-def unnoticed(_: Question, __: Outcome) -> None:
+def unnoticed(_: NestQuestion, __: Outcome) -> None:
     """An `Each` that does nothing."""
 
 
@@ -109,7 +109,7 @@ class BatchResult:
 
 
 def run_batch(
-    questions: Iterable[Question],
+    questions: Iterable[NestQuestion],
     store: Store | None = None,
     workers: Callable[[], Workers] = Processes,
     watch: Watch = unwatched,
@@ -152,7 +152,7 @@ class _Batch:
     recalled: set[str] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
 
-    def recall(self, question: Question) -> bool:
+    def recall(self, question: NestQuestion) -> bool:
         """Whether the store answers the question."""
         found = self.store.recall(question) if self.store else None
         if found is None:
@@ -162,11 +162,11 @@ class _Batch:
         self._note(question, found.result)
         return True
 
-    def run(self, questions: Sequence[Question], workers: Workers) -> None:
+    def run(self, questions: Sequence[NestQuestion], workers: Workers) -> None:
         """Search them all."""
         self.workers = workers
         self.forecast = _Forecast(questions)
-        self.pending: dict[Future[Done], Question] = {}
+        self.pending: dict[Future[Done], NestQuestion] = {}
         self.attempts: dict[str, int] = {}
         self.finished: SimpleQueue[Future[Done]] = SimpleQueue()
         self.claims = Claims(self.store.path) if self.store is not None else None
@@ -183,7 +183,7 @@ class _Batch:
                 self.claims.close()
         self.progress.running, self.progress.seconds_left = (), None
 
-    def share(self, questions: Sequence[Question]) -> None:
+    def share(self, questions: Sequence[NestQuestion]) -> None:
         """Have searches without a proof take over what others have found in parts of their spaces."""
         better = shared(questions, self.outcomes)
         for question in questions:
@@ -221,12 +221,12 @@ class _Batch:
                 self._submit(question)
                 room -= 1
 
-    def _done_with(self, question: Question) -> None:
+    def _done_with(self, question: NestQuestion) -> None:
         self.forecast.finish(question)
         if self.claims is not None:
             self.claims.release(stored_key(question))
 
-    def _submit(self, question: Question) -> None:
+    def _submit(self, question: NestQuestion) -> None:
         future = self.workers.submit(run_job, question)
         self.pending[future] = question
         future.add_done_callback(self.finished.put)
@@ -243,7 +243,7 @@ class _Batch:
                 return
             future = self.finished.get()
 
-    def _take(self, future: Future[Done], question: Question) -> None:
+    def _take(self, future: Future[Done], question: NestQuestion) -> None:
         """Keep what came of a search; one whose worker died runs once more."""
         key = question.key
         try:
@@ -266,7 +266,7 @@ class _Batch:
         else:
             self._keep(question, done)
 
-    def _keep(self, question: Question, done: Done) -> None:
+    def _keep(self, question: NestQuestion, done: Done) -> None:
         if done.model_version != MODEL_VERSION:
             message = f"a worker has cost model {done.model_version}, expected {MODEL_VERSION}"
             raise TilewrightError(message, hint="install the same tilewright on all machines of the cluster")
@@ -274,12 +274,12 @@ class _Batch:
         self.forecast.learn(question, done.seconds)
         self._settle(question, result)
 
-    def _settle(self, question: Question, outcome: Outcome) -> None:
+    def _settle(self, question: NestQuestion, outcome: Outcome) -> None:
         self._done_with(question)
         self.progress.done += 1
         self._note(question, outcome)
 
-    def _note(self, question: Question, outcome: Outcome) -> None:
+    def _note(self, question: NestQuestion, outcome: Outcome) -> None:
         self.outcomes[question.key] = outcome
         self.progress.no_mapping += isinstance(outcome, NoMapping)
         self.progress.unproven += isinstance(outcome, Answer) and not outcome.certificate.proven
@@ -290,21 +290,21 @@ class _Batch:
 class _Forecast:
     """How long the rest takes: guesses, corrected by how the guesses have turned out so far."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self, questions: Sequence[NestQuestion]) -> None:
         self._guesses = {question.key: estimated_seconds(question) for question in questions}
         self._left = sum(self._guesses.values())
         self._guessed = self._measured = 0.0
 
-    def guess(self, question: Question) -> float:
+    def guess(self, question: NestQuestion) -> float:
         """Seconds that the search takes, before anything is known of this machine."""
         return self._guesses[question.key]
 
-    def learn(self, question: Question, seconds: float) -> None:
+    def learn(self, question: NestQuestion, seconds: float) -> None:
         """Note how long a search took."""
         self._guessed += self._guesses[question.key]
         self._measured += seconds
 
-    def finish(self, question: Question) -> None:
+    def finish(self, question: NestQuestion) -> None:
         """A search need not be waited for any more."""
         self._left -= self._guesses[question.key]
 

@@ -13,16 +13,16 @@ from ...cost_models import Cost, Objective
 from ...mapper.answer import Answer, NestAnswer
 from ...mapper.certificate import Certificate
 from ...mapper.constraints.violations import violations
-from ...mapper.question import Question
+from ...mapper.question import FREE, NestQuestion
 from .job import Failure, Outcome
 
 
-def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> dict[str, NestAnswer]:
+def shared(questions: Iterable[NestQuestion], outcomes: Mapping[str, Outcome]) -> dict[str, NestAnswer]:
     """Better answers to those questions whose own is not proven, or missing, by their keys."""
-    alike: dict[object, list[Question]] = {}
+    alike: dict[object, list[NestQuestion]] = {}
     for question in questions:
         if question.key in outcomes:
-            rest = replace(question, constraints=Question.constraints)
+            rest = replace(question, constraints=FREE)
             alike.setdefault(rest.key, []).append(question)
     better: dict[str, NestAnswer] = {}
     for group in alike.values():
@@ -33,7 +33,7 @@ def shared(questions: Iterable[Question], outcomes: Mapping[str, Outcome]) -> di
     return better
 
 
-def _improved(question: Question, group: list[Question], outcomes: Mapping[str, Outcome]) -> NestAnswer | None:
+def _improved(question: NestQuestion, group: list[NestQuestion], outcomes: Mapping[str, Outcome]) -> NestAnswer | None:
     """The best of the mappings that keep the constraints of a question; None where its own answer stands."""
     own = outcomes[question.key]
     if not isinstance(own, Failure) and not (isinstance(own, Answer) and not own.certificate.proven):
@@ -62,7 +62,7 @@ def _rank(objective: Objective, cost: Cost) -> tuple[float, ...]:
     return tuple(part.value(cost.energy_pj, cost.latency_cycles) for part in parts)
 
 
-def _nothing_known(question: Question, best: NestAnswer) -> Certificate:
+def _nothing_known(question: NestQuestion, best: NestAnswer) -> Certificate:
     """The certificate of a search that found nothing: of its bound, what the MACs alone take."""
     arch, cost = question.arch, best.cost
     first = question.objective.parts[0] if question.objective.is_lexicographic else question.objective

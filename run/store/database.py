@@ -17,10 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, TypeVar
 
-from ...ir import Cascade, Problem, StoreError, UnwritableStoreError
+from ...ir import StoreError, UnwritableStoreError
 from ...mapper.answer import Answer
-from ...mapper.cascades import CascadeQuestion
-from ...mapper.question import Question
+from ...mapper.question import AnyQuestion, TreeQuestion
 from .key import Part, stored_key
 from .known_trees import KnownTrees
 from .record import COLUMNS, DAMAGED_RECORD, Record, is_settled, record_of
@@ -98,28 +97,28 @@ class Store:
         """Close the file; nothing is pending."""
         self._connection.close()
 
-    def recall(self, question: Question | CascadeQuestion) -> Recalled | None:
+    def recall(self, question: AnyQuestion) -> Recalled | None:
         """The stored result of a question, or None: one without proof answers only a question whose limits allow no
         more time and no more memory than it had."""
         found = next(iter(self.records({"key": stored_key(question)})), None)
         if found is None or not found.answers_under(question.limits):
             return None
-        return Recalled(found.result().of(_work_of(question)), found)
+        return Recalled(found.result().of(question.work), found)
 
-    def keep(self, question: Question | CascadeQuestion, result: Kept, seconds: float = 0.0) -> Record:
+    def keep(self, question: AnyQuestion, result: Kept, seconds: float = 0.0) -> Record:
         """Store a result that took `seconds` to find, with what is known of its question already."""
         return self.write(record_of(question, result, seconds))
 
-    def keep_best(self, question: Question | CascadeQuestion, result: KeptT, seconds: float = 0.0) -> KeptT:
+    def keep_best(self, question: AnyQuestion, result: KeptT, seconds: float = 0.0) -> KeptT:
         """Store a result, and give back the best mapping and bound that are known now of its question."""
         record = self.keep(question, result, seconds)
         if not isinstance(result, Answer) or is_settled(result):
             return result
-        known: Any = record.result().of(_work_of(question))
+        known: Any = record.result().of(question.work)
         best: KeptT = known
         return best
 
-    def recall_trees(self, question: CascadeQuestion) -> KnownTrees | NoMapping:
+    def recall_trees(self, question: TreeQuestion) -> KnownTrees | NoMapping:
         """What is known of a cascade as a group of networks, whatever was of interest and however long it took."""
         tree, searches = (self._outcome(question, part) for part in ("tree", "searches"))
         if isinstance(tree, NoMapping):
@@ -127,11 +126,11 @@ class Store:
         assert not isinstance(tree, Searches)
         return KnownTrees(searches if isinstance(searches, Searches) else Searches(0.0), tree)
 
-    def _outcome(self, question: CascadeQuestion, part: Part) -> Kept | None:
+    def _outcome(self, question: TreeQuestion, part: Part) -> Kept | None:
         found = next(iter(self.records({"key": stored_key(question, part)})), None)
         return None if found is None else found.result().of(question.cascade)
 
-    def keep_trees(self, question: CascadeQuestion, known: KnownTrees | NoMapping, seconds: float = 0.0) -> None:
+    def keep_trees(self, question: TreeQuestion, known: KnownTrees | NoMapping, seconds: float = 0.0) -> None:
         """Store what is known of a cascade as a group of networks, with what others have found out meanwhile."""
         if isinstance(known, NoMapping):
             self.write(record_of(question, known, seconds, "tree"))
@@ -269,10 +268,6 @@ class Store:
         except OSError as error:
             message = f"the result store cannot be made: {error.strerror}"
             raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
-
-
-def _work_of(question: Question | CascadeQuestion) -> Problem | Cascade:
-    return question.problem if isinstance(question, Question) else question.cascade
 
 
 def _conditions(equal: Mapping[str, object]) -> tuple[str, list[object]]:

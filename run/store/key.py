@@ -10,10 +10,8 @@ from typing import Final, Literal, TypeAlias
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ...cost_models.cascades import FusedCost, Held
 from ...mapper.answer import TriedForm, Unfused
-from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
-from ...mapper.fusing import cascade_key
-from ...mapper.question import Question, canonical_json
+from ...mapper.question import AnyQuestion, canonical_json, is_about_cascade
 from ..documents.files import SCHEMA_VERSION
 
 
@@ -34,15 +32,15 @@ Part: TypeAlias = Literal["tree", "searches"]
 """Of what is known of a group of a network: the best tree, or what searches for trees came to."""
 
 
-def stored_key(question: Question | CascadeQuestion, part: Part | None = None) -> str:
+def stored_key(question: AnyQuestion, part: Part | None = None) -> str:
     """SHA-256, in hexadecimal digits, of the key of the question and the format of its answers.
 
     part  of what is known of the cascade as a group of networks, whatever was of interest and however long it took
     """
-    if isinstance(question, CascadeQuestion):
+    if is_about_cascade(question):
         apart = "" if part is None else f" {part}"
         anything = question if part is None else replace(question, below=math.inf)
-        text = f"{CASCADE_FORMAT}{apart} {cascade_key(anything)}"
+        text = f"{CASCADE_FORMAT}{apart} {anything.key}"
     else:
         text = f"{FORMAT} {question.key}"
     return hashlib.sha256(text.encode()).hexdigest()

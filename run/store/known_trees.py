@@ -11,8 +11,9 @@ import math
 from dataclasses import dataclass, replace
 
 from ...mapper.answer import TreeAnswer
-from ...mapper.cascades import CascadeQuestion, NothingBelow
+from ...mapper.cascades import NothingBelow
 from ...mapper.kernel.tolerance import reaches
+from ...mapper.question import TreeQuestion
 from .result import PastSearch, Searches
 
 
@@ -37,7 +38,7 @@ class KnownTrees:
         """What the best tree weighs; infinite where none is known."""
         return math.inf if self.answer is None else self.answer.certificate.value
 
-    def outcome(self, question: CascadeQuestion) -> TreeAnswer | NothingBelow | None:
+    def outcome(self, question: TreeQuestion) -> TreeAnswer | NothingBelow | None:
         """What a search would come to; None where it could find out more than is known."""
         asked = PastSearch(min(self.value, question.below), question.limits)
         is_proven = reaches(self.bound, asked.below)
@@ -50,11 +51,11 @@ class KnownTrees:
         proof = self.answer.certificate
         return replace(self.answer, certificate=replace(proof, seconds=seconds) if seconds < math.inf else proof)
 
-    def narrowed(self, question: CascadeQuestion) -> CascadeQuestion:
+    def narrowed(self, question: TreeQuestion) -> TreeQuestion:
         """The question, only for what is better than what is known."""
         return replace(question, below=min(self.value, question.below), floor=max(self.bound, question.floor))
 
-    def with_outcome(self, question: CascadeQuestion, found: TreeAnswer | NothingBelow) -> KnownTrees:
+    def with_outcome(self, question: TreeQuestion, found: TreeAnswer | NothingBelow) -> KnownTrees:
         """What is known with what a search of the question has found; one that was interrupted counts as not made."""
         if isinstance(found, NothingBelow):
             bound, best, seconds = found.bound, self.answer, found.seconds

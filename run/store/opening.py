@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir import StoreError, UnwritableStoreError
-from ...mapper.cascades import CascadeQuestion
-from ...mapper.question import Question
+from ...mapper.question import AnyQuestion
 from .database import Store
 from .location import is_default, store_path
 from .record import Record, record_of
@@ -24,7 +23,7 @@ class _Patient(Store):
         self._note, self._is_noted = note, False
         self._held: list[Record] = []
 
-    def keep(self, question: Question | CascadeQuestion, result: Kept, seconds: float = 0.0) -> Record:
+    def keep(self, question: AnyQuestion, result: Kept, seconds: float = 0.0) -> Record:
         record = record_of(question, result, seconds)
         self._held.append(record)
         self._try_again()

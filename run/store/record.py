@@ -15,10 +15,9 @@ from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
 from ...mapper.answer import Answer, NestAnswer, TreeAnswer, Unfused
-from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import FREE, Limits, Question, canonical_json
+from ...mapper.question import FREE, AnyQuestion, Limits, canonical_json, is_about_cascade
 from ..documents.mappings import LoadedMapping, document_of, parse_mapping, written_by
 from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
 from .result import Kept, NoMapping, PastSearch, Searches
@@ -175,13 +174,13 @@ class Record:
 COLUMNS = tuple(field.name for field in fields(Record))
 
 
-def record_of(question: Question | CascadeQuestion, result: Kept, seconds: float, part: Part | None = None) -> Record:
+def record_of(question: AnyQuestion, result: Kept, seconds: float, part: Part | None = None) -> Record:
     """The record of a result that took `seconds` to find; of a group of a network, `part` of it."""
     found = _found(result, question.arch) if isinstance(result, Answer) else result
-    if isinstance(question, Question):
-        return _record(question, question.problem.name, question.constraints.name, found, seconds)
+    if not is_about_cascade(question):
+        return _record(question, question.work.name, question.constraints.name, found, seconds)
     told = [*([] if question.fuse == "all" else [f"fuse {question.fuse}"]), *question.constraints.lines]
-    return _record(question, question.cascade.name, "; ".join(told) or FREE.name, found, seconds, part)
+    return _record(question, question.work.name, "; ".join(told) or FREE.name, found, seconds, part)
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ def merged_proofs(one: ProvenT, other: ProvenT) -> ProvenT:
 
 
 def _record(
-    question: Question | CascadeQuestion,
+    question: AnyQuestion,
     name: str,
     constraints: str,
     found: _Found | NoMapping | Searches,
@@ -238,7 +237,7 @@ def _record(
     unsigned = Record(
         key=stored_key(question, part),
         model_version=MODEL_VERSION,
-        format=CASCADE_FORMAT if isinstance(question, CascadeQuestion) else FORMAT,
+        format=CASCADE_FORMAT if is_about_cascade(question) else FORMAT,
         layer=name,
         arch=question.arch.name,
         dataflow=constraints,

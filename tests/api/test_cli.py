@@ -18,7 +18,7 @@ import tilewright as tw
 from tilewright.cli import app
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.files import list_dataflows, load_constraints
-from tilewright.mapper.question import Question
+from tilewright.mapper.question import NestQuestion
 from tilewright.mapper.strategies import Exact
 
 GEMM = ("--gemm", "M=16,N=16,K=16")
@@ -284,7 +284,7 @@ def test_show_dataflow(name: str, tmp_path: Path) -> None:
 def test_constraints_are_passed_on_to_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def remember(_: Exact, question: Question) -> None:
+    def remember(_: Exact, question: NestQuestion) -> None:
         asked.append(question.constraints)
         raise tw.TilewrightError("enough")
 

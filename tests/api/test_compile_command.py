@@ -20,7 +20,8 @@ from pages import run
 from tilewright.cli.compile import compile_network
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
+from tilewright.mapper.cascades import NothingBelow
+from tilewright.mapper.question import Question
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION
 from tilewright.run.documents.schemas import network_plan_schema_path
 from tilewright.stored import group_stored
@@ -301,7 +302,7 @@ def test_an_interrupt_says_how_to_go_on(
 def test_what_a_network_had_no_use_for_is_in_the_store_too(table: str) -> None:
     """Of a group that costs no less than is asked for, the store has the bound, and no mapping."""
     cascade = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=4, k=4, n=8, p=4)
-    question = CascadeQuestion(cascade, tw.load_arch(GOLDEN / "F2.yaml"), ENERGY, "perfect", below=1000.0)
+    question = Question(cascade, tw.load_arch(GOLDEN / "F2.yaml"), ENERGY, "perfect", below=1000.0)
     found = group_stored(question, None, pytest.fail)
     assert found == NothingBelow(1000.0) == group_stored(question, None, pytest.fail)
     (line,) = (line for line in run(["results", "list"]).stdout.splitlines() if "F2" in line)

@@ -18,7 +18,7 @@ from tilewright.ir.units import exact_size
 from tilewright.mapper import several, tilings
 from tilewright.mapper.answer import NestAnswer
 from tilewright.mapper.means import DEFAULT_MEMORY_LIMIT
-from tilewright.mapper.question import Limits, Question
+from tilewright.mapper.question import Limits, NestQuestion
 from tilewright.mapper.strategies import STRATEGIES, Exact
 
 LAYER = ("--gemm", "M=7,N=4,K=4")
@@ -149,11 +149,11 @@ def test_every_call_passes_its_limits_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     seen: list[Limits] = []
     search_best, search = several.search_best, Exact.search
 
-    def noted(self: Exact, question: Question) -> NestAnswer:
+    def noted(self: Exact, question: NestQuestion) -> NestAnswer:
         seen.append(question.limits)
         return search(self, question)
 
-    def noted_few(question: Question, count: int) -> list[NestAnswer]:
+    def noted_few(question: NestQuestion, count: int) -> list[NestAnswer]:
         seen.append(question.limits)
         return search_best(question, count)
 

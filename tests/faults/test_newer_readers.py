@@ -15,8 +15,8 @@ from fuzzing import as_yaml, read_or_refused, some
 from mutations import mangled, mutated
 from tilewright.arguments import limits_of, question_of
 from tilewright.cost_models.sparse import parse_densities
-from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.memory_plan.csv_files import buffers_of
+from tilewright.mapper.question import TreeQuestion
 from tilewright.workloads import resolve_cascade
 
 CASCADE = """\
@@ -52,7 +52,7 @@ OPERATIONS = ("T[m,n] += A[m,k] * B[k,n]", "S[m] max= T[m,n]", "S[m,n] = exp(T[m
 CONSTRAINTS = ("T along M", "T in GLB", "T <= 4 KiB", "only T, U fused", "no loops over K", "T not along M", "T apart")
 
 
-def constrained(line: str) -> CascadeQuestion:
+def constrained(line: str) -> TreeQuestion:
     """A question about trees that satisfy a line."""
     return question_of(PAIR, tw.load_arch("three_level"), "edp", "perfect", "even", (line,), limits_of(5, "1 GiB"))
 

@@ -19,12 +19,12 @@ from tilewright.cost_models import ENERGY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper import means
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
+from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.exact.simplest import unsearched_mappings
 from tilewright.mapper.fusing import answer_below, answer_cascade
 from tilewright.mapper.means import MARGIN, Account, Means, OutOfMeans, one_call
-from tilewright.mapper.question import Limits
+from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.mapper.segmentation import GroupLost, NetworkQuestion, OneAfterTheOther, segment
 from tilewright.workloads import cascade, load_network
 from tilewright.workloads.softmax_forms import in_any_way
@@ -71,10 +71,10 @@ def test_an_account_is_over_once_the_process_has_grown_by_more(monkeypatch: pyte
         found.check()
 
 
-def ragged_attention(arch: str, seconds: float | None, memory: int = 2**30) -> CascadeQuestion:
+def ragged_attention(arch: str, seconds: float | None, memory: int = 2**30) -> TreeQuestion:
     sizes = {"b": 4, "m": 360, "n": 360, "e": 64, "f": 64}
     limits = Limits(seconds, memory)
-    return CascadeQuestion(cascade(list(ATTENTION), sizes), load_arch(arch), ENERGY, "ragged", limits=limits)
+    return Question(cascade(list(ATTENTION), sizes), load_arch(arch), ENERGY, "ragged", limits=limits)
 
 
 @pytest.mark.parametrize("arch", ["cpu", "h100"])
@@ -111,7 +111,7 @@ def test_forms_share_the_limit(tiling: str, monkeypatch: pytest.MonkeyPatch) -> 
     statements = ["S[m,n] += Q[m,e] * K[n,e]", "L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])"]
     statements += ["D[m] += P[m,n]", "Y[m,n] = P[m,n] / D[m]", "O[m,f] += Y[m,n] * V[n,f]"]
     whole = in_any_way(cascade(statements, {"m": 64, "n": 64, "e": 4, "f": 4}))
-    asked = CascadeQuestion(whole, load_arch("eyeriss"), ENERGY, tiling, limits=Limits(1.0))  # type: ignore[arg-type]
+    asked = Question(whole, load_arch("eyeriss"), ENERGY, tiling, limits=Limits(1.0))  # type: ignore[arg-type]
     for one in (asked, replace(asked, below=1.0)):
         clock = Clock()
         monkeypatch.setattr(means, "time", clock)
@@ -125,7 +125,7 @@ def test_without_time_cascades_have_an_answer_and_a_true_bound(seeds: range) -> 
     answered = 0
     for seed in seeds:
         case, objective = random_case(seed, 200), parse_objective(("energy", "latency", "edp")[seed % 3])
-        asked = CascadeQuestion(case.cascade, case.arch, objective, case.tiling, case.space, case.fuse)
+        asked = Question(case.cascade, case.arch, objective, case.tiling, case.space, fuse=case.fuse)
         try:
             best = search_cascade(asked).certificate.value
         except InfeasibleError:
@@ -141,7 +141,7 @@ def test_without_time_cascades_have_an_answer_and_a_true_bound(seeds: range) -> 
 def test_what_iterates_has_an_answer_without_time(kind: str) -> None:
     sizes = dict.fromkeys("kn" if kind == "fed back" else "m", 4) | {"i": 3}
     whole = cascade(ITERATED[kind], sizes, name=kind)
-    asked = CascadeQuestion(whole, load_arch("three_level"), ENERGY, "perfect", limits=Limits(0.0))
+    asked = Question(whole, load_arch("three_level"), ENERGY, "perfect", limits=Limits(0.0))
     proof, best = search_cascade(asked).certificate, search_cascade(replace(asked, limits=Limits())).certificate
     assert 0 < proof.lower_bound <= best.value * SLACK <= proof.value * SLACK**2
     assert best.proven
@@ -167,7 +167,7 @@ def test_groups_whose_processes_die_are_told(tmp_path: Path) -> None:
     graph = load_network(path).wiring
     assert graph is not None
 
-    def solve(asked: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(asked: TreeQuestion) -> TreeAnswer | NothingBelow:
         if any(operation.name == "fc" for operation in asked.cascade):
             raise GroupLost("the process that searched it died", where=asked.cascade.name)
         return answer_below(asked)
@@ -203,6 +203,6 @@ def test_mappings_without_a_search_fit_and_are_none_too_good(seeds: range) -> No
 def test_one_operation_without_time_is_mapped_well() -> None:
     """Arrays and memories are filled: no element after the other."""
     product = cascade(["O[m,n] += A[m,k] * B[k,n]"], {"m": 256, "n": 256, "k": 256})
-    asked = CascadeQuestion(product, load_arch("eyeriss"), ENERGY, "perfect")
+    asked = Question(product, load_arch("eyeriss"), ENERGY, "perfect")
     found, best = answer_cascade(replace(asked, limits=Limits(0.0))), answer_cascade(asked)
     assert best.cost.energy_pj <= found.cost.energy_pj < 5 * best.cost.energy_pj

@@ -14,12 +14,12 @@ from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.fused_slope import fused_slope
-from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
+from tilewright.mapper.fusing import answer_cascade, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
-from tilewright.mapper.question import Limits
+from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.report.pages.result import result_page
 from tilewright.report.parts.text import plain_text
 
@@ -27,9 +27,9 @@ FUSED = Path(__file__).parent.parent / "golden" / "fused"
 LINES = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
 
 
-def question(arch: Architecture | None = None, name: str | None = None, size: int = 8) -> CascadeQuestion:
+def question(arch: Architecture | None = None, name: str | None = None, size: int = 8) -> TreeQuestion:
     whole = tw.cascade(LINES, m=size, k=size, n=size, p=size, name=name)
-    return CascadeQuestion(whole, arch or tw.load_arch(FUSED / "F2.yaml"), ENERGY, "perfect")
+    return Question(whole, arch or tw.load_arch(FUSED / "F2.yaml"), ENERGY, "perfect")
 
 
 def machine(size: str, **dram: str) -> Architecture:
@@ -79,7 +79,7 @@ def test_without_a_memory_outside_the_arrays_there_is_no_place() -> None:
 
 def test_names_do_not_change_the_key_and_all_else_does() -> None:
     asked = question()
-    assert cascade_key(asked) == cascade_key(question(name="other"))
+    assert asked.key == (question(name="other")).key
     others = [
         question(size=4),
         question(machine("100 B")),
@@ -88,15 +88,15 @@ def test_names_do_not_change_the_key_and_all_else_does() -> None:
         replace(asked, tiling="ragged"),
         replace(asked, objective=ENERGY.capped(latency=5)),
     ]
-    assert len({cascade_key(one) for one in (asked, *others)}) == 1 + len(others)
-    assert cascade_key(replace(asked, limits=Limits(3.0))) == cascade_key(asked)
+    assert len({one.key for one in (asked, *others)}) == 1 + len(others)
+    assert replace(asked, limits=Limits(3.0)).key == asked.key
 
 
 def test_when_time_runs_out_there_is_a_mapping_and_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not fused is found first, and is the answer where nothing else is."""
     real = fusing.search_cascade
 
-    def impatient(asked: CascadeQuestion) -> object:
+    def impatient(asked: TreeQuestion) -> object:
         if asked.fuse != "none":
             raise UndecidedError("nothing was found in time")
         return real(asked)
@@ -137,7 +137,7 @@ def test_an_interrupt_before_what_is_asked_for_gives_no_other_tree(monkeypatch: 
     asked = question(machine("256 B"))
     told = replace(asked, constraints=read_tree_constraints(["T in GLB"], asked.cascade, asked.arch))
 
-    def interrupted(one: CascadeQuestion) -> TreeAnswer:
+    def interrupted(one: TreeQuestion) -> TreeAnswer:
         found = search_cascade(one)
         return replace(found, certificate=replace(found.certificate, interrupted=True))
 

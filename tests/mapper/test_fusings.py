@@ -13,9 +13,9 @@ from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError, UndecidedError
 from tilewright.mapper import fusings
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.fusing import answer_undiagnosed
 from tilewright.mapper.fusings import Passing, answer_fusings, fusing_of
+from tilewright.mapper.question import Question, TreeQuestion
 
 SEEDS = longer.seeds(8) if longer.TIMES > 1 else (0, 2, 12, 18)
 COUNT = 4
@@ -41,8 +41,8 @@ def fusing_in(skeleton: Skeleton, placed: dict[str, Placed], trees: Trees) -> Fu
     return tuple(found)
 
 
-def question_of(case: Case) -> CascadeQuestion:
-    return CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
+def question_of(case: Case) -> TreeQuestion:
+    return Question(case.cascade, case.arch, ENERGY, case.tiling, case.space, fuse=case.fuse)
 
 
 def least_by_fusing(case: Case) -> dict[Fusing, float]:
@@ -74,9 +74,9 @@ def test_the_best_few_are_those_of_brute_force(seed: int) -> None:
 
 
 def test_what_is_not_known_in_time_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[CascadeQuestion] = []
+    asked: list[TreeQuestion] = []
 
-    def late(question: CascadeQuestion) -> TreeAnswer:
+    def late(question: TreeQuestion) -> TreeAnswer:
         asked.append(question)
         if len(asked) == 2:
             raise UndecidedError("no time")

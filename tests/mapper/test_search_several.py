@@ -19,7 +19,7 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, LATENCY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
-from tilewright.mapper.question import Question
+from tilewright.mapper.question import NestQuestion, Question
 from tilewright.mapper.several import best_of, search_best, search_front, search_in_turn
 from tilewright.workloads import gemm
 
@@ -55,7 +55,7 @@ def costs_of(number: int) -> list[Point]:
     return found
 
 
-def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> Question:
+def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> NestQuestion:
     return Question(problem, arch, parse_objective(objective), "perfect")
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...kernel.tolerance import cutoff_of
+from ...question import Fuse
 from ..branches.oracle import ExactBranches
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
-from ..tree_search import Fuse, TreeSearch
+from ..tree_search import TreeSearch
 from ..tree_searches import Aside, TreeSearches
 
 FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0

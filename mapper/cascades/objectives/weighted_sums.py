@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ....ir import MappingError
+from ...constraints.trees import ANY_TREE
 from ...kernel.best_first import BestFirst
 from ...kernel.incumbents import BestAnswers
 from ...kernel.states import Closed, OpenState
 from ...kernel.tolerance import cutoff_of, is_better, reaches
 from ...means import OutOfMeans
 from ...pareto.weights import ENERGY_ALONE, Weights, weights_of
+from ...question import Fuse
 from ..branches.oracle import ExactBranches
 from ..relaxations.nothing_shared import least_apart, shares_nothing
 from ..terms.parts import FoundPart
 from ..terms.sums import NARROW, Sums, all_wide, open_node
-from ..terms.tree_constraints import ANY_TREE
-from ..tree_search import Fuse, TreeSearch
+from ..tree_search import TreeSearch
 from ..tree_searches import Corner
 from .first_trees import FirstTrees
 from .unsearched_trees import unsearched_trees

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....ir import Loop, SharedLoop
+from ...constraints.trees import TreeConstraints
 from ...means import Means
 from ...pareto.weights import Yardstick
 from ...tilings import factors
@@ -22,7 +23,6 @@ from ..terms.generations import Generations
 from ..terms.parts import VisitedPart
 from ..terms.ragged_loops import RaggedLoops, SharedTrips
 from ..terms.sharing import LoopAbove, SharedDim, shared_dims
-from ..terms.tree_constraints import TreeConstraints
 from ..terms.upper_memories import Floats
 from ..terms.window_passing import WindowPassing
 
@@ -129,7 +129,7 @@ class SharedLoops:
         """
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
-            allowed = (dim for dim in every if self.constraints.allow_loop(dim))
+            allowed = (dim for dim in every if self.constraints.allow_loop({name for _, name in dim.dims}))
             searched = (dim for dim in allowed if self.passing.allows(dim) and self.generations.allows(dim))
             self._shared[part.names] = tuple(searched)
         shared = self._shared[part.names]
@@ -175,7 +175,8 @@ class SharedLoops:
             found = found[-1:]
         elif self.ragged.is_whole(dim, elements):
             found += self.ragged.steps(dim, elements)
-        return [step for step in found if self.constraints.allow_trips(dim, step.trips)]
+        names = {name for _, name in dim.dims}
+        return [step for step in found if self.constraints.allow_trips(names, step.trips)]
 
     def _bounded(self, part: VisitedPart, orders: _Orders, weigh: LoopWeights, cutoff: float) -> Iterator[OpenLoops]:
         """Loops in some orders whose bound lies below the cutoff."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from ....cost_models.cascades import reads_all, words_exchanged
 from ....ir import Cascade, Operation
+from ...constraints.trees import TreeConstraints
 from .branch import Room
 from .held_sums import HeldSums
 from .parts import VisitedPart, less_room, less_rooms, stepped_dims
 from .placing import Placing
-from .tree_constraints import TreeConstraints
 from .upper_memories import SumNode, UpperMemories
 
 

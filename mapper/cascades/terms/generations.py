@@ -16,11 +16,11 @@ from functools import cached_property
 
 from ....cost_models.cascades import words_exchanged
 from ....ir import Cascade, Operation
+from ...constraints.trees import TreeConstraints
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
-from .tree_constraints import TreeConstraints
 from .upper_memories import SumNode, UpperMemories
 from .upper_nodes import Chain
 

@@ -18,14 +18,13 @@ Lines hold together. A dimension is named as in any of the operations; where the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import replace
 
 from ....arch import Architecture
 from ....arch.units import size_bits
 from ....ir import ArchitectureError, Cascade, ConstraintError, Operation, did_you_mean
-from .sharing import SharedDim
+from ...constraints.trees import TreeConstraints
 from .upper_memories import UpperMemories
 
 _FORMS = (
@@ -34,70 +33,13 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True)
-class TreeConstraints:
-    """What trees have to satisfy.
-
-    lines    in words, as they were written
-    homes    by intermediate, the memory in which it passes
-    barred   (intermediate, memory) in which it does not
-    most     by intermediate, bits on chip at a time
-    along    (intermediate, dimension of its producer) of shared loops that stand above its passing
-    across   the same, of those that do not
-    tiles    (intermediate, dimension of its producer, elements that shared loops leave where it passes)
-    steps    (dimension, steps of a shared loop over it)
-    only     dimensions that shared loops step over; None: any
-    without  dimensions that none steps over
-    """
-
-    lines: tuple[str, ...] = ()
-    homes: tuple[tuple[str, str], ...] = ()
-    barred: tuple[tuple[str, str], ...] = ()
-    most: tuple[tuple[str, int], ...] = ()
-    along: tuple[tuple[str, str], ...] = ()
-    across: tuple[tuple[str, str], ...] = ()
-    tiles: tuple[tuple[str, str, int], ...] = ()
-    steps: tuple[tuple[str, int], ...] = ()
-    only: frozenset[str] | None = None
-    without: frozenset[str] = frozenset()
-
-    def allow_exchange(self, tensor: str, memory: str, bits: int, stepped: Set[str], tile: Mapping[str, int]) -> bool:
-        """Whether an intermediate may pass in a memory, of which it takes some bits; 0 in the outermost one.
-
-        stepped  dimensions of its producer that shared loops above step over
-        tile     elements that they leave along each
-        """
-        if any(tile[dim] != asked for name, dim, asked in self.tiles if name == tensor):
-            return False
-        if dict(self.homes).get(tensor, memory) != memory or (tensor, memory) in self.barred:
-            return False
-        if any(bits > most for name, most in self.most if name == tensor):
-            return False
-        asked = all(dim in stepped for name, dim in self.along if name == tensor)
-        return asked and not any(dim in stepped for name, dim in self.across if name == tensor)
-
-    def allow_loop(self, dim: SharedDim) -> bool:
-        """Whether a shared loop may step over a dimension."""
-        names = {name for _, name in dim.dims}
-        return not names & self.without and (self.only is None or bool(names & self.only))
-
-    def allow_trips(self, dim: SharedDim, trips: int) -> bool:
-        """Whether a shared loop over a dimension may have so many steps."""
-        names = {name for _, name in dim.dims}
-        return all(trips == asked for name, asked in self.steps if name in names)
-
-
-ANY_TREE: Final = TreeConstraints()
-"""No constraints."""
-
-
 def read_tree_constraints(
     lines: Iterable[str], cascade: Cascade, arch: Architecture, fuse: str = "all"
 ) -> TreeConstraints:
     """The constraints that some lines state, of a cascade with several forms about the first of them that has what they
     name.
 
-    fuse  what is asked of all trees, as in `CascadeQuestion`
+    fuse  what is asked of all trees, as in `TreeQuestion`
 
     Raises ConstraintError for a line that cannot be understood, names something else than a cascade or a machine has,
     contradicts another one, or asks for fusing that `fuse` leaves out.

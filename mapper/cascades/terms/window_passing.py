@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from ....cost_models.cascades import words_exchanged
 from ....cost_models.cascades.windows import Kept
 from ....ir import Cascade
+from ...constraints.trees import TreeConstraints
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, Passage, SharedDim
-from .tree_constraints import TreeConstraints
 from .upper_memories import SumNode, UpperMemories
 from .windowed import Uneven, uneven_visits
 

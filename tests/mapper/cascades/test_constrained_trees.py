@@ -22,8 +22,10 @@ from longer import TIMES, blocks
 from tilewright.arch import load_arch
 from tilewright.cost_models import parse_objective
 from tilewright.ir import Address, ConstraintError, InfeasibleError, Operation
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
-from tilewright.mapper.cascades.terms.tree_constraints import TreeConstraints, read_tree_constraints
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
+from tilewright.mapper.constraints.trees import TreeConstraints
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 
 SEEDS, BLOCK = 12, 3
@@ -142,9 +144,9 @@ def _random_line(case: Case, rng: random.Random) -> str:
     }[rng.choice(LINES)]
 
 
-def constrained(case: Case, objective: str, constraints: TreeConstraints) -> CascadeQuestion:
+def constrained(case: Case, objective: str, constraints: TreeConstraints) -> TreeQuestion:
     aim = parse_objective(objective)
-    return CascadeQuestion(case.cascade, case.arch, aim, case.tiling, case.space, case.fuse, constraints=constraints)
+    return Question(case.cascade, case.arch, aim, case.tiling, case.space, fuse=case.fuse, constraints=constraints)
 
 
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
@@ -169,7 +171,7 @@ def test_the_search_finds_the_best_tree_that_satisfies_constraints(seeds: range)
 def test_only_loops_that_do_not_divide_satisfy_a_constraint() -> None:
     """Where all others were ruled out, a search for a product failed, and then did not look along lines of its own."""
     pair = cascade(["T[m,n] += A[m] * B[n,m]", "O[m] += T[m,n] * C[n]"], m=3, n=2)
-    question = CascadeQuestion(pair, load_arch("three_level"), parse_objective("edp"), "ragged", "even", "all")
+    question = Question(pair, load_arch("three_level"), parse_objective("edp"), "ragged", "even", fuse="all")
     lines = read_tree_constraints(["T tile M = 2"], pair, question.arch)
     answer = search_cascade(replace(question, constraints=lines))
     assert answer.certificate.proven

@@ -15,9 +15,9 @@ from cases import CASES
 from longer import blocks
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.ir import InfeasibleError, UndecidedError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade_front
+from tilewright.mapper.cascades import search_cascade_front
 from tilewright.mapper.fusing import answer_cascade
-from tilewright.mapper.question import Limits
+from tilewright.mapper.question import Limits, Question
 
 OBJECTIVES = ("energy", "latency", "edp")
 SECONDS = (0, 0.3, 1, 3)
@@ -48,7 +48,7 @@ def test_no_tree_lies_below_the_bound_of_a_cut_search(seeds: range, monkeypatch:
 
 def check(case: Case, objective: str, seconds: float, best: float) -> None:
     asked = parse_objective(objective)
-    question = CascadeQuestion(case.cascade, case.arch, asked, case.tiling, case.space, case.fuse, Limits(seconds))
+    question = Question(case.cascade, case.arch, asked, case.tiling, case.space, fuse=case.fuse, limits=Limits(seconds))
     try:
         answer = answer_cascade(question)
     except UndecidedError:
@@ -76,7 +76,9 @@ def test_what_is_proven_without_loops_along_windows_is_said_as_that(monkeypatch:
 
 def check_front(case: Case, seconds: float, front: list[tuple[float, float]]) -> None:
     """No tree of the front of all is further below what a cut search found than it says."""
-    question = CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse, Limits(seconds))
+    question = Question(
+        case.cascade, case.arch, ENERGY, case.tiling, case.space, fuse=case.fuse, limits=Limits(seconds)
+    )
     try:
         found = search_cascade_front(question)
     except (InfeasibleError, UndecidedError):

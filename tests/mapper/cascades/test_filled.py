@@ -10,7 +10,8 @@ from cascade_cases import CHEAP, Case, random_case
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError, TilewrightError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question, TreeQuestion
 
 SEEDS = 6
 
@@ -21,8 +22,8 @@ def filled_case(seed: int) -> Case:
     return Case(case.kind, case.cascade, arch, case.tiling, case.space, case.fuse)
 
 
-def question(case: Case, objective: str) -> CascadeQuestion:
-    return CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+def question(case: Case, objective: str) -> TreeQuestion:
+    return Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
 
 
 @pytest.mark.some(1)
@@ -61,4 +62,4 @@ def test_perfect_prefetching_leaves_nothing_to_fill() -> None:
     case = filled_case(2)
     both = case.arch.model_copy(update={"overlap": "across_operations"})
     with pytest.raises(TilewrightError, match="no operation waits for tiles"):
-        search_cascade(CascadeQuestion(case.cascade, both, parse_objective("latency"), case.tiling, case.space, "all"))
+        search_cascade(Question(case.cascade, both, parse_objective("latency"), case.tiling, case.space, fuse="all"))

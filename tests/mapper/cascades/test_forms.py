@@ -12,7 +12,6 @@ from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, ENERGY, parse_objective
 from tilewright.ir import Cascade, ConstraintError, FusedMapping, MappingError
 from tilewright.mapper.cascades import (
-    CascadeQuestion,
     NothingBelow,
     bound_cascade,
     search_cascade,
@@ -23,6 +22,7 @@ from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constrai
 from tilewright.mapper.fused_slope import compulsory_of, fused_slope
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.fusings import answer_fusings
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 from tilewright.workloads.softmax_forms import in_any_way
 
@@ -48,14 +48,14 @@ def machine(words: int) -> Architecture:
     return Architecture(name="dear", clock_hz=1e9, word_bits=8, levels=(dram, glb), mac=mac)
 
 
-def running(words: int, objective: str = "edp") -> CascadeQuestion:
+def running(words: int, objective: str = "edp") -> TreeQuestion:
     whole = cascade(RUNNING, {"m": 2, "i:j": 8})
     assert len(whole.forms) == 3
-    return CascadeQuestion(whole, machine(words), parse_objective(objective), "perfect", "uneven")
+    return Question(whole, machine(words), parse_objective(objective), "perfect", "uneven")
 
 
-def alone(question: CascadeQuestion) -> list[CascadeQuestion]:
-    return [replace(question, cascade=form) for form in question.cascade.forms]
+def alone(question: TreeQuestion) -> list[TreeQuestion]:
+    return [replace(question, work=form) for form in question.cascade.forms]
 
 
 @pytest.mark.parametrize("words", [5, 9])
@@ -111,7 +111,7 @@ def test_lines_hold_of_the_forms_that_have_what_they_name() -> None:
     attention = in_any_way(cascade(ATTENTION, m=2, n=2, e=1, f=1))
     (only,) = (form for form in attention.forms if form.form == "two passes, divided last")
     lines = read_tree_constraints(["O_sum in GLB"], attention, question.arch)
-    told = answer_cascade(replace(question, cascade=attention, constraints=lines))
+    told = answer_cascade(replace(question, work=attention, constraints=lines))
     assert told.mapping.cascade == only
     assert [one.form for one in told.forms] == [only.form]
     with pytest.raises(ConstraintError, match="Z is no intermediate"):
@@ -137,7 +137,7 @@ def attention() -> Cascade:
 
 @pytest.mark.long
 def test_attention_in_any_way_is_as_good_as_the_best_of_its_forms(attention: Cascade) -> None:
-    question = CascadeQuestion(attention, machine(16), ENERGY, "perfect")
+    question = Question(attention, machine(16), ENERGY, "perfect")
     answer = answer_cascade(question)
     assert answer.certificate.proven
     each = [search_cascade(one).certificate for one in alone(question)]
@@ -163,6 +163,6 @@ def test_the_least_traffic_is_that_of_all_forms(attention: Cascade) -> None:
 def test_without_time_there_is_a_bound_for_every_form(attention: Cascade, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that goes on when it is looked at, however busy this machine is."""
     ticking(monkeypatch, 2e-4)
-    hurried = replace(CascadeQuestion(attention, machine(16), EDP, "perfect").limits, time_s=0.0)
-    answer = answer_cascade(CascadeQuestion(attention, machine(16), EDP, "perfect", limits=hurried))
+    hurried = replace(Question(attention, machine(16), EDP, "perfect").limits, time_s=0.0)
+    answer = answer_cascade(Question(attention, machine(16), EDP, "perfect", limits=hurried))
     assert answer.certificate.lower_bound <= answer.certificate.value

@@ -20,7 +20,8 @@ from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, Loop, Node
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.cascades import search_cascade, search_cascade_front
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 SMALL = Path(__file__).parents[2] / "golden" / "fused" / "small_bruteforce.jsonl"
@@ -38,7 +39,7 @@ WITHOUT_WINDOWS = ("trees without shared loops along windows",)
 
 def optimum(whole: Cascade, arch: Architecture, objective: str, mode: str) -> TreeAnswer:
     """The proven best of the uneven space with perfect tiles; where operations read in windows, of the peer's trees."""
-    question = CascadeQuestion(whole, arch, parse_objective(objective), "perfect", "uneven", FUSE[mode])
+    question = Question(whole, arch, parse_objective(objective), "perfect", "uneven", fuse=FUSE[mode])
     answer = search_cascade(question)
     proof = answer.certificate
     has_windows = any(len(rank) > 1 for one in whole for tensor in one.problem.tensors for rank in tensor.ranks)
@@ -146,7 +147,7 @@ def fronts_of_the_peer() -> Iterator[Any]:
 @pytest.mark.parametrize("case", list(fronts_of_the_peer()))
 def test_whole_fronts_are_those_of_accelforge(case: dict[str, Any]) -> None:
     arch, whole, fuse = machine_of(case), cascade_of(case), FUSE[case["mode"]]
-    found = search_cascade_front(CascadeQuestion(whole, arch, ENERGY, "perfect", "uneven", fuse))
+    found = search_cascade_front(Question(whole, arch, ENERGY, "perfect", "uneven", fuse=fuse))
     assert all(point.certificate.proven for point in found)
     if case["mode"] != "fused" or (case["case"], case["glb_words"]) not in SHARED_INPUTS:
         assert [[point.cost.energy_pj, point.cost.latency_cycles] for point in found] == case["front"]

@@ -13,7 +13,8 @@ from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import FusedMapping, MappingError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question
 
 CASES: list[dict[str, Any]] = [
     json.loads(line) for line in (FOLDER / "accelforge_more.jsonl").read_text(encoding="utf-8").splitlines()
@@ -42,8 +43,8 @@ def machine_of(case: dict[str, Any]) -> Architecture:
 
 def optimum(case: dict[str, Any]) -> float:
     """The proven best of the uneven space with perfect tiles."""
-    question = CascadeQuestion(
-        cascade_of(case), machine_of(case), parse_objective(case["objective"]), "perfect", "uneven", "all"
+    question = Question(
+        cascade_of(case), machine_of(case), parse_objective(case["objective"]), "perfect", "uneven", fuse="all"
     )
     answer = search_cascade(question)
     assert answer.certificate.gap == 0.0

@@ -12,8 +12,9 @@ from longer import TIMES, blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.ir import Cascade, InfeasibleError, TilewrightError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.emit import verify_numpy
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 MOST = CHEAP if TIMES == 1 else DEAR
@@ -30,7 +31,7 @@ RUNNING = [
 
 def searched(case: Case, objective: str, best: float) -> float:
     """The optimum that the search proves; infinite where nothing fits, the best where it is right about a gap."""
-    question = CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space)
+    question = Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space)
     try:
         answer = search_cascade(question)
     except InfeasibleError:
@@ -66,7 +67,7 @@ def machine(words: int, keeps: Keeps = MAY) -> Architecture:
 
 
 def best_of(whole: Cascade, words: int) -> float:
-    return search_cascade(CascadeQuestion(whole, machine(words), ENERGY, "perfect", "uneven")).cost.energy_pj
+    return search_cascade(Question(whole, machine(words), ENERGY, "perfect", "uneven")).cost.energy_pj
 
 
 @pytest.mark.parametrize("words", [6, 12])
@@ -74,7 +75,7 @@ def test_the_size_of_a_block_is_chosen(words: int) -> None:
     """The best of all sizes, proven, as if each had been searched by itself; its program runs."""
     whole = cascade(RUNNING, {"m": 2, "i:j": 8})
     assert [form.form for form in whole.forms] == ["i=8, j=1", "i=4, j=2", "i=2, j=4"]
-    answer = search_cascade(CascadeQuestion(whole, machine(words), ENERGY, "perfect", "uneven"))
+    answer = search_cascade(Question(whole, machine(words), ENERGY, "perfect", "uneven"))
     assert answer.certificate.proven
     assert answer.cost.energy_pj == min(best_of(form, words) for form in whole.forms)
     assert answer.mapping.cascade in whole.forms
@@ -94,7 +95,7 @@ def test_what_must_be_kept_may_stand_above_the_split() -> None:
         name="tiny", clock_hz=1e9, word_bits=8, partial_sum_bits=24, levels=levels, mac=Mac(energy_pj=1)
     )
     fed_back = cascade(["Y[k,i] += W[k,n] * X[n,i]", "X[k,i+1] = X[k,i] + Y[k,i] start 1"], k=1, n=1, i=2)
-    answer = search_cascade(CascadeQuestion(fed_back, arch, parse_objective("latency"), "perfect"))
+    answer = search_cascade(Question(fed_back, arch, parse_objective("latency"), "perfect"))
     assert answer.certificate.proven
 
 
@@ -107,7 +108,7 @@ def test_what_must_be_kept_may_stand_above_the_split() -> None:
     ],
 )
 def test_what_cannot_be_searched_is_said(lines: list[str], sizes: dict[str, int], fuse: str, message: str) -> None:
-    question = CascadeQuestion(cascade(lines, sizes), machine(12), ENERGY, "perfect", fuse=fuse)  # type: ignore[arg-type]
+    question = Question(cascade(lines, sizes), machine(12), ENERGY, "perfect", fuse=fuse)  # type: ignore[arg-type]
     with pytest.raises(TilewrightError) as caught:
         search_cascade(question)
     assert message in str(caught.value)

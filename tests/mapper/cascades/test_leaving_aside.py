@@ -14,7 +14,6 @@ from tilewright.cost_models import EDP, ENERGY
 from tilewright.ir import Cascade, Loop, Operation
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
-from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.space.fewer_steps import FewerSteps
 from tilewright.mapper.cascades.space.mirrored import MirroredBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
@@ -22,6 +21,7 @@ from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedD
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import Weights
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 IMAGES = {
@@ -62,7 +62,7 @@ def _images(rng: random.Random) -> Cascade:
 def test_searches_find_as_much_with_what_is_left_aside(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in seeds:
         rng = random.Random(seed)
-        asked = CascadeQuestion(_images(rng), _machine(rng), rng.choice([EDP, ENERGY]), "perfect", "even")
+        asked = Question(_images(rng), _machine(rng), rng.choice([EDP, ENERGY]), "perfect", "even")
         found = search_cascade(asked).certificate
         with monkeypatch.context() as patch:
             patch.setattr(MirroredBranches, "images", lambda *_: {})

@@ -9,13 +9,14 @@ from cascade_cases import CHEAP, Case, random_case
 from longer import blocks
 from tilewright.arch import Keeps, Memory, load_arch
 from tilewright.cost_models import EDP
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.relaxations.nothing_shared import least_apart, shares_nothing
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories, with_single_copies
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 CHAIN = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
@@ -70,7 +71,7 @@ def test_what_operations_share_on_chip_is_seen() -> None:
 def test_no_tree_is_searched_where_nothing_can_be_fused(tiling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On gemmini what one operation writes goes out before another one reads it, and no tree is better than one without
     shared loops: with the bound no more than that one is looked at."""
-    asked = CascadeQuestion(cascade(CHAIN, m=6, n=8, k=4, p=6), load_arch("gemmini"), EDP, tiling)
+    asked = Question(cascade(CHAIN, m=6, n=8, k=4, p=6), load_arch("gemmini"), EDP, tiling)
     found = []
     for least in (least_apart, lambda *_: 0.0):
         monkeypatch.setattr("tilewright.mapper.cascades.objectives.weighted_sums.least_apart", least)

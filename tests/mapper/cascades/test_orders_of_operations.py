@@ -6,17 +6,17 @@ import pytest
 
 import tilewright as tw
 from tilewright.cost_models import ENERGY
-from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.cascades.objectives.search import CascadeSearch
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import ENERGY_ALONE
+from tilewright.mapper.question import Question, TreeQuestion
 
 FEW_FIRST = ("G[p] = X[2*p] * B[p]", "U[m] = X[m] * C[m]")
 """Two readers of an input, of which one reads every second word."""
 
 
-def asked(*operations: str) -> CascadeQuestion:
-    return CascadeQuestion(tw.cascade(operations, m=8, p=4), tw.load_arch("three_level"), ENERGY, "perfect")
+def asked(*operations: str) -> TreeQuestion:
+    return Question(tw.cascade(operations, m=8, p=4), tw.load_arch("three_level"), ENERGY, "perfect")
 
 
 def test_the_bound_is_that_of_the_order_that_may_be_cheapest() -> None:
@@ -29,7 +29,7 @@ def test_the_bound_is_that_of_the_order_that_may_be_cheapest() -> None:
     assert turned.least_of(ENERGY_ALONE) == pytest.approx(min(of_orders))
 
 
-def orders_of(question: CascadeQuestion) -> list[tuple[str, ...]]:
+def orders_of(question: TreeQuestion) -> list[tuple[str, ...]]:
     return list(CascadeSearch(question, Means()).orders())
 
 
@@ -38,7 +38,7 @@ HALVES = ("G[m,n] += X[m,k] * A[k,n]", "U[m,n] += X[m,k] * B[k,n]", "O[m,n] = re
 
 
 def test_orders_that_differ_in_names_alone_are_one() -> None:
-    halves = CascadeQuestion(tw.cascade(HALVES, m=4, n=4, k=2), tw.load_arch("three_level"), ENERGY, "perfect")
+    halves = Question(tw.cascade(HALVES, m=4, n=4, k=2), tw.load_arch("three_level"), ENERGY, "perfect")
     assert orders_of(halves) == [("G", "U", "O")]
     search = CascadeSearch(halves, Means()).tree_search(ENERGY_ALONE)
     found = [search.whole(names).bound for names in (("G", "U", "O"), ("U", "G", "O"))]
@@ -51,10 +51,10 @@ def test_orders_that_differ_in_names_alone_are_one() -> None:
 )
 def test_orders_of_operations_that_cost_otherwise_are_kept(operation: str, sizes: dict[str, int]) -> None:
     whole = tw.cascade((HALVES[0], operation.replace("= X[m,j]", "+= X[m,j]"), HALVES[2]), m=4, n=4, k=2, **sizes)
-    assert len(orders_of(CascadeQuestion(whole, tw.load_arch("three_level"), ENERGY, "perfect"))) == 2
+    assert len(orders_of(Question(whole, tw.load_arch("three_level"), ENERGY, "perfect"))) == 2
 
 
 def test_orders_are_all_kept_where_tensors_stay_by_name() -> None:
     whole, arch = tw.cascade(HALVES, m=4, n=4, k=2), tw.load_arch("three_level")
     stays = (("G", arch.memories[1].name),)
-    assert len(orders_of(CascadeQuestion(whole, arch, ENERGY, "perfect", stays=stays))) == 2
+    assert len(orders_of(Question(whole, arch, ENERGY, "perfect", stays=stays))) == 2

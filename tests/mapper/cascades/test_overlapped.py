@@ -14,8 +14,9 @@ from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import FusedCost, evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.cascades import search_cascade, search_cascade_front
 from tilewright.mapper.cascades.recounts.prices import Resources
+from tilewright.mapper.question import Question, TreeQuestion
 
 SEEDS, BLOCK, SAMPLES = 6, 3, 12
 
@@ -27,8 +28,8 @@ def overlapping_case(seed: int) -> Case:
     return Case(case.kind, case.cascade, arch, case.tiling, case.space, case.fuse)
 
 
-def question(case: Case, objective: str) -> CascadeQuestion:
-    return CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+def question(case: Case, objective: str) -> TreeQuestion:
+    return Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
 
 
 def sampled(case: Case, rng: random.Random) -> list[FusedCost]:
@@ -80,7 +81,7 @@ def test_prices_weigh_no_more_than_latency() -> None:
 def pair(objective: str, **changes: object) -> TreeAnswer:
     whole = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=16, n=16, p=16)
     arch = tw.load_arch("eyeriss").model_copy(update={"overlap": "across_operations", **changes})
-    return search_cascade(CascadeQuestion(whole, arch, parse_objective(objective), "perfect"))
+    return search_cascade(Question(whole, arch, parse_objective(objective), "perfect"))
 
 
 def test_a_pair_is_proven() -> None:

@@ -15,7 +15,6 @@ from tilewright.ir import Cascade, Loop
 from tilewright.mapper.cascades import bound_cascade, search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.relaxations.part_bounds import PartBounds
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.parts import VisitedPart
@@ -24,6 +23,7 @@ from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.question import Question
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 
@@ -81,7 +81,7 @@ def test_sums_may_cost_less_in_a_memory_whose_words_are_dear_to_write() -> None:
     """T is best in L2, where it is read more often than written, and a write costs more than in L1, which is nearer:
     21,017.6 pJ were called the least of a cascade that takes 20,681.6."""
     whole = cascade(["T[m] += A[k]", "O[m] = exp(T[m])"], m=64, k=8)
-    asked = CascadeQuestion(whole, parse_arch(READ_CHEAPLY), ENERGY, "perfect", "uneven")
+    asked = Question(whole, parse_arch(READ_CHEAPLY), ENERGY, "perfect", "uneven")
     value = search_cascade(asked).cost.energy_pj
     assert value == pytest.approx(20_681.6)
     assert 0 < bound_cascade(asked) <= value * (1 + 1e-9)
@@ -92,7 +92,7 @@ def test_words_from_further_out_count_once(text: str) -> None:
     """From DRAM operations are so much sooner done that less leaks, or GLB passes whole blocks: from there they cost
     least of all, and that was taken to be what they cost from GLB: 12,792.8 and 1,848.8 pJ were called the least of
     what takes 11,200.8 and 1,728.8."""
-    asked = CascadeQuestion(cascade(["T[m] = exp(A[m])", "O[m] = exp(T[m])"], m=4), parse_arch(text), ENERGY, "perfect")
+    asked = Question(cascade(["T[m] = exp(A[m])", "O[m] = exp(T[m])"], m=4), parse_arch(text), ENERGY, "perfect")
     assert 0 < bound_cascade(asked) <= search_cascade(asked).cost.energy_pj * (1 + 1e-9)
 
 
@@ -107,11 +107,11 @@ def test_no_tree_of_a_machine_that_leaks_is_below(seeds: range) -> None:
         case = replace(case, arch=leaking)
         best = case.trees.best()
         for objective in (ENERGY, LATENCY) if best else ():
-            asked = CascadeQuestion(case.cascade, case.arch, objective, case.tiling, case.space, case.fuse)
+            asked = Question(case.cascade, case.arch, objective, case.tiling, case.space, fuse=case.fuse)
             assert bound_cascade(asked) <= best[objective.name].value * (1 + 1e-9), f"{seed}\n{case}"
             compared += 1
         if best and len(case.cascade.operations) == 2:
-            proof = search_cascade(CascadeQuestion(case.cascade, leaking, EDP, case.tiling, case.space, case.fuse))
+            proof = search_cascade(Question(case.cascade, leaking, EDP, case.tiling, case.space, fuse=case.fuse))
             assert proof.certificate.lower_bound <= best["edp"].value * (1 + 1e-9), f"{seed}\n{case}"
             assert proof.certificate.value >= best["edp"].value * (1 - 1e-9), f"{seed}\n{case}"
     assert compared
@@ -124,7 +124,7 @@ def test_trees_without_loops_at_the_top_weigh_their_bound_or_more(seeds: range) 
     compared = 0
     for seed in seeds:
         case = random_case(seed)
-        asked = CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space)
+        asked = Question(case.cascade, case.arch, ENERGY, case.tiling, case.space)
         names = [operation.name for operation in case.cascade]
         weights = (ENERGY_ALONE, Weights(1.0, 10.0))[seed % 2]
         bound = WeightedSums(asked, Means()).tree_search(weights).bound_without_loops(names)

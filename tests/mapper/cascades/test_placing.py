@@ -8,7 +8,8 @@ from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 from tilewright.workloads.operations import read_statement
@@ -158,7 +159,7 @@ branch R
 def check_found(whole: Cascade, arch: Architecture, tree: str, space: Space) -> None:
     """A search proves a tree as good as one by hand, and no bound lies above it."""
     known = evaluate_tree(FusedMapping.parse(whole, tree), arch).energy_pj
-    asked = CascadeQuestion(whole, arch, ENERGY, "perfect", space)
+    asked = Question(whole, arch, ENERGY, "perfect", space)
     answer = search_cascade(asked)
     assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)
     assert answer.cost.energy_pj == pytest.approx(known, rel=1e-9)
@@ -228,7 +229,7 @@ def test_zeros_lie_at_the_node_at_which_they_are_read(space: Space) -> None:
 def test_loops_further_out_keep_readers_apart() -> None:
     """Blocks of rows and columns, of which one reader sees a block and the other the transposed one: no common node."""
     lines = ["T[m,n] = exp(X[m,n])", "O[m,n] = T[m,n] + X[n,m]", "R[m,n] = exp(O[m,n])"]
-    asked = CascadeQuestion(cascade(lines, m=4, n=4), parse_arch(SLIDING.replace("40 B", "10 B")), ENERGY, "perfect")
+    asked = Question(cascade(lines, m=4, n=4), parse_arch(SLIDING.replace("40 B", "10 B")), ENERGY, "perfect")
     answer = search_cascade(asked)
     assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)
     assert answer.cost.energy_pj == pytest.approx(9_668.8)
@@ -241,5 +242,5 @@ def test_parts_of_one_size_may_be_kept_apart_by_different_loops() -> None:
     lines = ["P[a,b] = X[a,b] * Y[a,b]", "R[c,d] = X[c,d] * Y[d,c]", "Z[e,f] = exp(P[e,f])"]
     text = SLIDING.replace("40 B", "10 B").replace("clock", "reuse: at_node\nclock")
     sizes = dict.fromkeys("abcdef", 4)
-    answer = search_cascade(CascadeQuestion(cascade(lines, sizes), parse_arch(text), ENERGY, "perfect", "uneven"))
+    answer = search_cascade(Question(cascade(lines, sizes), parse_arch(text), ENERGY, "perfect", "uneven"))
     assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)

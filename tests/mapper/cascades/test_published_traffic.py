@@ -16,7 +16,8 @@ from tilewright.arch.spec import Keeps
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import FusedMapping
-from tilewright.mapper.cascades import CascadeQuestion, Fuse, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Fuse, Question
 from tilewright.workloads import cascade
 
 APART: Fuse = "none"
@@ -62,7 +63,7 @@ def words_cost(buffer_words: int) -> Architecture:
 
 
 def least_words(operations: list[str], fuse: Fuse, **sizes: int) -> float:
-    question = CascadeQuestion(cascade(operations, **sizes), words_cost(2**14), ENERGY, "perfect", "uneven", fuse=fuse)
+    question = Question(cascade(operations, **sizes), words_cost(2**14), ENERGY, "perfect", "uneven", fuse=fuse)
     answer = search_cascade(question)
     assert answer.certificate.proven
     return answer.cost.energy_pj
@@ -120,7 +121,7 @@ def test_attention_in_one_pass(blocks: int) -> None:
     rows, features = 32_768, 64
     length = blocks * rows
     sizes = {"m": length, "i": length // 16, "j": 16, "e": features, "f": features}
-    question = CascadeQuestion(cascade(ONE_PASS, sizes), words_cost(2**22 + 2**18), ENERGY, "perfect", "uneven")
+    question = Question(cascade(ONE_PASS, sizes), words_cost(2**22 + 2**18), ENERGY, "perfect", "uneven")
     answer = search_cascade(question)
     assert answer.certificate.proven
     assert answer.cost.energy_pj == 2 * length * features + 2 * length * features * blocks

@@ -11,8 +11,9 @@ from cascade_cases import CHEAP, DEAR, Case, is_ragged, ragged_case
 from cascade_skeletons import Skeleton, Skeletons
 from longer import TIMES, blocks
 from tilewright.cost_models import parse_objective
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.ragged_loops import ragged_tiles
+from tilewright.mapper.question import Question
 
 SEEDS, BLOCK = 10, 5
 
@@ -41,8 +42,8 @@ def test_the_best_of_trees_with_shorter_last_steps(seeds: range) -> None:
                 for choice, objective in trees.best_of(skeleton, dict(best)):
                     best[objective] = choice.value
         for objective, value in best.items():
-            question = CascadeQuestion(
-                case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse
+            question = Question(
+                case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse
             )
             proof = search_cascade(question).certificate
             assert proof.proven

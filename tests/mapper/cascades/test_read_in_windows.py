@@ -8,7 +8,8 @@ from cascade_cases import Case
 from tilewright.arch import Architecture, Mac, Memory
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 ZEROS = cascade(["T[m] = A[m] + B[m]", "O[m] += T[m+r] * C[r] pad T[1:1]"], m=4, r=3)
@@ -31,6 +32,6 @@ def machine(words: int) -> Architecture:
 def test_the_best_tree_fits_and_is_the_best_of_all(asked: Cascade, words: int) -> None:
     arch = machine(words)
     best = Case("windows", asked, arch, "perfect", "even", "all").trees.best()
-    answer = search_cascade(CascadeQuestion(asked, arch, ENERGY, "perfect", fuse="plain"))
+    answer = search_cascade(Question(asked, arch, ENERGY, "perfect", fuse="plain"))
     assert answer.certificate.proven
     assert answer.cost.energy_pj == pytest.approx(best["energy"].value)

@@ -11,11 +11,11 @@ from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade
 from tilewright.mapper.cascades.objectives.weighted_sums import WeightedSums
-from tilewright.mapper.cascades.question import CascadeQuestion
 from tilewright.mapper.cascades.tables.tables import TableBranches
 from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 OPERATIONS = (
@@ -59,7 +59,7 @@ def random_cascade(rng: random.Random) -> Cascade:
 
 
 def searched(whole: Cascade, arch: Architecture, weights: Weights) -> TreeSearch:
-    sums = WeightedSums(CascadeQuestion(whole, arch, ENERGY, "perfect", "uneven"), Means())
+    sums = WeightedSums(Question(whole, arch, ENERGY, "perfect", "uneven"), Means())
     assert isinstance(sums.solver, TableBranches)
     return sums.tree_search(weights)
 
@@ -79,7 +79,7 @@ def test_what_is_left_aside_by_closer_bounds_is_no_better(seed: int) -> None:
 def test_nothing_fused_is_found_without_a_search_over_trees(seed: int) -> None:
     rng = random.Random(seed)
     whole = random_cascade(rng)
-    sums = WeightedSums(CascadeQuestion(whole, machine(rng), ENERGY, "perfect", "uneven"), Means())
+    sums = WeightedSums(Question(whole, machine(rng), ENERGY, "perfect", "uneven"), Means())
     weights, names = WEIGHTS[seed % 3], [operation.name for operation in whole]
     best = sums.tree_search(weights, fuse="none").whole(names)
     apart = sums.tree_search(weights).apart(names)

@@ -12,10 +12,11 @@ from longer import blocks
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, SharedBranches, search_cascade, search_cascade_front, sharing
+from tilewright.mapper.cascades import SharedBranches, search_cascade, search_cascade_front, sharing
 from tilewright.mapper.cascades.branches import shared_branches as module
 from tilewright.mapper.cascades.space.fewer_steps import Chances
 from tilewright.mapper.exact.search import ExactSearch
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 
 PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=8, n=16, p=8)
@@ -42,7 +43,7 @@ def _halved(arch: Architecture, name: str) -> Architecture:
     return arch.model_copy(update={"levels": tuple(levels)})
 
 
-def _value(asked: CascadeQuestion) -> float | None:
+def _value(asked: TreeQuestion) -> float | None:
     try:
         proof = search_cascade(asked).certificate
     except InfeasibleError:
@@ -57,9 +58,7 @@ def test_searches_that_share_find_the_same(seeds: range) -> None:
         rng, case = random.Random(seed), random_case(seed)
         sized = [memory.name for memory in case.arch.memories if memory.size_bits]
         machines = [case.arch, *(_halved(case.arch, name) for name in rng.sample(sized, min(1, len(sized))))]
-        every = [
-            CascadeQuestion(part, arch, ENERGY, case.tiling, case.space) for part in _parts(case) for arch in machines
-        ]
+        every = [Question(part, arch, ENERGY, case.tiling, case.space) for part in _parts(case) for arch in machines]
         rng.shuffle(every)
         apart = [_value(asked) for asked in every]
         with sharing(SharedBranches()):
@@ -79,7 +78,7 @@ def test_a_cascade_is_searched_with_what_another_has_shown(monkeypatch: pytest.M
 
     monkeypatch.setattr(ExactSearch, "solve", counted)
     arch = load_arch("three_level")
-    first, second = (CascadeQuestion(one, arch, ENERGY, "perfect") for one in (PAIR, OTHER))
+    first, second = (Question(one, arch, ENERGY, "perfect") for one in (PAIR, OTHER))
     with sharing(SharedBranches()):
         value = search_cascade(first).certificate.value
         assert len(solved) > 0
@@ -101,7 +100,7 @@ def test_a_cascade_is_searched_with_what_another_has_shown(monkeypatch: pytest.M
 def test_fronts_are_those_of_searches_of_their_own() -> None:
     """Under the names of each cascade. (A front asked for what it knew under the names of another one.)"""
     arch = load_arch("eyeriss")
-    every = [CascadeQuestion(one, arch, ENERGY, "perfect") for one in (TINY, TINY_OTHER)]
+    every = [Question(one, arch, ENERGY, "perfect") for one in (TINY, TINY_OTHER)]
     apart = [[(one.cost.energy_pj, one.cost.latency_cycles) for one in search_cascade_front(each)] for each in every]
     with sharing(SharedBranches()):
         together = [

@@ -13,8 +13,9 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import FusedMapping, InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 
 PAIR = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, n=2, k=2, p=2)
@@ -46,9 +47,9 @@ def machine(words: int, register: int = 2, array: bool = False) -> Architecture:
     return Architecture(name="wide", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=levels, mac=mac)
 
 
-def question(arch: Architecture, *lines: str) -> CascadeQuestion:
+def question(arch: Architecture, *lines: str) -> TreeQuestion:
     constraints = read_tree_constraints(lines, PAIR, arch)
-    return CascadeQuestion(PAIR, arch, ENERGY, "perfect", constraints=constraints)
+    return Question(PAIR, arch, ENERGY, "perfect", constraints=constraints)
 
 
 @pytest.mark.parametrize("array", [False, True])
@@ -88,8 +89,8 @@ def test_the_best_of_all_trees_is_found(seeds: range) -> None:
     """And proven, in the even space, where visits do not add to each other's sums."""
     for seed in seeds:
         case = random_pair(seed)
-        whole = (case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
-        proof = search_cascade(CascadeQuestion(*whole)).certificate
+        whole = case.cascade, case.arch, ENERGY, case.tiling, case.space
+        proof = search_cascade(Question(*whole, fuse=case.fuse)).certificate
         best = case.trees.best()
         assert best is not None
         expected = best["energy"].value
@@ -122,10 +123,10 @@ def test_sums_that_go_on_in_shared_loops_are_proven(seeds: range) -> None:
     """Wide in one memory, and finished in another: which is which is known for each node."""
     for seed in seeds:
         case = random_triple(seed)
-        whole = (case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
+        whole = case.cascade, case.arch, ENERGY, case.tiling, case.space
         best = case.trees.best()
         assert best is not None
-        proof = search_cascade(CascadeQuestion(*whole)).certificate
+        proof = search_cascade(Question(*whole, fuse=case.fuse)).certificate
         expected = pytest.approx(best["energy"].value, rel=1e-9)
         assert (proof.value, proof.lower_bound) == (expected, expected), f"{seed}\n{case}"
 
@@ -156,7 +157,7 @@ def test_sums_have_room_while_other_operations_work(seeds: range) -> None:
         case = random_accumulator(seed)
         best = case.trees.best()
         try:
-            proof = search_cascade(CascadeQuestion(case.cascade, case.arch, ENERGY, "perfect", "even")).certificate
+            proof = search_cascade(Question(case.cascade, case.arch, ENERGY, "perfect", "even")).certificate
         except InfeasibleError:
             assert best is None, f"{seed}\n{case}"
             continue

@@ -14,7 +14,8 @@ from longer import TIMES, blocks
 from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, parse_objective
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.cascades import search_cascade, search_cascade_front
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 
@@ -25,8 +26,8 @@ MOST = CHEAP if TIMES == 1 else DEAR
 Front = list[tuple[float, float]]
 
 
-def question(case: Case, objective: str = "edp") -> CascadeQuestion:
-    return CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+def question(case: Case, objective: str = "edp") -> TreeQuestion:
+    return Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
 
 
 def distinct(front: Front) -> Front:
@@ -100,7 +101,7 @@ def test_a_front_of_many_points(space: Space, reuse: str, m: int) -> None:
     arch = DEAR_ON_CHIP.model_copy(update={"reuse": reuse})
     front = distinct(Trees(pair, arch, "perfect", space).front())
     assert len(front) > 2
-    answers = search_cascade_front(CascadeQuestion(pair, arch, EDP, "perfect", space))
+    answers = search_cascade_front(Question(pair, arch, EDP, "perfect", space))
     assert [(a.cost.energy_pj, a.cost.latency_cycles) for a in answers] == front
 
 

@@ -15,8 +15,9 @@ from tilewright.arch import load_arch
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.exact.search import ExactSearch
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 SEEDS, BLOCK = 20, 4
@@ -29,7 +30,7 @@ MOST = CHEAP if TIMES == 1 else DEAR
 def searched(case: Case, objective: str, best: float) -> float:
     """The optimum that the search proves; infinite where it says that nothing fits. It knows no better bound where
     partial sums are wide and the best tree would fit if they were not: then it has to be right about the gap."""
-    question = CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+    question = Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
     try:
         answer = search_cascade(question)
     except InfeasibleError:
@@ -72,7 +73,7 @@ def test_composed_figures_are_those_of_whole_trees(seeds: range) -> None:
 
 def test_an_interrupt_inside_a_branch_ends_the_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=8, n=8, p=8)
-    question = CascadeQuestion(pair, load_arch("three_level"), parse_objective("energy"), "perfect", "even", "all")
+    question = Question(pair, load_arch("three_level"), parse_objective("energy"), "perfect", "even", fuse="all")
 
     solve = ExactSearch.solve
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from tilewright.arch import load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Loop, Node
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.means import Means
 from tilewright.mapper.pareto.weights import ENERGY_ALONE
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 LINES = ["Q[m,n] += X[m,k] * A[k,n]", "K[m,n2] += X[m,k] * B[k,n2]"]
@@ -42,8 +43,7 @@ def test_arrays_know_a_letter_by_its_number_too() -> None:
     alone = cascade(LINES[:1], m=64, n=64, k=64)
     pair = cascade(LINES, m=64, n=64, k=64, n2=64)
     one, two = (
-        search_cascade(CascadeQuestion(each, arch, ENERGY, "perfect", fuse="none")).certificate
-        for each in (alone, pair)
+        search_cascade(Question(each, arch, ENERGY, "perfect", fuse="none")).certificate for each in (alone, pair)
     )
     assert one.proven
     assert two.proven

@@ -11,12 +11,13 @@ from generators import memory
 from tilewright.arch import Architecture, Mac
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
 
@@ -63,4 +64,4 @@ def test_what_has_no_room_is_infeasible_and_not_undecided() -> None:
     arch = Architecture(name="full", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.5))
     stays = (("P", "GLB"), ("X", "GLB"))
     with pytest.raises(InfeasibleError):
-        search_cascade(CascadeQuestion(pair, arch, ENERGY, "perfect", stays=stays))
+        search_cascade(Question(pair, arch, ENERGY, "perfect", stays=stays))

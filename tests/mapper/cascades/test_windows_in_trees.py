@@ -15,7 +15,8 @@ from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree, simulate_tree
 from tilewright.ir import InfeasibleError, Loop
 from tilewright.mapper.answer import TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, Fuse, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Fuse, Question
 
 SEEDS = 4
 OBJECTIVES = ("energy", "latency", "edp")
@@ -31,7 +32,7 @@ mac: {energy: 0.5 pJ}
 
 
 def searched(case: WindowCase, objective: str, fuse: Fuse) -> TreeAnswer | None:
-    question = CascadeQuestion(case.cascade, case.arch, parse_objective(objective), "perfect", case.space, fuse)
+    question = Question(case.cascade, case.arch, parse_objective(objective), "perfect", case.space, fuse=fuse)
     try:
         return search_cascade(question)
     except InfeasibleError:

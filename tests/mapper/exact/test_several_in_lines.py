@@ -15,7 +15,7 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, Objective, evaluate
 from tilewright.ir import MappingError, Problem
-from tilewright.mapper.question import Question
+from tilewright.mapper.question import NestQuestion, Question
 from tilewright.mapper.several import search_best, search_front
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm
@@ -52,7 +52,7 @@ def check(problem: Problem, asked: Architecture, machines: tuple[Architecture, .
         _check_best(question, objective, points)
 
 
-def _check_best(question: Question, objective: Objective, points: list[list[Point]]) -> None:
+def _check_best(question: NestQuestion, objective: Objective, points: list[list[Point]]) -> None:
     value = VALUES[objective.name]
     asked = Question(question.problem, question.arch, objective, question.tiling)
     ranked = sorted(map(value, distinct([min(each, key=value) for each in points])))[:COUNT]

@@ -32,7 +32,7 @@ from tilewright.mapper.heuristics.chains import count_chains, draw_chain
 from tilewright.mapper.heuristics.moves import crossover, neighbour
 from tilewright.mapper.heuristics.neighbourhood import neighbourhood
 from tilewright.mapper.heuristics.sample import Genome, GenomeSpace
-from tilewright.mapper.question import DEFAULT_LIMITS, Limits, Question
+from tilewright.mapper.question import DEFAULT_LIMITS, Limits, NestQuestion, Question
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm
 
@@ -213,7 +213,7 @@ def asked(
     objective: str = "edp",
     tiling: Tiling = "perfect",
     limits: Limits = DEFAULT_LIMITS,
-) -> Question:
+) -> NestQuestion:
     return Question(problem, arch, parse_objective(objective), tiling, limits=limits)
 
 

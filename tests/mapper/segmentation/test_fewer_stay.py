@@ -10,7 +10,8 @@ from test_residency import DIAMOND, RESIDUAL, graph_of, machine
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question
 from tilewright.mapper.segmentation.fewer_stay import FewerStay
 from tilewright.mapper.segmentation.kinds import Finding, GroupKind
 from tilewright.mapper.segmentation.question import NetworkQuestion
@@ -18,7 +19,7 @@ from tilewright.mapper.segmentation.steps import NetworkSteps
 
 
 def least_of(kind: GroupKind, arch: Architecture) -> float:
-    asked = CascadeQuestion(kind.cascade, arch, ENERGY, "perfect", stays=kind.stays)
+    asked = Question(kind.cascade, arch, ENERGY, "perfect", stays=kind.stays)
     try:
         answer = search_cascade(asked)
     except InfeasibleError:

@@ -16,7 +16,8 @@ import longer
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade_front
+from tilewright.mapper.cascades import search_cascade_front
+from tilewright.mapper.question import Question
 from tilewright.mapper.segmentation import NetworkQuestion, OneAfterTheOther, segment
 
 MAY = Keeps(input="may", weight="may", output="may")
@@ -49,7 +50,7 @@ class AllFronts(AllWays):
             arch = arch.model_copy(update={"levels": (arch.levels[0], left, *arch.levels[2:])})
             named = tuple((group.tensors[self.reading.occurrences[place].name], "GLB") for place in sorted(stays))
             try:
-                asked = CascadeQuestion(group.cascade, arch, ENERGY, "perfect", fuse=self.asked.fuse, stays=named)
+                asked = Question(group.cascade, arch, ENERGY, "perfect", fuse=self.asked.fuse, stays=named)
                 found = search_cascade_front(asked)
             except InfeasibleError:
                 found = []

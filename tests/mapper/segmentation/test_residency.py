@@ -24,9 +24,10 @@ from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
 from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.canonical import under_names_of
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade
-from tilewright.mapper.fusing import answer_below, cascade_key
+from tilewright.mapper.cascades import NothingBelow, search_cascade
+from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.means import Means
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
 from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of_run
 from tilewright.mapper.segmentation.residency import Residency
@@ -86,9 +87,9 @@ def graph_of(folder: Path, text: str) -> NetworkGraph:
 known: dict[str, TreeAnswer | NothingBelow] = {}
 
 
-def solve_once(question: CascadeQuestion) -> TreeAnswer | NothingBelow:
+def solve_once(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     """Each question about a group once, for all tests."""
-    key = cascade_key(question)
+    key = question.key
     if key not in known:
         known[key] = answer_below(question)
     return known[key]
@@ -131,7 +132,7 @@ def test_single_operations_are_as_good_as_the_best_tree_without_loops(
     assert answer.certificate.proven
     assert answer.staying
     cascade = joined(graph, list(graph), "whole")
-    tree = search_cascade(CascadeQuestion(cascade, machine(size), objective, "perfect", fuse="whole"))
+    tree = search_cascade(Question(cascade, machine(size), objective, "perfect", fuse="whole"))
     assert answer.certificate.value == pytest.approx(tree.certificate.value)
     assert answer.passing is not None
     assert answer.passing.value > answer.certificate.value
@@ -225,7 +226,7 @@ class AllWays:
             arch = arch.model_copy(update={"levels": (arch.levels[0], left, *arch.levels[2:])})
             names = (self.reading.occurrences[place].name for place in sorted(stays))
             named = tuple((self.groups[number].tensors[name], "GLB") for name in names)
-            question = CascadeQuestion(cascade, arch, self.asked.objective, "perfect", stays=named)
+            question = Question(cascade, arch, self.asked.objective, "perfect", stays=named)
             try:
                 self.known[key] = search_cascade(question).certificate.value
             except InfeasibleError:

@@ -15,7 +15,8 @@ from tilewright.arch import Keeps
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import search_cascade
+from tilewright.mapper.question import Question
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, OneAfterTheOther, WeightsIn, segment
 from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.workloads.graph import joined
@@ -57,7 +58,7 @@ def test_single_operations_are_as_good_as_the_best_tree_without_loops(
     assert len(weights) == 4
     cascade = joined(answer.question.graph, list(answer.question.graph), "whole")
     stays = tuple((weight, "GLB") for weight in weights)
-    asked = CascadeQuestion(cascade, machine(size), objective, "perfect", fuse="whole", stays=stays)
+    asked = Question(cascade, machine(size), objective, "perfect", fuse="whole", stays=stays)
     assert answer.certificate.value == pytest.approx(search_cascade(asked).certificate.value)
 
 

@@ -18,9 +18,9 @@ from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
 from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.canonical import form_of, under_names_of
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade, search_cascade_front
+from tilewright.mapper.cascades import NothingBelow, search_cascade, search_cascade_front
 from tilewright.mapper.fusing import answer_below
-from tilewright.mapper.question import Limits
+from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.mapper.segmentation import GroupOutcome, NetworkQuestion, OneAfterTheOther, outcome_of, segment
 from tilewright.mapper.segmentation.covers import CheapestCover
 from tilewright.mapper.segmentation.group_costs import Begun
@@ -98,7 +98,7 @@ def least_of_all(asked: NetworkQuestion) -> float:
             cascade = tw.cascade_of(network_of(asked), "+".join(names[start:end]))
         except ProblemError:
             return None
-        return search_cascade(CascadeQuestion(cascade, asked.arch, asked.objective, "perfect")).certificate.value
+        return search_cascade(Question(cascade, asked.arch, asked.objective, "perfect")).certificate.value
 
     found = []
     for cut in cuts(len(names), asked.most):
@@ -121,7 +121,7 @@ def least_product(asked: NetworkQuestion) -> float:
         for start, end in cut:
             if (start, end) not in fronts:
                 cascade = tw.cascade_of(network_of(asked), "+".join(names[start:end]))
-                front = search_cascade_front(CascadeQuestion(cascade, asked.arch, EDP, "perfect"))
+                front = search_cascade_front(Question(cascade, asked.arch, EDP, "perfect"))
                 fronts[start, end] = [(one.cost.energy_pj, one.cost.latency_cycles) for one in front]
             sums = [(a + c, b + d) for a, b in sums for c, d in fronts[start, end]]
         least = min(least, *(energy * latency for energy, latency in sums))
@@ -187,7 +187,7 @@ def test_nothing_fused_is_each_on_its_own(tmp_path_factory: pytest.TempPathFacto
 def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     asked: list[object] = []
 
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         asked.append(form_of(one.cascade, one.arch))
         return answer_below(one)
 
@@ -239,7 +239,7 @@ def test_a_tree_under_other_names_is_the_same_tree() -> None:
     assert form_of(ours, arch) == form_of(theirs, arch)
     other = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=4)
     assert form_of(ours, arch) != form_of(other, arch)
-    found = search_cascade(CascadeQuestion(ours, machine("64 B"), ENERGY, "perfect"))
+    found = search_cascade(Question(ours, machine("64 B"), ENERGY, "perfect"))
     mapping = under_names_of(found.mapping, theirs)
     assert mapping.cascade is theirs
     assert evaluate_tree(mapping, machine("64 B")).energy_pj == found.cost.energy_pj
@@ -249,7 +249,7 @@ def test_a_tree_under_other_names_is_the_same_tree() -> None:
 def test_a_limit_on_time_leaves_a_gap_that_is_told(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         answer = answer_below(one)
         if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
@@ -284,7 +284,7 @@ def test_other_objectives_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         if len(one.cascade.operations) > 1:
             raise KeyboardInterrupt
         return answer_below(one)
@@ -306,7 +306,7 @@ class SeveralAtOnce:
     def at_once(self) -> int:
         return 3
 
-    def begin(self, question: CascadeQuestion) -> Future[GroupOutcome]:
+    def begin(self, question: TreeQuestion) -> Future[GroupOutcome]:
         self.running += 1
         self.most = max(self.most, self.running)
         found = self.thread.submit(outcome_of, answer_below, question)
@@ -363,7 +363,7 @@ def test_the_limit_of_the_whole_ends_searches_and_covers(tmp_path: Path, monkeyp
     best, alone = segment(asked), len(asked.graph.by_name)
     limit, searches = 3.0 * alone, 0
 
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         nonlocal searches
         assert now[0] < limit
         searches, now[0] = searches + 1, now[0] + 3.0
@@ -394,7 +394,7 @@ def test_with_little_time_larger_groups_make_no_answer_worse(tmp_path: Path, mon
     smaller = segment(replace(asked, most=2))
     assert any(len(one.names) == 2 for one in smaller.segments)
 
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         sizes.append(len(one.cascade.operations))
         now[0] += 1.0 if sizes[-1] < 3 else 100.0
         return NothingBelow(0.0) if sizes[-1] == 3 else answer_below(replace(one, limits=Limits()))
@@ -447,7 +447,7 @@ def test_what_nothing_fused_costs_is_proven_once_the_best_is(tmp_path: Path, mon
     assert best.apart is not None
     assert any(len(one.names) > 1 for one in best.segments)
 
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         answer, seconds = answer_below(replace(one, limits=Limits())), one.limits.time_s
         if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
@@ -472,7 +472,7 @@ def test_a_group_is_not_asked_for_what_is_known_again_and_again(
     asked = replace(question(network(tmp_path, CHAIN), size="400 B"), total_s=1000.0)
     now, searches, tried = [0.0], 0, dict[str, float]()
 
-    def solve(one: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
         nonlocal searches
         searches += 1
         seconds, name = one.limits.time_s or 0.0, one.cascade.name

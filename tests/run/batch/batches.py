@@ -11,7 +11,7 @@ from typing import Any
 import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.ir import UndecidedError
-from tilewright.mapper.question import Question
+from tilewright.mapper.question import NestQuestion
 from tilewright.run.batch.job import run_job
 from tilewright.run.batch.plan import (
     Cell,
@@ -54,7 +54,7 @@ def cells(
     return plan_comparison(workloads, machines, read_dataflows(dataflows), settings())
 
 
-def questions(folder: Path, **kinds: Any) -> tuple[Question, ...]:
+def questions(folder: Path, **kinds: Any) -> tuple[NestQuestion, ...]:
     return distinct_questions(cells(folder, **kinds))
 
 
@@ -62,7 +62,7 @@ class Here:
     """Workers that are none: every search runs at once in this process."""
 
     def __init__(self) -> None:
-        self.ran: list[Question] = []
+        self.ran: list[NestQuestion] = []
         self.stopped = False
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:

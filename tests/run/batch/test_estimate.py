@@ -15,7 +15,7 @@ def test_more_takes_longer() -> None:
     seconds = estimated_seconds(asked)
     assert 0.001 < seconds < 60
     for more in (
-        {"problem": tw.gemm(M=64, N=64, K=4096)},
+        {"work": tw.gemm(M=64, N=64, K=4096)},
         {"tiling": "ragged"},
         {"space": "uneven"},
         {"arch": tw.load_arch("simba")},

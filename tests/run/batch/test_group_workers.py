@@ -12,28 +12,28 @@ import tilewright as tw
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError, TilewrightError
 from tilewright.mapper.answer import Answer, TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.fusing import answer_below
+from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.mapper.segmentation import GroupLost
 from tilewright.run.batch.group_workers import GroupWorkers
 
 
-def question() -> CascadeQuestion:
+def question() -> TreeQuestion:
     cascade = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=4, n=16, p=2)
     arch = tw.load_arch("three_level")
-    return CascadeQuestion(cascade, arch, ENERGY, "perfect")
+    return Question(cascade, arch, ENERGY, "perfect")
 
 
-def ended(_: CascadeQuestion) -> TreeAnswer:
+def ended(_: TreeQuestion) -> TreeAnswer:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
-def nothing_fits(_: CascadeQuestion) -> TreeAnswer:
+def nothing_fits(_: TreeQuestion) -> TreeAnswer:
     raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
 
-def refused(_: CascadeQuestion) -> TreeAnswer:
+def refused(_: TreeQuestion) -> TreeAnswer:
     raise TilewrightError("the store is damaged")
 
 

@@ -12,7 +12,7 @@ from tilewright.cost_models import evaluate
 from tilewright.mapper.answer import Answer, NestAnswer
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.simplest import simplest_mapping
-from tilewright.mapper.question import Question
+from tilewright.mapper.question import NestQuestion
 from tilewright.run.batch import run as run_module
 from tilewright.run.batch.job import Done, Failure, Outcome, run_job
 from tilewright.run.batch.run import run_batch
@@ -21,13 +21,13 @@ from tilewright.run.store import Store
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> list[Question]:
+def asked(tmp_path: Path) -> list[NestQuestion]:
     """One layer, free and under two dataflows."""
     found = questions(tmp_path, dataflows=("free", "weight-stationary", "output-stationary"))
     return [question for question in found if question.problem == found[0].problem]
 
 
-def poor(question: Question, bound: float) -> NestAnswer:
+def poor(question: NestQuestion, bound: float) -> NestAnswer:
     """What a search that ran out might say: the simplest mapping, and a bound in parts of the optimum."""
     best = run_job(question).result
     assert isinstance(best, Answer)
@@ -39,7 +39,7 @@ def poor(question: Question, bound: float) -> NestAnswer:
     return Answer(mapping, cost, proof)
 
 
-def test_the_free_search_takes_over_what_a_fixed_one_found(asked: list[Question]) -> None:
+def test_the_free_search_takes_over_what_a_fixed_one_found(asked: list[NestQuestion]) -> None:
     free, *fixed = asked
     outcomes: dict[str, Outcome] = {question.key: run_job(question).result for question in fixed}
     own = outcomes[free.key] = poor(free, 0.5)
@@ -53,7 +53,7 @@ def test_the_free_search_takes_over_what_a_fixed_one_found(asked: list[Question]
     assert proof.constraints == ()
 
 
-def test_the_bound_of_the_whole_holds_for_its_parts(asked: list[Question]) -> None:
+def test_the_bound_of_the_whole_holds_for_its_parts(asked: list[NestQuestion]) -> None:
     free, fixed, _ = asked
     best = run_job(free).result
     assert isinstance(best, Answer)
@@ -62,7 +62,7 @@ def test_the_bound_of_the_whole_holds_for_its_parts(asked: list[Question]) -> No
     assert shared(asked, {free.key: best, fixed.key: run_job(fixed).result}) == {}
 
 
-def test_a_search_that_found_nothing_has_what_another_one_found(asked: list[Question]) -> None:
+def test_a_search_that_found_nothing_has_what_another_one_found(asked: list[NestQuestion]) -> None:
     free, fixed, _ = asked
     known = run_job(fixed).result
     best = run_job(free).result
@@ -79,13 +79,13 @@ def test_a_search_that_found_nothing_has_what_another_one_found(asked: list[Ques
 
 
 def test_a_batch_counts_and_keeps_what_is_shared(
-    asked: list[Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: list[NestQuestion], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = asked[0]
     cut = poor(free, 0.5)
     asked = [replace(question, limits=replace(question.limits, time_s=9.0)) for question in asked]
 
-    def job(question: Question) -> Done:
+    def job(question: NestQuestion) -> Done:
         done = run_job(question)
         return replace(done, result=cut) if question.constraints.is_free else done
 

@@ -16,19 +16,19 @@ from tilewright import stored
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.answer import Answer, TreeAnswer
-from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
+from tilewright.mapper.cascades import NothingBelow
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.kernel.tolerance import RELATIVE_TOLERANCE
-from tilewright.mapper.question import Limits
+from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.run.store import KnownTrees, NoMapping, Store
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "fused"
 
 
 @cache
-def question() -> CascadeQuestion:
+def question() -> TreeQuestion:
     cascade = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=4, k=4, n=8, p=4)
-    return CascadeQuestion(cascade, tw.load_arch(GOLDEN / "F2.yaml"), ENERGY, "perfect")
+    return Question(cascade, tw.load_arch(GOLDEN / "F2.yaml"), ENERGY, "perfect")
 
 
 @cache
@@ -43,11 +43,11 @@ def tree(value: float, bound: float, interrupted: bool = False) -> TreeAnswer:
     return replace(best(), certificate=proof)
 
 
-def asked(below: float, seconds: float | None = None, floor: float = 0.0) -> CascadeQuestion:
+def asked(below: float, seconds: float | None = None, floor: float = 0.0) -> TreeQuestion:
     return replace(question(), below=below, floor=floor, limits=Limits(seconds))
 
 
-def pretended(asked: CascadeQuestion, least: float) -> TreeAnswer | NothingBelow:
+def pretended(asked: TreeQuestion, least: float) -> TreeAnswer | NothingBelow:
     """What a search might come to where the best tree weighs `least`: with more time, a better tree, a closer bound."""
     seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
     share = min(1.0, seconds / 100)
@@ -135,10 +135,10 @@ def test_an_answer_from_the_store_tells_how_long_the_last_search_took(tmp_path: 
 def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first search is too short; the next one, elsewhere and longer, looks only for what is better; a third one
     finds all in the store."""
-    made: list[CascadeQuestion] = []
+    made: list[TreeQuestion] = []
     value = best().certificate.value
 
-    def solve(asked: CascadeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(asked: TreeQuestion) -> TreeAnswer | NothingBelow:
         made.append(asked)
         return tree(1.5 * value, value / 2) if len(made) == 1 else answer_below(asked)
 
@@ -162,7 +162,7 @@ def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.Monke
 def test_that_there_is_no_tree_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.sqlite3"
 
-    def nothing_fits(_: CascadeQuestion) -> TreeAnswer:
+    def nothing_fits(_: TreeQuestion) -> TreeAnswer:
         raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
     monkeypatch.setattr(stored, "answer_below", nothing_fits)

@@ -24,17 +24,16 @@ from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, StoreError, UnwritableStoreError
 from tilewright.mapper import question as question_module
 from tilewright.mapper.answer import Answer, NestAnswer
-from tilewright.mapper.cascades import CascadeQuestion
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.fusing import answer_cascade
-from tilewright.mapper.question import Limits, Question
+from tilewright.mapper.question import Limits, NestQuestion, Question
 from tilewright.run.store import NoMapping, Store, stored_key
 from tilewright.run.store import key as key_module
 from tilewright.run.store import record as record_module
 from tilewright.run.store.database import SCHEMA_VERSION
 
 
-def question(size: int = 4, name: str = "gemm", **changes: Any) -> Question:
+def question(size: int = 4, name: str = "gemm", **changes: Any) -> NestQuestion:
     asked = Question(
         tw.gemm(M=size, N=4, K=4, name=name), tw.load_arch("three_level"), parse_objective("edp"), "perfect"
     )
@@ -96,9 +95,9 @@ def other_machine() -> tw.Architecture:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"problem": tw.gemm(M=4, N=4, K=8)},
-        {"problem": other_width()},
-        {"problem": tw.batched_gemm(1, M=4, N=4, K=4)},
+        {"work": tw.gemm(M=4, N=4, K=8)},
+        {"work": other_width()},
+        {"work": tw.batched_gemm(1, M=4, N=4, K=4)},
         {"arch": tw.load_arch("eyeriss")},
         {"arch": other_machine()},
         {"objective": parse_objective("energy")},
@@ -224,7 +223,7 @@ def test_two_results_without_proof_are_merged(path: Path) -> None:
 def test_a_cascade_without_a_limit_had_the_time_that_it_took(path: Path) -> None:
     """Its search ends by itself before all is proven: one with more time may find more."""
     pair = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, k=2, n=2, p=2)
-    asked = CascadeQuestion(pair, question().arch, parse_objective("energy"), "perfect")
+    asked = Question(pair, question().arch, parse_objective("energy"), "perfect")
     answer = answer_cascade(asked)
     cut = replace(answer, certificate=replace(answer.certificate, lower_bound=1.0))
     with Store(path) as store:
