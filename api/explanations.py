@@ -35,7 +35,6 @@ from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
-from .report.explain.trees import TreeExplanation, explain_tree
 from .results import NestResult, SearchResult, TreeResult, evaluate
 
 Watch = Callable[[str, int, int], None]
@@ -75,9 +74,9 @@ class Searching:
 
 
 @overload
-def explain(mapping: TreeResult) -> TreeExplanation: ...
+def explain(mapping: TreeResult) -> Explanation: ...
 @overload
-def explain(mapping: FusedMapping, layer: ArchitectureLike) -> TreeExplanation: ...
+def explain(mapping: FusedMapping, layer: ArchitectureLike) -> Explanation: ...
 @overload
 def explain(
     mapping: NestResult | Mapping | str | os.PathLike[str],
@@ -99,7 +98,7 @@ def explain(
     space: Space | None = None,
     constraints: ConstraintsLike = None,
     **options: Unpack[ExplainKeywords],
-) -> Explanation | TreeExplanation:
+) -> Explanation:
     """Where the energy of a mapping goes, what bounds its latency, what each loop is for, how far all of it is from
     its bounds; and which changes of the machine would help most, by searching again on each.
 
@@ -123,7 +122,7 @@ def explain(
     if is_tree or not changes:
         _refuse_searching("cascades have no changes yet" if is_tree else "with changes=False there is none", searching)
     if isinstance(given, FusedMapping):
-        return explain_tree(given, machine, evaluate(given, machine))
+        return explain_mapping(given, machine, evaluate(given, machine))
     return explain_found(ToExplain(given, machine, proof), searching, changes)
 
 

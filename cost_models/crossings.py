@@ -9,7 +9,7 @@ as are counted once less when its instances are taken together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..arch import Architecture
@@ -63,8 +63,12 @@ def crossings_of(mapping: LoopMapping, arch: Architecture) -> tuple[Crossing, ..
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    nest = Nest.of(mapping, arch)
-    return tuple(_crossing(nest, boundary) for boundary in boundaries_of(mapping, arch))
+    return crossings_in(Nest.of(mapping, arch), boundaries_of(mapping, arch))
+
+
+def crossings_in(nest: Nest, boundaries: Iterable[Boundary]) -> tuple[Crossing, ...]:
+    """The same of some boundaries of a nest, such as those of an operation's way through a tree."""
+    return tuple(_crossing(nest, boundary) for boundary in boundaries)
 
 
 def _crossing(nest: Nest, boundary: Boundary) -> Crossing:

@@ -15,7 +15,6 @@ from ..mapper.segmentation import NetworkAnswer
 from ..workloads import Network
 from .comparisons.comparison import Comparison
 from .explain.explanation import Explanation
-from .explain.trees import TreeExplanation
 from .explorations.exploration import Exploration
 from .fused import FusedComparison
 from .parts.html import picture, to_html
@@ -69,12 +68,6 @@ def _mapping(mapping: Mapping | FusedMapping) -> str:
     return to_html(mapping_page(mapping))
 
 
-def _tree_explanation(explanation: TreeExplanation) -> str:
-    from .explain.tree_page import tree_explanation_page
-
-    return picture(explanation.svg(), "The tree, and what memories hold") + to_html(tree_explanation_page(explanation))
-
-
 def _nest(nest: LoopNest) -> str:
     from rich.text import Text
 
@@ -119,7 +112,7 @@ def _exploration(exploration: Exploration) -> str:
 def _explanation(explanation: Explanation) -> str:
     from .explain.page import explanation_page
 
-    return picture(explanation.svg(), "Levels, tiles and loops") + to_html(explanation_page(explanation))
+    return picture(explanation.svg(), explanation.caption) + to_html(explanation_page(explanation))
 
 
 def _drawn(draw: Callable[[], Figure], what: str) -> str:
@@ -138,7 +131,6 @@ _PAGES: dict[type, Callable[[Any], str]] = {
     Mapping: _mapping,
     FusedMapping: _mapping,
     Cascade: _described,
-    TreeExplanation: _tree_explanation,
     LoopNest: _nest,
     Architecture: _architecture,
     Network: _described,

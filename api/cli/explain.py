@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..ir import FusedMapping, Mapping, Problem, TilewrightError
+from ..ir import Mapping, Problem, TilewrightError
 from . import completions
 from .groups import grouped
 from .machines import architecture_named
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..mapper.question import Fuse
     from ..mapping_sources import EvaluatedMapping
     from ..report.explain.explanation import Explanation
-    from ..report.explain.trees import TreeExplanation
     from ..results import SearchResult
 
 _TIME_LIMIT = 10.0
@@ -196,9 +195,9 @@ def _of_tree(
     rules: RuleOptions,
     kept: StoreOptions,
     fuse: str,
-) -> TreeExplanation:
+) -> Explanation:
     """The explanation of a tree: of a file's, of one written by hand, or of the best one of a cascade."""
-    from ..report.explain.trees import explain_tree
+    from ..report.explain.explanation import explain_mapping
 
     found: EvaluatedMapping | SearchResult[Any, Any]
     if source.is_fused or on.tree is not None:
@@ -207,7 +206,7 @@ def _of_tree(
         found = evaluated(on.loaded(context, source))
     else:
         found = _best_tree(source, on, again, rules, kept, fuse)
-    return explain_tree(cast("FusedMapping", found.mapping), found.arch, cast("Any", found.cost))
+    return explain_mapping(found.mapping, found.arch, found.cost)
 
 
 def _best_tree(
@@ -231,19 +230,15 @@ def _best_tree(
         return find_best(question, kept.store, say, cached=not kept.no_cache)[0]
 
 
-def _show(explanation: Explanation | TreeExplanation, shown: PageOptions) -> None:
+def _show(explanation: Explanation, shown: PageOptions) -> None:
     """Print the explanation, and write the files that are asked for."""
-    from ..report.explain.explanation import Explanation
     from ..report.explain.page import explanation_page
-    from ..report.explain.tree_page import tree_explanation_page
     from ..results import write_file
 
     if shown.as_json:
         show_document(explanation.to_json())
-    elif isinstance(explanation, Explanation):
-        show_page(explanation_page(explanation))
     else:
-        show_page(tree_explanation_page(explanation))
+        show_page(explanation_page(explanation))
     files = []
     if shown.svg is not None:
         files.append(write_file(shown.svg, explanation.svg()))

@@ -13,10 +13,7 @@
     page.py         the page of text
     picture.py      the picture of the nest (groups.py: its parts, marks.py: what stands at the loops)
     explanation.py  the facts with their page and picture
-    tree_facts.py   the same of a fused mapping: its operations, shared loops, lifetimes
-    tree_page.py    their page
     tree_picture.py the tree, and what memories hold while each operation works
-    trees.py        these facts with their page and picture
 
 Facts are plain data in base units (words, pJ, cycles); `Explanation.as_dict` is what `--json` prints.
 """

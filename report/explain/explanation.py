@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
-from ...arch import Architecture
+from ...arch import Architecture, Memory
 from ...cost_models import Cost
-from ...cost_models.crossings import crossings_of
-from ...ir import Mapping
+from ...cost_models.cascades import FusedCost, Held, ways_of
+from ...cost_models.closed_form import Nest
+from ...cost_models.crossings import Crossing, crossings_in, crossings_of
+from ...ir import Address, FusedMapping, Loop, Mapping
 from ...ir.display import Shown
+from ...ir.tree import loop_of
 from ..parts.html import document, picture, to_html
+from ..parts.leaves import AnyCost, AnyMapping, OperationNest, leaves_of
 from ..parts.text import plain_text
+from ..parts.work import work_of
 from .distance import distance_of
 from .energy import energy_parts
-from .facts import Facts
+from .facts import Facts, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
 from .latency import latency_of
 from .loops import loops_of
 from .page import explanation_page
 from .picture import nest_svg
 from .reuse import reuse_of
+from .tree_picture import tree_svg
 from .utilization import utilization_of
 
 
@@ -27,13 +34,21 @@ class Explanation(Facts, Shown):
     """Why a mapping costs what it costs, and what would help, as data and in words; docs/explain.md goes through it."""
 
     def svg(self) -> str:
-        """The picture of the nest: memories with their tiles, and the loops between them (picture.py)."""
-        return nest_svg(self.mapping, self.arch, self.loops)
+        """The picture: of a layer the nest, memories with their tiles and the loops between them; of a cascade the tree
+        with its branches, and what every bounded memory holds while each operation works."""
+        if isinstance(self.mapping, Mapping):
+            return nest_svg(self.mapping, self.arch, self.loops)
+        return tree_svg(self, self.mapping)
+
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return "Levels, tiles and loops" if isinstance(self.mapping, Mapping) else "The tree, and what memories hold"
 
     def html(self) -> str:
         """Page and picture as one HTML file, complete in itself."""
-        shown = picture(self.svg(), "Levels, tiles and loops") + to_html(explanation_page(self))
-        return document(f"{self.mapping.problem.name} on {self.arch.name}", shown)
+        shown = picture(self.svg(), self.caption) + to_html(explanation_page(self))
+        return document(f"{work_of(self.mapping).name} on {self.arch.name}", shown)
 
     def text(self) -> str:
         """All of it in sentences and tables, as `tilewright explain` prints it; so is `str` of it."""
@@ -43,17 +58,100 @@ class Explanation(Facts, Shown):
         return self.text()
 
 
-def explain_mapping(mapping: Mapping, arch: Architecture, cost: Cost) -> Explanation:
+def explain_mapping(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> Explanation:
     """All facts about a mapping that costs `cost`, except what searching again would say."""
-    crossings = crossings_of(mapping, arch)
+    leaves = leaves_of(mapping, arch, cost)
+    if isinstance(mapping, Mapping):
+        assert isinstance(cost, Cost)
+        crossings = crossings_of(mapping, arch)
+        operation = _operation(leaves[0], str(mapping.problem), crossings)
+        distance = distance_of(mapping.problem, arch, cost, crossings) if cost.zeros is None else None
+        reuse = reuse_of(mapping.problem, crossings)
+        return Explanation(mapping, arch, cost, (operation,), reuse, distance)
+    assert isinstance(cost, FusedCost)
+    ways = ways_of(mapping, arch)
+    operations = []
+    for leaf in leaves:
+        way, start = ways[leaf.name], mapping.paths[leaf.name].starts[-1]
+        nest = Nest.of(leaf.mapping, leaf.arch, way.path.starts)
+        found = () if way.made else crossings_in(nest, way.boundaries)  # visits differ where windows step
+        operations.append(_operation(leaf, str(way.operation), found, start))
     return Explanation(
-        mapping=mapping,
-        arch=arch,
-        cost=cost,
-        energy=energy_parts(cost),
-        latency=latency_of(cost, arch),
-        utilization=utilization_of(mapping, arch, cost),
-        reuse=reuse_of(mapping.problem, crossings),
-        loops=loops_of(mapping, arch, crossings),
-        distance=distance_of(mapping.problem, arch, cost, crossings),
+        mapping,
+        arch,
+        cost,
+        tuple(operations),
+        shared_loops=tuple(_shared_loops(mapping)),
+        lifetimes=tuple(_lifetimes(mapping, cost)),
+        memories=tuple(_load(arch.level(use.name), cost) for use in cost.memories if use.capacity_bits is not None),
     )
+
+
+def _operation(leaf: OperationNest, text: str, crossings: tuple[Crossing, ...], start: int = 0) -> OperationFacts:
+    """All facts about one operation, whose own loops begin at a position of its nest."""
+    cost = leaf.cost
+    return OperationFacts(
+        name=leaf.name,
+        text=text,
+        points=cost.macs,
+        energy_pj=cost.energy_pj,
+        cycles=cost.latency_cycles,
+        energy=energy_parts(cost),
+        latency=latency_of(cost, leaf.arch),
+        utilization=utilization_of(leaf.mapping, leaf.arch, cost),
+        loops=loops_of(leaf.mapping, leaf.arch, crossings, start) if crossings else (),
+    )
+
+
+def _shared_loops(mapping: FusedMapping) -> list[SharedLoopFacts]:
+    found = []
+    for address, tree in mapping.tree.walk():
+        below = _operations_below(mapping, address)
+        for item in tree.items if tree.branches else ():
+            if isinstance(item, Loop):
+                found.append(_shared_loop(mapping, item, below))
+    return found
+
+
+def _operations_below(mapping: FusedMapping, address: Address) -> tuple[str, ...]:
+    return tuple(name for name, leaf in mapping.leaves.items() if leaf[: len(address)] == address)
+
+
+def _shared_loop(mapping: FusedMapping, loop: Loop, below: tuple[str, ...]) -> SharedLoopFacts:
+    moves: dict[str, bool] = {}
+    adds = []
+    for name in below:
+        operation = mapping.cascade.operation(name)
+        dim = loop_of(loop, name).dim
+        for tensor in operation.problem.tensors:
+            moves[tensor.name] = moves.get(tensor.name, False) or dim in tensor.dims
+        if dim in operation.reduced_dims:
+            adds.append(operation.output.name)
+    moving = tuple(tensor for tensor, moved in moves.items() if moved)
+    staying = tuple(tensor for tensor, moved in moves.items() if not moved)
+    return SharedLoopFacts(str(loop), below, moving, staying, tuple(adds))
+
+
+def _lifetimes(mapping: FusedMapping, cost: FusedCost) -> list[Lifetime]:
+    outermost = cost.memories[0].name
+    found: dict[tuple[str, str], list[tuple[str, Held]]] = {}
+    for name, tiles in cost.occupancy.items():
+        for tile in tiles:
+            if tile.is_intermediate and tile.memory != outermost:
+                found.setdefault((tile.tensor, tile.memory), []).append((name, tile))
+    lives = []
+    for (tensor, memory), held in found.items():
+        largest = max((tile for _, tile in held), key=lambda tile: tile.bits)
+        whole = prod(mapping.cascade.extents(tensor))
+        lives.append(Lifetime(tensor, memory, held[0][0], held[-1][0], largest.words, largest.bits, whole))
+    return lives
+
+
+def _load(memory: object, cost: FusedCost) -> MemoryLoad:
+    assert isinstance(memory, Memory)
+    capacity = next(use.capacity_bits for use in cost.memories if use.name == memory.name) or 0
+    held = tuple(
+        (name, tuple((t.tensor, t.bits, t.is_intermediate) for t in tiles if t.memory == memory.name))
+        for name, tiles in cost.occupancy.items()
+    )
+    return MemoryLoad(memory.name, int(capacity), held)

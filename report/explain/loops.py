@@ -60,9 +60,12 @@ class LoopRole:
     effects: tuple[Effect, ...]
 
 
-def loops_of(mapping: Mapping, arch: Architecture, crossings: Sequence[Crossing]) -> tuple[LoopRole, ...]:
-    """All loops of more than one trip, outermost first."""
-    loops = [(i, item) for i, item in enumerate(mapping.nest) if isinstance(item, Loop) and item.trips > 1]
+def loops_of(
+    mapping: Mapping, arch: Architecture, crossings: Sequence[Crossing], start: int = 0
+) -> tuple[LoopRole, ...]:
+    """All loops of more than one trip from a position on, outermost first."""
+    items = list(enumerate(mapping.nest))[start:]
+    loops = [(i, item) for i, item in items if isinstance(item, Loop) and item.trips > 1]
     return tuple(
         LoopRole(str(loop), position, depth, tuple(_effects(mapping, arch, crossings, position, loop)))
         for depth, (position, loop) in enumerate(loops)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...ir.units import percent
+from ...cost_models import Cost
+from ...ir import FusedMapping, Mapping
+from ...ir.units import count, energy, percent, plural, size
 from ..parts.costs import cost_rows
 from ..parts.sparse import density_rows, zero_rows
 from ..parts.text import columns, pairs, section
-from ..parts.work import work_rows
+from ..parts.work import work_of, work_rows
 from .distance import distance_sentences
 from .energy import energy_sentences
-from .facts import Facts, Improvement
+from .facts import Facts, Improvement, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
 from .latency import latency_sentences
 from .lines import line_sentences
-from .loops import loop_sentence
+from .loops import LoopRole, loop_sentence
 from .ranking import Tried, best_changes, change_sentence, useless_sentences
 from .reuse import reuse_rows, reuse_sentences
 from .utilization import utilization_sentences
@@ -31,25 +33,98 @@ _TOP = 3
 
 
 def explanation_page(e: Facts) -> Group:
-    """All of it, the result first."""
-    layer = [*work_rows(e.mapping.problem), *density_rows(e.mapping.problem)]
-    rows = [*layer, ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3], *zero_rows(e.cost)]
-    done = e.cost.macs if e.cost.zeros is None else e.cost.zeros.operations.done
-    time = [*latency_sentences(e.latency), *utilization_sentences(e.utilization, e.latency)]
-    parts: list[RenderableType] = [
-        pairs(rows),
-        section("Where the energy goes", _sentences(energy_sentences(e.energy, e.cost.macs, done))),
-        section("What bounds the latency", _sentences(time)),
-        section("What each loop does", _loops(e)),
-        section("How often words are used", Group(_sentences(reuse_sentences(e.mapping.problem, e.reuse)), _reuse(e))),
-    ]
-    if e.cost.zeros is None:  # the bounds are those of dense layers
-        parts.append(section("How far from the bounds", _sentences(distance_sentences(e.distance))))
-    if lying := line_sentences(e.mapping, e.arch, e.cost):
-        parts.append(section("Where words lie", _sentences(lying)))
+    """All of it, the result first; then operation by operation, and what several of them share."""
+    work, cost = work_of(e.mapping), e.cost
+    head = [*work_rows(work), *density_rows(work), ("Architecture", e.arch.name)]
+    if isinstance(cost, Cost):
+        parts: list[RenderableType] = [pairs([*head, *cost_rows(cost, e.arch)[:3], *zero_rows(cost)])]
+        parts += _layer_parts(e, e.operations[0], cost)
+    else:
+        parts = [pairs([*head, *cost_rows(cost, e.arch)])]
+        for operation in e.operations:
+            parts.append(section(f"{operation.name}: {operation.text}", _operation_part(operation, e)))
+        parts += _shared_parts(e)
     if e.improvement is not None:
         parts.append(section("What would help", _improvement(e.improvement)))
     return Group(*parts)
+
+
+def _layer_parts(e: Facts, operation: OperationFacts, cost: Cost) -> list[RenderableType]:
+    assert isinstance(e.mapping, Mapping)
+    problem = e.mapping.problem
+    done = cost.macs if cost.zeros is None else cost.zeros.operations.done
+    parts: list[RenderableType] = [
+        section("Where the energy goes", _sentences(energy_sentences(operation.energy, cost.macs, done))),
+        section("What bounds the latency", _sentences(_time_sentences(operation))),
+        section("What each loop does", _loops(operation.loops)),
+        section("How often words are used", Group(_sentences(reuse_sentences(problem, e.reuse)), _reuse(e))),
+    ]
+    if e.distance is not None:  # the bounds are those of dense layers
+        parts.append(section("How far from the bounds", _sentences(distance_sentences(e.distance))))
+    if lying := line_sentences(e.mapping, e.arch, cost):
+        parts.append(section("Where words lie", _sentences(lying)))
+    return parts
+
+
+def _time_sentences(operation: OperationFacts) -> list[str]:
+    return [*latency_sentences(operation.latency), *utilization_sentences(operation.utilization, operation.latency)]
+
+
+def _operation_part(operation: OperationFacts, e: Facts) -> Group:
+    """One of several operations: its share of all, where its energy goes, what bounds it, what its own loops do."""
+    share = percent(operation.energy_pj, e.cost.energy_pj)
+    time = percent(operation.cycles, sum(one.cycles for one in e.operations))
+    spent = f"{energy(operation.energy_pj)}, {share} of the energy"
+    told = [
+        f"{spent}; {count(operation.cycles)} cycles, {time} of the time.",
+        *energy_sentences(operation.energy, operation.points),
+        *_time_sentences(operation),
+    ]
+    loops = (Text(""), _loops(operation.loops)) if operation.loops else ()
+    return Group(_sentences(told), *loops)
+
+
+def _shared_parts(e: Facts) -> list[RenderableType]:
+    """What several operations share: loops, tiles on chip, memories."""
+    intermediates = e.mapping.cascade.intermediates if isinstance(e.mapping, FusedMapping) else ()
+    return [
+        section("What each shared loop does", _sentences(_loop_sentences(e.shared_loops))),
+        section("What stays on chip", _sentences(_lifetime_sentences(e.lifetimes, intermediates))),
+        section("How full memories are", _sentences(map(_load_sentence, e.memories))),
+    ]
+
+
+def _loop_sentences(loops: Sequence[SharedLoopFacts]) -> Iterator[str]:
+    if not loops:
+        yield "No loop is shared: operations are done one after the other, each as a whole."
+    for loop in loops:
+        parts = [f"{loop.loop} steps {_listed(loop.operations)} together"]
+        still = f", and not those of {_listed(loop.stays)}" if loop.stays else ""
+        parts.append(f"the tiles of {_listed(loop.moves)} change{still}")
+        if loop.adds:
+            parts.append(f"every step adds to {_listed(loop.adds)}")
+        yield "; ".join(parts) + "."
+
+
+def _lifetime_sentences(lifetimes: Sequence[Lifetime], intermediates: Sequence[str]) -> Iterator[str]:
+    for one in lifetimes:
+        part = percent(one.words, one.of_words)
+        during = f"while {one.first} works" if one.first == one.last else f"from {one.first} to {one.last}"
+        words = plural(one.words, "word")
+        yield f"{one.tensor} in {one.memory} {during}: {words} at a time, {size(one.bits)}, {part} of the tensor."
+    stored = [tensor for tensor in intermediates if tensor not in {one.tensor for one in lifetimes}]
+    if stored:
+        yield f"{_listed(stored)} {'pass' if len(stored) > 1 else 'passes'} through the outermost memory."
+
+
+def _load_sentence(load: MemoryLoad) -> str:
+    bits = load.bits(load.fullest)
+    share = percent(bits, load.capacity_bits)
+    return f"{load.memory} is fullest while {load.fullest} works: {size(bits)} of {size(load.capacity_bits)}, {share}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _sentences(sentences: Iterable[str]) -> Text:
@@ -58,14 +133,14 @@ def _sentences(sentences: Iterable[str]) -> Text:
     return Text("\n".join(lines), no_wrap=True, overflow="fold")
 
 
-def _loops(e: Facts) -> Table:
+def _loops(roles: Sequence[LoopRole]) -> Table:
     """The loops as in the nest, and beside each what it does."""
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    loops = [" " * role.depth + role.loop for role in e.loops]
+    loops = [" " * role.depth + role.loop for role in roles]
     room = max(_NARROWEST, _WIDTH - 3 - max(map(len, loops), default=0))
-    for loop, role in zip(loops, e.loops, strict=True):
+    for loop, role in zip(loops, roles, strict=True):
         effects = textwrap.fill(loop_sentence(role), room, break_on_hyphens=False, break_long_words=False)
         table.add_row(loop, effects)
     return table

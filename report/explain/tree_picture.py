@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from ...ir import Address, Loop
+from ...ir import Address, FusedMapping, Loop
 from ...ir.units import percent, size
 from ..parts.svg import CHARACTER, label, line, rect, svg
-from .tree_facts import MemoryLoad, TreeFacts
+from .facts import Facts, MemoryLoad
 
 _MARGIN = 20
 _LINE = 17
@@ -44,14 +44,14 @@ _TREE_STYLE = f"""
 """
 
 
-def tree_svg(e: TreeFacts) -> str:
+def tree_svg(e: Facts, fused: FusedMapping) -> str:
     """The picture as the text of an SVG file; it needs nothing but itself and suits light and dark pages."""
-    drawing = _TreeDrawing(e)
+    drawing = _TreeDrawing(e, fused)
     drawing.head()
     drawing.tree((), _MARGIN)
     below = drawing.y
     drawing.y = drawing.top
-    for load in e.loads:
+    for load in e.memories:
         drawing.memory(load)
     drawing.y = max(drawing.y, below)
     drawing.legend()
@@ -61,9 +61,9 @@ def tree_svg(e: TreeFacts) -> str:
 class _TreeDrawing:
     """What is drawn so far; `y` is where the next line starts."""
 
-    def __init__(self, e: TreeFacts) -> None:
-        self.e, self.fused = e, e.mapping
-        tensors = e.mapping.cascade.tensors
+    def __init__(self, e: Facts, fused: FusedMapping) -> None:
+        self.e, self.fused = e, fused
+        tensors = fused.cascade.tensors
         self.colour = {tensor: f"c{i % len(_PALETTE)}" for i, tensor in enumerate(tensors)}
         self.parts: list[Markup] = []
         self.y = float(_MARGIN)
@@ -74,7 +74,7 @@ class _TreeDrawing:
         self.bar = max(_LEAST_BAR_WIDTH, max(len(name) for name in names) * CHARACTER + 10)
         self.bars_from = _MARGIN + self.left_width + 70
         self.width = self.bars_from + self.bar * len(names) + 90 + _MARGIN
-        title = (len(e.mapping.cascade.name) + len(e.arch.name) + 5) * 10.5 + 2 * _MARGIN
+        title = (len(fused.cascade.name) + len(e.arch.name) + 5) * 10.5 + 2 * _MARGIN
         self.width = max(self.width, title)
 
     def _extent(self, address: Address) -> float:
