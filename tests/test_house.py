@@ -166,6 +166,18 @@ def test_circles_are_found() -> None:
     assert circle({"a": ["b", "c"], "b": ["c"], "c": []}) == []
 
 
+def test_no_function_takes_more_than_twelve_parameters() -> None:
+    """Options that calls or commands share are declared together (`api/options.py`, `api/cli/groups.py`)."""
+    wide = {}
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef):
+                given = node.args
+                names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                wide[f"{name_of(path)}: {node.name}"] = len(names) - (names[:1] in (["self"], ["cls"]))
+    assert not [name for name, count in wide.items() if count > 12]
+
+
 def test_a_class_name_has_one_meaning() -> None:
     """What a reader has learned of a name holds wherever it is met again."""
     places: dict[str, list[str]] = {}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..ir import TilewrightError
 from . import completions
+from .groups import grouped
 from .options import PngOption, QuietOption, SvgOption
 from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..cost_models.gpu import Choice, Gemm
-    from ..cost_models.gpu.gemm import Order
 
 gpu_commands = typer.Typer(help="Model matrix products on GPUs.", rich_markup_mode=None, no_args_is_help=True)
 
@@ -49,18 +50,45 @@ SplitOption = Annotated[bool, typer.Option("--split-k/--no-split-k", help="Wheth
 StreamOption = Annotated[bool, typer.Option("--stream-k", help="Whether SMs may share the K steps of tiles.")]
 
 
+@dataclass(frozen=True)
+class OperandOptions:
+    """The operands of a product."""
+
+    dtype: DtypeOption = "fp16"
+    a: AOption = "row"
+    b: BOption = "row"
+
+    def layout(self) -> dict[str, Any]:
+        """As a `Gemm` takes them."""
+        return {"dtype": self.dtype, "a": self.a, "b": self.b}
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """How a product is cut into tiles."""
+
+    tile: TileOption = None
+    split_k: SplitOption = True
+    stream_k: StreamOption = False
+
+    def made(self) -> Choice:
+        """The tiles to choose from."""
+        from ..cost_models.gpu import TILES, Choice
+        from ..cost_models.gpu.tiles import tile_named
+
+        return Choice(TILES if self.tile is None else (tile_named(self.tile),), self.split_k, self.stream_k)
+
+
 @gpu_commands.command("sweep", short_help="Draw FLOP/s against N.")
+@grouped
 def sweep_command(
+    *,
     gpu: GpuOption = "a100",
     n: Annotated[str, typer.Option(metavar="FROM:TO[:STEP]", help="Sizes N, the last one included.")] = "1024:4096:32",
     m: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="M; as N, if not given.")] = None,
     k: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="K; as N, if not given.")] = None,
-    dtype: DtypeOption = "fp16",
-    a: AOption = "row",
-    b: BOption = "row",
-    tile: TileOption = None,
-    split_k: SplitOption = True,
-    stream_k: StreamOption = False,
+    operands: OperandOptions,
+    choice: ChoiceOptions,
     svg: SvgOption = None,
     png: PngOption = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
@@ -82,13 +110,13 @@ def sweep_command(
     from ..report.parts.figures import check_pictures, save_figure
     from ..report.parts.files import write_bytes
 
-    machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
-    layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
-    gemms = [Gemm(m or size, size, k or size, **layout) for size in parse_sizes(n)]  # type: ignore[arg-type]
+    machine, chosen = load_gpu(gpu), choice.made()
+    layout = operands.layout()
+    gemms = [Gemm(m or size, size, k or size, **layout) for size in parse_sizes(n)]
     pictures = check_pictures(svg, png)
-    points = sweep(machine, gemms, choice)
+    points = sweep(machine, gemms, chosen)
     shape = " ".join(f"{name}={size or 'N'}" for name, size in (("M", m), ("K", k)))
-    title = f"C[M, N] = A[M, K] B[K, N] on {machine.name}, {dtype}, {shape}: {_how(choice)}"
+    title = f"C[M, N] = A[M, K] B[K, N] on {machine.name}, {operands.dtype}, {shape}: {_how(chosen)}"
     for picture in pictures:
         save_figure(draw_sweep(title, points), picture)
     if out_csv is not None:
@@ -96,21 +124,19 @@ def sweep_command(
     if json:
         show_document([point.as_dict() for point in points])
         return
-    show_page(sweep_page(machine, dtype, points))
+    show_page(sweep_page(machine, operands.dtype, points))
     for path in filter(None, (*pictures, out_csv)):
         say(f"wrote {path}")
 
 
 @gpu_commands.command("advise", short_help="Say which padding of a product pays.")
+@grouped
 def advise_command(
+    *,
     gemm: Annotated[str, typer.Option(metavar="SIZES", help="A matrix product: M, N, K; optional B, a batch.")],
     gpu: GpuOption = "a100",
-    dtype: DtypeOption = "fp16",
-    a: AOption = "row",
-    b: BOption = "row",
-    tile: TileOption = None,
-    split_k: SplitOption = True,
-    stream_k: StreamOption = False,
+    operands: OperandOptions,
+    choice: ChoiceOptions,
     json: Annotated[bool, typer.Option("--json", help="Print the advice as JSON, and nothing else.")] = False,
 ) -> None:
     """Say which padding of M, N and K would make a product faster, and by how much.
@@ -124,8 +150,8 @@ def advise_command(
     from ..cost_models.gpu import advise, load_gpu
     from ..report.pages.gpu import advice_page
 
-    machine, product = load_gpu(gpu), _product(gemm, dtype, a, b)
-    advice = advise(machine, product, _choice(tile, split_k, stream_k))
+    machine, product = load_gpu(gpu), _product(gemm, operands)
+    advice = advise(machine, product, choice.made())
     if json:
         from dataclasses import asdict
 
@@ -158,7 +184,7 @@ def compare_command(
 
     machine = load_gpu(gpu)
     pictures = check_pictures(svg, png)
-    comparison = compare(machine, read_measurements(measured), _choice(None, split_k, stream_k))
+    comparison = compare(machine, read_measurements(measured), ChoiceOptions(None, split_k, stream_k).made())
     for picture in pictures:
         save_figure(draw_comparison(f"{measured.name}, and the model of {machine.name}", comparison), picture)
     if json:
@@ -171,26 +197,17 @@ def compare_command(
         say(f"wrote {path}")
 
 
-def _choice(tile: str | None, split_k: bool, stream_k: bool) -> Choice:
-    from ..cost_models.gpu import TILES, Choice
-    from ..cost_models.gpu.tiles import tile_named
-
-    return Choice(TILES if tile is None else (tile_named(tile),), split_k, stream_k)
-
-
 def _how(choice: Choice) -> str:
     tile = "fastest tile" if len(choice.tiles) > 1 else f"tile {choice.tiles[0]}"
     return tile + (", stream-K allowed" if choice.stream_k else "")
 
 
-def _product(text: str, dtype: str, a: str, b: str) -> Gemm:
+def _product(text: str, operands: OperandOptions) -> Gemm:
     from ..cost_models.gpu import Gemm
     from ..workloads import gemm_from_text
 
     sizes = gemm_from_text(text).sizes
-    return Gemm(
-        sizes["M"], sizes["N"], sizes["K"], sizes.get("B", 1), dtype=dtype, a=cast("Order", a), b=cast("Order", b)
-    )
+    return Gemm(sizes["M"], sizes["N"], sizes["K"], sizes.get("B", 1), **operands.layout())
 
 
 def parse_sizes(text: str) -> range:
