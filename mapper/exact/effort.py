@@ -77,8 +77,6 @@ class Effort:
     """Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
     pairs_at_once: int = 2_000_000
     """Pairs of a row and a tile that are looked at together: that bounds memory."""
-    kinds_of_first_tiles: int = 8
-    """Kinds of innermost tiles, by what their own loops cost, for which cells are ruled out for many rows at once."""
     most_compared: int = 64
     """Rows that cost no more, among those alike, that a row is compared with."""
 

@@ -69,7 +69,7 @@ def _hopeful(
     follow = tables.fanouts
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
-    bounds = _PairBounds.of(context, batch, tiles, table, near)
+    bounds = _PairBounds.of(batch, tiles, table, near)
     for rows, which in _pairs(context, batch, bounds, along, tiles, below):
         context.means.check()
         kept = _not_mirrored(context, batch, rows, tiles[which])
@@ -201,42 +201,34 @@ class _PairBounds:
 
     flat   (columns of tables, groups x cells) the cells, and after those of each group one that is not tried
     near   bounds by the tile, to be added
-    kinds  (tiles,) which of few kinds each tile is of, by what `near` adds
-    least  (columns of tables, kinds) what that is at least
+    least  (columns of tables, 1) what these are at least
     """
 
     flat: Floats
     near: Floats | None
-    kinds: npt.NDArray[np.int32]
     least: Floats
 
     @classmethod
-    def of(cls, context: SearchContext, batch: Batch, tiles: Ints, table: Floats, near: Floats | None) -> _PairBounds:
+    def of(cls, batch: Batch, tiles: Ints, table: Floats, near: Floats | None) -> _PairBounds:
         tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
         flat = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2).reshape(len(tables), -1)
         if near is None:
-            return cls(flat, None, np.zeros(len(tiles), dtype=np.int32), np.zeros((len(tables), 1)))
+            return cls(flat, None, np.zeros((len(tables), 1)))
         of_tiles = near.min(axis=0).reshape(len(tables), -1)[:, batch.bounds.lattice.cell(tiles)]
-        order, count = np.argsort(of_tiles[0]), min(context.effort.kinds_of_first_tiles, len(tiles))
-        kinds = np.empty(len(tiles), dtype=np.int32)
-        kinds[order] = np.arange(len(tiles)) * count // len(tiles)
-        starts = np.searchsorted(kinds[order], np.arange(count))
-        return cls(flat, near, kinds, np.minimum.reduceat(of_tiles[:, order], starts, axis=1))
+        return cls(flat, near, of_tiles.min(axis=1, keepdims=True))
 
     def has_groups(self, never: int) -> bool:
         """Whether each group of arrays has cells of its own; never: how many cells each has that are tried."""
         return bool(self.flat.shape[1] > never + 1)
 
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
-        """(kinds, groups x cells) where not even the least of all that some rows cost could be ruled out."""
+        """(groups x cells,) where not even the least of all that some rows cost could be ruled out."""
         columns = batch.bounds.columns
         costs = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
         fewest = np.full(self.flat.shape[1], batch.steps[rows].min())
-        found = np.empty((self.least.shape[1], self.flat.shape[1]), dtype=bool)
-        for kind, least in enumerate(self.least.T):
-            values = (costs + least[:, None]) + self.flat
-            found[kind] = columns.tables.objective(context.objective, values, fewest) < below
-        found[:, never :: never + 1] = False  # even where the objective looks at no column that is infinite there
+        values = (costs + self.least) + self.flat
+        found: Flags = columns.tables.objective(context.objective, values, fewest) < below
+        found[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         return found
 
 
@@ -255,8 +247,7 @@ def _pairs(
         if bounds.has_groups(never):
             places += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         hopeful = bounds.hopeful(context, batch, rows, never, below)
-        of_kinds = places if len(hopeful) == 1 else places + bounds.kinds * np.int32(hopeful.shape[1])
-        found = np.nonzero(hopeful.reshape(-1)[of_kinds])
+        found = np.nonzero(hopeful[places])
         context.leave_aside("bound", places.size - len(found[0]))
         for part in range(0, len(found[0]), 8 * context.rows_at_once):
             row, tile = (pair[part : part + 8 * context.rows_at_once] for pair in found)
