@@ -264,7 +264,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
             ),
         ),
     ),
-    "fewer stay": ("networks", ((f"{GROUPS}.fewer_stay", "FewerStay.relate", _none),)),
     "nothing more in more time": (
         "networks",
         tuple((f"{GROUPS}.kinds", f"GroupKind.{f}", _no) for f in ("finds_no_more", "repeats")),

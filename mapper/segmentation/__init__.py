@@ -19,7 +19,6 @@ room_path.py  the cheapest way whose steps take no more room than there is
 states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
-fewer_stay.py bounds of groups of which tensors stay, by the same groups of which fewer do
 covers.py     groups for networks with too many states, by CP-SAT
 searching.py  who searches groups: this process, or several others at once
 lazy_path.py  the cheapest way where the cost of a step takes long to find

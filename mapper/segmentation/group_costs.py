@@ -227,7 +227,7 @@ class GroupCosts:
                 finding = self._unsearched(kind, taken)
         else:
             finding = self._found(kind, taken, begun.below, outcome)
-        if not finding.is_over and reaches(kind.own_bound(taken), finding.bound):
+        if not finding.is_over and reaches(kind.bound(taken), finding.bound):
             finding = replace(finding, is_over=True)  # asking again would find out no more
         finding = replace(finding, seconds=begun.seconds)
         finds_no_more = begun.has_ended_by_itself(outcome) and kind.finds_no_more(finding)
@@ -269,8 +269,7 @@ class GroupCosts:
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> TreeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
-        known = kind.by_fewer(taken)
-        return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
+        return replace(asked, arch=machine, stays=kind.stays, below=below, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: TreeAnswer | NothingBelow) -> Finding:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no

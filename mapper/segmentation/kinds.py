@@ -55,8 +55,6 @@ class GroupKind:
     least     none of its mappings weighs less, with any room
     findings  of searches
     refused   why there is no mapping, where a search has said so
-    fewer     the same groups of which fewer tensors stay, and what the others weigh at most to pass (`fewer_stay.py`)
-    more      those of which more stay
     """
 
     cascade: Cascade
@@ -64,8 +62,6 @@ class GroupKind:
     least: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
-    fewer: list[tuple[GroupKind, float]] = field(default_factory=list, repr=False, compare=False)
-    more: list[GroupKind] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def is_searched(self) -> bool:
@@ -74,14 +70,6 @@ class GroupKind:
 
     def bound(self, taken: Taken) -> float:
         """What mappings weigh at least with the room that is left."""
-        return max(self.own_bound(taken), self.by_fewer(taken))
-
-    def by_fewer(self, taken: Taken) -> float:
-        """The same by what is known of groups of which fewer tensors stay."""
-        return max((one.own_bound(taken) - passing for one, passing in self.fewer), default=0.0)
-
-    def own_bound(self, taken: Taken) -> float:
-        """The same by what is known of these groups themselves."""
         return max([self.least, *(one.bound for one in self.findings if at_most(one.taken, taken))])
 
     def best(self, taken: Taken, residency: Residency) -> Finding | None:

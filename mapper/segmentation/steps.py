@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,7 +20,6 @@ from ..canonical import CascadeNames, form_of, under_names_of
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
-from .fewer_stay import FewerStay
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion, RunCost, total, totals_of
@@ -117,7 +116,6 @@ class NetworkSteps:
             self._edge(step, own, kinds) for step in self._graph.steps for own in self.weights.choices(step.group)
         ]
         self.kinds = list({id(edge.kind): edge.kind for edge in self.edges if edge.kind is not None}.values())
-        self._relate(kinds)
         self._starts = [edge.start for edge in self.edges]
         self._of_kind: dict[int, list[GroupEdge]] = {}
         for edge in self.edges:
@@ -208,17 +206,6 @@ class NetworkSteps:
             found[memory] += max(0, self.residency.candidates[place].bits - self._own_bits[key])
         return tuple(found)
 
-    def _relate(self, kinds: Mapping[KindKey, GroupKind]) -> None:
-        """Let kinds of equal groups know one another."""
-        by_form: dict[object, list[GroupKind]] = {}
-        for (form, _), kind in kinds.items():
-            kind.fewer.clear()
-            kind.more.clear()
-            by_form.setdefault(form, []).append(kind)
-        passing = FewerStay(self.question.arch, self.question.objective)
-        for alike in by_form.values():
-            passing.relate(alike)
-
     def named(self, edge: GroupEdge) -> NamedStays:
         """The tensors of a step that stay, weights included, as the group's cascade calls them."""
         return self._named(edge.step, edge.weights)
@@ -242,9 +229,8 @@ class NetworkSteps:
         return [found[number] for number in sorted(found)]
 
     def tell(self, kinds: Iterable[GroupKind] | None = None) -> None:
-        """What is known of kinds, to their edges and those of kinds that are bounded by them; without an argument of
-        all."""
-        for kind in self.kinds if kinds is None else [each for one in kinds for each in (one, *one.more)]:
+        """What is known of kinds, to their edges; without an argument of all."""
+        for kind in self.kinds if kinds is None else kinds:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
                     edge.bound = edge.times * kind.bound(edge.taken)
