@@ -14,7 +14,7 @@ neighbourhood.py    mappings near a given one, for the exact search
 trajectory.py       budget, counts, and the best so far
 """
 
-from .search import DEFAULT_EVALUATIONS, PROPOSALS, search_heuristic
+from .search import PROPOSALS, search_heuristic
 from .trajectory import HeuristicResult, TrajectoryStep
 
-__all__ = ["DEFAULT_EVALUATIONS", "PROPOSALS", "HeuristicResult", "TrajectoryStep", "search_heuristic"]
+__all__ = ["PROPOSALS", "HeuristicResult", "TrajectoryStep", "search_heuristic"]

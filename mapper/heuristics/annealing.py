@@ -12,31 +12,30 @@ from .moves import neighbour
 from .sample import GenomeSpace
 from .trajectory import Proposals
 
-FIRST_ROUND = 1_000
-"""Moves of the first round; every round is twice as long as the one before."""
 
-HOT, COLD = 0.2, 0.01
-"""Temperatures at which a round begins and ends: a mapping worse by that fraction is accepted with chance 1/e."""
-
-
-def annealing(space: GenomeSpace, rng: random.Random) -> Proposals:
+def annealing(space: GenomeSpace, rng: random.Random, moves: int = 1_000) -> Proposals:
     """Rounds of annealing, without end, each from another random genome and twice as slow as the one before.
+
+    moves  of the first round
 
     So no round has to know how much time there is, and a longer search begins like a shorter one.
     """
-    moves = FIRST_ROUND
     while True:
         yield from _round(space, rng, moves)
         moves *= 2
 
 
-def _round(space: GenomeSpace, rng: random.Random, moves: int) -> Proposals:
+def _round(space: GenomeSpace, rng: random.Random, moves: int, hot: float = 0.2, cold: float = 0.01) -> Proposals:
+    """One round.
+
+    hot, cold  temperatures at which it begins and ends: a mapping worse by that fraction is accepted with chance 1/e
+    """
     value = math.inf
     while value == math.inf:
         genome = space.draw(rng)
         value = yield genome
     for step in range(moves):
-        temperature = HOT * (COLD / HOT) ** (step / moves)
+        temperature = hot * (cold / hot) ** (step / moves)
         proposed = neighbour(space, genome, rng)
         if proposed == genome:
             continue

@@ -10,34 +10,27 @@ from .moves import crossover, neighbour
 from .sample import Genome, GenomeSpace
 from .trajectory import Proposals
 
-POPULATION = 40
-ELITE = 4
-"""The best of a population, which live on unchanged."""
-TOURNAMENT = 3
-"""A parent is the best of this many, chosen at random."""
-MUTATED = 0.7
-"""Chance that a child of two parents is changed; a child that equals a parent always is."""
-STALE = 25
-"""Generations without a better genome after which the search begins anew."""
-
 Scored = tuple[float, Genome]
 
 
-def genetic(space: GenomeSpace, rng: random.Random) -> Proposals:
-    """Populations without end, each from random genomes; one that no longer gets better makes room for the next."""
+def genetic(space: GenomeSpace, rng: random.Random, stale: int = 25) -> Proposals:
+    """Populations without end, each from random genomes; one that no longer gets better makes room for the next.
+
+    stale  generations without a better genome after which that is so
+    """
     while True:
         population = yield from _first(space, rng)
-        stale = 0
-        while stale < STALE:
+        unimproved = 0
+        while unimproved < stale:
             best = population[0][0]
             population = yield from _next(space, population, rng)
-            stale = 0 if population[0][0] < best else stale + 1
+            unimproved = 0 if population[0][0] < best else unimproved + 1
 
 
-def _first(space: GenomeSpace, rng: random.Random) -> Generator[Genome, float, list[Scored]]:
+def _first(space: GenomeSpace, rng: random.Random, size: int = 40) -> Generator[Genome, float, list[Scored]]:
     """Random genomes that fit, best first."""
     population: list[Scored] = []
-    while len(population) < POPULATION:
+    while len(population) < size:
         genome = space.draw(rng)
         value = yield genome
         if value < math.inf:
@@ -45,13 +38,19 @@ def _first(space: GenomeSpace, rng: random.Random) -> Generator[Genome, float, l
     return sorted(population, key=_value)
 
 
-def _next(space: GenomeSpace, population: list[Scored], rng: random.Random) -> Generator[Genome, float, list[Scored]]:
-    """The next generation, best first: the elite, and children that fit."""
-    children = population[:ELITE]
-    while len(children) < POPULATION:
+def _next(
+    space: GenomeSpace, population: list[Scored], rng: random.Random, elite: int = 4, mutated: float = 0.7
+) -> Generator[Genome, float, list[Scored]]:
+    """The next generation, best first: the elite, and children that fit.
+
+    elite    how many of the best live on unchanged
+    mutated  chance that a child of two parents is changed; a child that equals a parent always is
+    """
+    children = population[:elite]
+    while len(children) < len(population):
         first, second = _parent(population, rng), _parent(population, rng)
         child = crossover(space, first, second, rng)
-        if child in (first, second) or rng.random() < MUTATED:
+        if child in (first, second) or rng.random() < mutated:
             child = neighbour(space, child, rng)
         value = yield child
         if value < math.inf:
@@ -59,8 +58,9 @@ def _next(space: GenomeSpace, population: list[Scored], rng: random.Random) -> G
     return sorted(children, key=_value)
 
 
-def _parent(population: list[Scored], rng: random.Random) -> Genome:
-    return min(rng.sample(population, TOURNAMENT), key=_value)[1]
+def _parent(population: list[Scored], rng: random.Random, tournament: int = 3) -> Genome:
+    """The best of a few, chosen at random."""
+    return min(rng.sample(population, tournament), key=_value)[1]
 
 
 def _value(scored: Scored) -> float:

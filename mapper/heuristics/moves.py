@@ -15,14 +15,14 @@ from .sample import Genome, GenomeSpace
 
 NeighbourMove = Callable[[GenomeSpace, Genome, random.Random], Genome]
 
-FURTHER_MOVE = 0.4
-"""Chance that a neighbour is one more move away: one move alone seldom gets past a full memory or a full array."""
 
+def neighbour(space: GenomeSpace, genome: Genome, rng: random.Random, further: float = 0.4) -> Genome:
+    """A genome one move away, or a few.
 
-def neighbour(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
-    """A genome one move away, or a few."""
+    further  chance that it is one more move away: one alone seldom gets past a full memory or a full array
+    """
     genome = _one_move(space, genome, rng)
-    while rng.random() < FURTHER_MOVE:
+    while rng.random() < further:
         genome = _one_move(space, genome, rng)
     return genome
 

@@ -10,17 +10,17 @@ from ...ir import Mapping
 from .moves import neighbour
 from .sample import GenomeSpace
 
-DRAWS = 400
-"""Neighbours drawn: enough for a handful of good ones, and done in less time than a search takes."""
 
-
-def neighbourhood(mapping: Mapping, arch: Architecture) -> Iterator[Mapping]:
+def neighbourhood(mapping: Mapping, arch: Architecture, draws: int = 400) -> Iterator[Mapping]:
     """Some mappings a few moves away from one of the even space with perfect tiling, all of which fit; the same ones
-    every time."""
+    every time.
+
+    draws  of neighbours: enough for a handful of good ones, and done in less time than a search takes
+    """
     space, rng = GenomeSpace(mapping.problem, arch, "perfect"), random.Random(0)
     genome = space.genome(mapping)
     seen = {genome}
-    for _ in range(DRAWS):
+    for _ in range(draws):
         near = neighbour(space, genome, rng)
         if near not in seen and space.fits(near):
             seen.add(near)

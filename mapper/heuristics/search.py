@@ -21,8 +21,6 @@ PROPOSALS: Mapping[str, Callable[[GenomeSpace, random.Random], Proposals]] = {
 }
 """A heuristic is a generator of proposals: to add one, add a file, a line here and one in `mapper/strategies.py`."""
 
-DEFAULT_EVALUATIONS = 2_000
-
 
 def search_heuristic(
     question: NestQuestion, heuristic: str = "random", seed: int = 0, evaluations: int | None = None
@@ -40,7 +38,7 @@ def search_heuristic(
     """
     _check(heuristic, question.limits.time_s, evaluations)
     if question.limits.time_s is None and evaluations is None:
-        evaluations = DEFAULT_EVALUATIONS
+        evaluations = 2_000
     space = GenomeSpace(question.problem, question.arch, question.tiling)
     run = Run(space, question.objective, question.limits.time_s, evaluations)
     proposals = PROPOSALS[heuristic](space, random.Random(seed))

@@ -16,12 +16,6 @@ from .sample import Genome, GenomeSpace
 Proposals: TypeAlias = Generator[Genome, float, None]
 """A strategy: it yields genomes, and is sent the value of each; infinite for one that does not fit."""
 
-NOTHING_NEW = 20_000
-"""After as many proposals in a row that do not fit or are known already, a search without a time limit ends."""
-
-REMEMBERED = 1 << 16
-"""Values kept, the latest ones: walks and populations come back to where they were."""
-
 
 class TrajectoryStep(NamedTuple):
     """A mapping better than all before it: seconds and evaluations up to and with it, and its value."""
@@ -54,12 +48,16 @@ class Run:
     objective    to be minimized
     time_limit   seconds, or None; looked at between proposals, and not before something is found or given up
     evaluations  the most costs to compute, or None
+    in_vain      proposals in a row that do not fit or are known, after which a search without a time limit ends
+    remembered   values kept, the latest ones: walks and populations come back to where they were
     """
 
     space: GenomeSpace
     objective: Objective
     time_limit: float | None
     evaluations: int | None
+    in_vain: int = 20_000
+    remembered: int = 1 << 16
     evaluated: int = 0
     rejected: int = 0
     _best: tuple[float, Mapping, Cost] | None = None
@@ -77,7 +75,7 @@ class Run:
         """Whether the search is over."""
         if self.evaluations is not None and self.evaluated >= self.evaluations:
             return True
-        given_up = self._nothing_new >= NOTHING_NEW
+        given_up = self._nothing_new >= self.in_vain
         if self.time_limit is None:
             return given_up
         return (self.found or given_up) and time.perf_counter() - self._started >= self.time_limit
@@ -93,7 +91,7 @@ class Run:
             return math.inf
         self._nothing_new = 0
         value = self._evaluated(genome)
-        if len(self._values) >= REMEMBERED:
+        if len(self._values) >= self.remembered:
             del self._values[next(iter(self._values))]
         self._values[genome] = value
         return value
