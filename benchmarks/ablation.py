@@ -239,10 +239,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "branches: nearly as good": ("trees", ((f"{TREES}.relaxations.known_branches", "KnownBranches.nearly", _none),)),
     "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
     "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
-    "merged dimensions": (
-        "trees",
-        ((f"{TREES}.terms.merged_dims", "MergedDims.groups", lambda self, _: self.each_alone),),
-    ),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
     "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),

@@ -76,7 +76,7 @@ class ExactBranches:
         # Of the first few mappings that a search comes to, others are not to know.
         shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
         self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
-        self._twins = Twins(self.cascade, self.arch, self.tiling, shared)
+        self._twins = Twins(self.cascade, shared)
         self._branches = BranchSearches(self.arch, self.space, self.tiling)
         self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}

@@ -1,6 +1,5 @@
 """Operations that differ in names alone, as Q, K and V of one input: branches of the first of them are searched, and
-answer for the others, under their names. An operation with one dimension for several that always move together is as
-good as another one (`terms/merged_dims.py`)."""
+answer for the others, under their names."""
 
 from __future__ import annotations
 
@@ -8,24 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ....arch import Architecture
 from ....ir import Cascade, Loop, Node, Operation
-from ...tilings import Tiling
 from ..terms.branch import BranchMapping, BranchQuestion, Sizes
-from ..terms.merged_dims import Group, MergedDims, merged_sizes, parted
 from .shared_branches import KnownOperations
 
 
 @dataclass(frozen=True, eq=False)
 class Twin:
-    """An operation, and the first of those that cost the same.
-
-    groups  of its dimensions: each is one of the first operation's, in the same order
-    """
+    """An operation, and the first of those that cost the same, whose dimensions and tensors have the same order."""
 
     own: Operation
     first: Operation
-    groups: tuple[Group, ...]
 
     @cached_property
     def is_first(self) -> bool:
@@ -34,8 +26,8 @@ class Twin:
 
     @cached_property
     def dims(self) -> dict[str, str]:
-        """What the first calls the dimensions that stand for groups."""
-        return dict(zip((group[0] for group in self.groups), self.first.problem.dim_names, strict=True))
+        """What the first calls dimensions."""
+        return dict(zip(self.own.problem.dim_names, self.first.problem.dim_names, strict=True))
 
     @cached_property
     def tensors(self) -> dict[str, str]:
@@ -45,7 +37,7 @@ class Twin:
 
     def sizes(self, own: Sizes) -> Sizes:
         """Those of a tile as one of the first."""
-        return tuple((self.dims[dim], size) for dim, size in merged_sizes(self.groups, own))
+        return tuple((self.dims[dim], size) for dim, size in own)
 
     def first_question(self, asked: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first."""
@@ -55,7 +47,7 @@ class Twin:
             operation=self.first.name,
             sizes=self.sizes(asked.sizes),
             homes=tuple(sorted((tensors[tensor], memory) for tensor, memory in asked.homes)),
-            cut=frozenset(dims[dim] for dim in asked.cut if dim in dims),
+            cut=frozenset(dims[dim] for dim in asked.cut),
             over=tuple((dims[dim], size) for dim, size in asked.over),
             made=tuple((dims[dim], visits) for dim, visits in asked.made),
             beside=tuple(((a, axis, dims[dim]), least, most) for (a, axis, dim), least, most in asked.beside),
@@ -63,12 +55,11 @@ class Twin:
             wider=tuple((tensors[tensor], times) for tensor, times in asked.wider),
         )
 
-    def own_items(self, items: tuple[Loop | Node, ...], sizes: Sizes, arch: Architecture) -> tuple[Loop | Node, ...]:
-        """The loops and nodes of a tile that those of the first's are."""
+    def own_items(self, items: tuple[Loop | Node, ...]) -> tuple[Loop | Node, ...]:
+        """The loops and nodes that those of the first's are."""
         dims = {first: own for own, first in self.dims.items()}
         tensors = {first: own for own, first in self.tensors.items()}
-        renamed = [_item(item, dims, tensors) for item in items]
-        return parted(renamed, self.groups, sizes, self.own, arch)
+        return tuple(_item(item, dims, tensors) for item in items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,45 +70,30 @@ class Twins:
     """
 
     cascade: Cascade
-    arch: Architecture
-    tiling: Tiling
     known: KnownOperations
-    _twins: dict[tuple[str, tuple[Group, ...]], Twin] = field(default_factory=dict)
-
-    @cached_property
-    def _merged(self) -> dict[str, MergedDims]:
-        return {operation.name: MergedDims(operation, self.arch) for operation in self.cascade}
+    _twins: dict[str, Twin] = field(default_factory=dict)
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
-        twin = self._asked(question)
+        twin = self._twin(question.operation)
         return question if twin.is_first else twin.first_question(question)
 
     def sizes_of_first(self, operation: str, sizes: Sizes) -> tuple[str, Sizes]:
         """The first of equal operations, and a tile as one of it."""
-        twin = self._twin(operation, sizes)
+        twin = self._twin(operation)
         return twin.first.name, twin.sizes(sizes)
 
     def mapping_of(self, question: BranchQuestion, mapping: BranchMapping) -> BranchMapping:
         """The mapping that one of the first of equal operations is for a question."""
-        twin = self._asked(question)
-        if twin.is_first:
-            return mapping
-        return replace(mapping, items=twin.own_items(mapping.items, question.sizes, self.arch))
+        twin = self._twin(question.operation)
+        return mapping if twin.is_first else replace(mapping, items=twin.own_items(mapping.items))
 
-    def _asked(self, question: BranchQuestion) -> Twin:
-        """Which operation answers a question. Where more is said of dimensions, each is one of its own."""
-        as_it_is = bool(question.over or question.made or question.beside)
-        return self._twin(question.operation, None if as_it_is else question.sizes)
-
-    def _twin(self, operation: str, sizes: Sizes | None) -> Twin:
-        """The operation that answers for a tile; None: with all dimensions of their own."""
-        merged = self._merged[operation]
-        groups = merged.each_alone if sizes is None or self.tiling != "perfect" else merged.groups(sizes)
-        if (operation, groups) not in self._twins:
-            first = self.known.first(merged.merged(groups))
-            self._twins[operation, groups] = Twin(merged.operation, first, groups)
-        return self._twins[operation, groups]
+    def _twin(self, name: str) -> Twin:
+        """The operation that answers for another one."""
+        if name not in self._twins:
+            operation = self.cascade.operation(name)
+            self._twins[name] = Twin(operation, self.known.first(operation))
+        return self._twins[name]
 
 
 def _item(item: Loop | Node, dims: Mapping[str, str], tensors: Mapping[str, str]) -> Loop | Node:

@@ -15,6 +15,4 @@ generations.py       iterations: loops from one generation to the next, and wher
 window_passing.py    where such intermediates pass, and whether rows are kept
 sums.py              partial sums that are wider than words: where they have room
 operation_orders.py  in which operations can be done
-apart_ranks.py       ranks of several dimensions that are as good as one for each
-merged_dims.py       dimensions that always move together
 """
