@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
 from .answer import TreeAnswer
-from .cascades import ITERATED_SECONDS, forms_with_bounds, iterates
+from .cascades import forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
 from .fusing import answer_alone, answer_undiagnosed
@@ -26,7 +26,7 @@ from .kernel.best_first import BestFirst
 from .kernel.incumbents import BestAnswers
 from .kernel.states import Closed, OpenState
 from .kernel.tolerance import or_value
-from .means import Means, one_call
+from .means import ENOUGH, Means, one_call
 from .question import TreeQuestion
 from .several import ranking, with_time_left
 
@@ -143,7 +143,7 @@ class _Fusings:
             return question
         now = time.perf_counter()
         if self._iterating_until is None:
-            self._iterating_until = now + max(now - self._started, ITERATED_SECONDS)
+            self._iterating_until = now + max(now - self._started, ENOUGH)
         return replace(question, limits=replace(question.limits, time_s=max(self._iterating_until - now, 0.0)))
 
     def _proven(self, answer: TreeAnswer) -> TreeAnswer:

@@ -25,6 +25,10 @@ LEAST_MEMORY_LIMIT = 2**20
 """The least that may be asked for: below it the problem and the machine alone take more."""
 
 
+ENOUGH = 20.0
+"""Seconds, where nobody has stated a limit, for trees that take longer than all others: as long as these took, if that
+is more."""
+
 GRACE = 0.2
 """Seconds after the deadline for a piece of work to come to its end, or for a first mapping to be found."""
 
@@ -119,8 +123,9 @@ class Means:
     def limits_time(self) -> bool:
         return self.deadline < math.inf or self.work_until < math.inf
 
-    def share(self, part: float) -> Means:
-        """Means with a part of the time that is left."""
+    def share(self, part: float = 0.5) -> Means:
+        """Means with a part of the time that is left: half of it for whatever has others after it, unless it is said to
+        be quick."""
         return self.at_most(part * self.seconds_left) if self.limits_time else self
 
     def at_most(self, seconds: float) -> Means:

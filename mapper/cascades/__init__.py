@@ -19,7 +19,6 @@ from __future__ import annotations
 from .answers import without_search
 from .branches.shared_branches import SharedBranches, sharing
 from .forms import (
-    ITERATED_SECONDS,
     bound_cascade,
     forms_with_bounds,
     iterates,
@@ -31,7 +30,6 @@ from .question import NothingBelow
 from .relaxations.operation_bounds import Nearest
 
 __all__ = [
-    "ITERATED_SECONDS",
     "Nearest",
     "NothingBelow",
     "SharedBranches",

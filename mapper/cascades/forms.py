@@ -7,7 +7,7 @@ after it, and a form whose bound is no better is never searched. No form has any
 least of these holds for all.
 
 Iterations have many operations, and to prove one may take long. Where there are forms without, and nobody has stated a
-time limit, those that iterate are searched for as long as the others took, and for `ITERATED_SECONDS` at least; what is
+time limit, those that iterate are searched for as long as the others took, and for `ENOUGH` seconds at least; what is
 not proven by then is a gap.
 """
 
@@ -25,7 +25,7 @@ from ..answer import Answer, TreeAnswer, TriedForm
 from ..certificate import Certificate, PartProof, Points
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
-from ..means import Means
+from ..means import ENOUGH, Means
 from ..pareto.regions import Point, front_gap
 from ..pareto.supported import front_of
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE
@@ -36,12 +36,6 @@ from .question import NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
 from .terms.tree_constraints import read_tree_constraints
 from .tree_searches import Corner, point_of
-
-ITERATED_SECONDS = 20.0
-"""How long forms that iterate are searched together, at least, where there are others."""
-
-SEEN_SHARE, PLAIN_SHARE = 0.2, 0.5
-"""Of the time that is left: for what forms cost at least, and for a form without iterations."""
 
 
 @collecting_rarely
@@ -143,7 +137,7 @@ def forms_with_bounds(question: TreeQuestion) -> list[tuple[TreeQuestion, float]
     questions = questions_of_forms(question)
     if len(questions) == 1 or question.objective.is_lexicographic:
         return [(one, 0.0) for one in questions]
-    means = question.limits.means().share(SEEN_SHARE)
+    means = question.limits.means().share()
     nearest: Nearest = {}
     return [(one, seen_of(one, means, nearest).bound) for one in questions]
 
@@ -185,7 +179,7 @@ class FormsSearch:
         self._started = time.perf_counter()
         self._nearest: Nearest = {}
         self._means = self.question.limits.means()
-        seeing = self._means.share(SEEN_SHARE)
+        seeing = self._means.share()
         self._forms = [
             _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)
         ]
@@ -223,11 +217,13 @@ class FormsSearch:
         for number, form in enumerate(order):
             if number == len(plain) > 0 and not self._means.limits_time:
                 taken = time.perf_counter() - self._started
-                self._means = self._means.at_most(max(taken, ITERATED_SECONDS))
+                self._means = self._means.at_most(max(taken, ENOUGH))
             if self.interrupted or (self.known and self._means.expired) or not self._is_open(form):
                 continue
             still = sum(map(self._is_open, order[number:]))
-            self._search(form, self._means.share(max(1 / still, PLAIN_SHARE if number < len(plain) else 0.0)))
+            self._search(
+                form, self._means.share() if number < len(plain) and still > 1 else self._means.share(1 / still)
+            )
         if not self.known:
             if all(form.error is None for form in order):  # bounds say that nothing fits: the search says why
                 self._search(order[0], self._means)

@@ -33,11 +33,6 @@ from .elimination import CostTerm, least_sum
 from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer
 from .stored import StoredTensor, Use, stored_tensors
 
-FULL_LINES_SHARE = 0.4
-"""Part of the time that is left, for what all layers cost with full lines, which bounds all else."""
-AS_WRITTEN_SHARE = 0.5
-"""The same for all layers with their tensors as they are written."""
-
 
 @dataclass(frozen=True)
 class Conversion:
@@ -296,7 +291,7 @@ class _Planning:
         """Each layer in an equal part of the time."""
         layers = list({_unnamed(layer): layer for layer in self.layers}.values())
         for left, layer in zip(range(len(layers), 0, -1), layers, strict=True):
-            self.least(layer, self.means.share(FULL_LINES_SHARE / left))
+            self.least(layer, self.means.share().share(1 / left))
 
     def as_written(self) -> float:
         """With the first layout that every tensor may have, which is the one that it is written in: the first of all,
@@ -308,7 +303,7 @@ class _Planning:
                 unknown[_unnamed(layer), self.stated(layer, layouts)] = layer, layouts
         for left, (layer, layouts) in zip(range(len(unknown), 0, -1), unknown.values(), strict=True):
             if not (self.means.expired and self.known(layer, layouts).found):
-                self.find_out(layer, layouts, self.means.share(AS_WRITTEN_SHARE / left))
+                self.find_out(layer, layouts, self.means.share().share(1 / left))
         texts = [tuple(tensor.layouts[0] for _, tensor in self.uses[layer.name]) for layer in self.layers]
         return sum(self.cost(layer, layouts)[0] for layer, layouts in zip(self.layers, texts, strict=True))
 

@@ -25,11 +25,6 @@ from .planning import LayoutPlan, PlanProduct, plan_sum
 MOST_SUMS = 24
 """Weighted sums that are planned for one product, at most."""
 
-ALONE_SHARE = 0.3
-"""Part of the time that is left, for the plans of least energy and of least latency."""
-SUM_SHARE = 0.5
-"""The same for each weighted sum after these."""
-
 
 def plan_layouts(
     graph: NetworkGraph,
@@ -58,14 +53,14 @@ def plan_layouts(
     if objective.name not in PRODUCTS:
         return plan_sum(graph, costs, objective, only, means)
 
-    def plan_of(weights: Weights, share: float) -> LayoutPlan:
-        return plan_sum(graph, costs, _objective_of(weights), only, means.share(share))
+    def plan_of(weights: Weights) -> LayoutPlan:
+        return plan_sum(graph, costs, _objective_of(weights), only, means.share())
 
     return _plan_product(objective, plan_of, costs, means)
 
 
 def _plan_product(
-    objective: Objective, plan_of: Callable[[Weights, float], LayoutPlan], costs: LayerSearches, means: Means
+    objective: Objective, plan_of: Callable[[Weights], LayoutPlan], costs: LayerSearches, means: Means
 ) -> LayoutPlan:
     """The plan of the least product, and what no plan has less of.
 
@@ -77,12 +72,12 @@ def _plan_product(
     def value(plan: LayoutPlan) -> float:
         return objective.value(plan.energy_pj, plan.latency_cycles)
 
-    def solve(weights: Weights, share: float) -> None:
-        plans.append(plan_of(weights, share))
+    def solve(weights: Weights) -> None:
+        plans.append(plan_of(weights))
         lines.append((weights, plans[-1].bound))
 
     for alone in (ENERGY_ALONE, LATENCY_ALONE):
-        solve(alone, ALONE_SHARE)
+        solve(alone)
     while len(lines) < MOST_SUMS and not means.expired:
         found = opening(lines, objective.value, min(map(value, plans)))
         if found is None:
@@ -91,7 +86,7 @@ def _plan_product(
         weights = next(sums_into(found, points, lines, objective), None)
         if weights is None:
             break
-        solve(_as_written(weights), SUM_SHARE)
+        solve(_as_written(weights))
     best = min(plans, key=value)
     least = min(value(best), least_value(lines, objective.value, math.inf, math.inf))
     return replace(best, product=PlanProduct(objective.name, value(best), least, costs.searched))

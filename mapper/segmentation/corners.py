@@ -24,9 +24,6 @@ from .searching import GroupSolvers
 from .steps import NetworkSteps
 from .weight_choice import least_of_sum
 
-CORNER_SHARE = 0.3
-"""Of the time that is left, for one corner."""
-
 LEFT_SHARE = 0.1
 """Of all the time, that has to be left for another corner between two."""
 
@@ -124,7 +121,7 @@ class Corners:
         """The least of a weighted sum, in a part of the time."""
         weights = weights_of(objective)
         assert weights is not None
-        share = self.means.share(CORNER_SHARE)
+        share = self.means.share()
         asked = replace(self.question, objective=objective, total_s=share.seconds_left if share.limits_time else None)
         steps = None if self.steps is None else self.steps.by(objective)
         corner = least_of_sum(asked, self.solvers, self.progress, steps)

@@ -29,9 +29,6 @@ from .resident_weights import ResidentWeight, WeightsIn
 from .searching import GroupSolvers
 from .steps import GroupEdge, KindKey, NetworkSteps
 
-SHARE = 0.4
-"""Of the time that is left, for one search."""
-
 ENDLESS = 2**62
 """Bits of a memory that has no end."""
 
@@ -133,7 +130,7 @@ class WeightChoice:
         yield Closed(found.certificate.value, found)
 
     def _with_time(self, question: NetworkQuestion) -> NetworkQuestion:
-        share = self.means.share(SHARE)
+        share = self.means.share()
         return replace(question, total_s=share.seconds_left if share.limits_time else None)
 
     def _answer(self, best: NetworkAnswer, bound: float) -> NetworkAnswer:

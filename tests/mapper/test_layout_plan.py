@@ -260,6 +260,6 @@ class Ticking(Means):
         assert self.costs is not None
         return self.costs.asked >= self.searches
 
-    def share(self, part: float) -> Ticking:
+    def share(self, part: float = 0.5) -> Ticking:
         assert self.costs is not None
         return replace(self, searches=self.costs.asked + part * max(0.0, self.searches - self.costs.asked))

@@ -44,7 +44,7 @@ LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 COUNTED_SHARE, COUNTED_SECONDS = 0.1, 30.0
 """The same for uneven visits of a branch, of which bounds are known."""
 
-LONGER_SHARE, LONGER_SECONDS = 0.5, 120.0
+LONGER_SECONDS = 120.0
 """The same once all trees have been searched, and such a bound is what leaves a gap."""
 
 
@@ -139,7 +139,7 @@ class ExactBranches:
     def count_longer(self) -> bool:
         """Take longer from now on to count uneven visits; whether some have been left that took long, and are to take
         longer."""
-        longer = LONGER_SHARE, LONGER_SECONDS
+        longer = 0.5, LONGER_SECONDS
         if self._counting == longer or not self._slow:
             return False
         self._counting = longer

@@ -14,8 +14,8 @@ from ..terms.parts import FoundPart
 from ..tree_search import TreeSearch
 from ..tree_searches import Aside, TreeSearches
 
-FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
-"""Of the time that is left, and at most, for a first tree."""
+FIRST_SECONDS = 3.0
+"""At most, for a first tree."""
 
 FEWEST, FEWEST_TIMED = 3, 4
 """Operations from which on first trees pay where tables answer for branches; and where cycles count."""
@@ -33,14 +33,12 @@ class _Beside:
     """Trees beside which a first one is looked for.
 
     search  of all of them
-    share   of the time that is left, for the first one
     floor   what none of them weighs less than
     flat    whether the first one is to have one split alone
     before_all  whether all of them are searched next
     """
 
     search: TreeSearch
-    share: float = FIRST_SHARE
     floor: float = 0.0
     flat: bool = False
     before_all: bool = False
@@ -54,7 +52,6 @@ class FirstTrees(TreeSearches):
         self,
         search: TreeSearch,
         cutoff: float,
-        share: float = FIRST_SHARE,
         floor: float = 0.0,
         flat: bool = False,
         before_all: bool = False,
@@ -68,7 +65,7 @@ class FirstTrees(TreeSearches):
         flat        whether it is to have one split alone
         before_all  whether all trees are searched next: then no first search is as long as that one
         """
-        beside = _Beside(search, share, floor, flat, before_all)
+        beside = _Beside(search, floor, flat, before_all)
         if isinstance(self.solver, TableBranches):
             pays = self._beam is not None or self._pays_with_tables(search)
             best = self._found_with(beside, self.solver, self._beam, cutoff)[0] if pays else None
@@ -90,7 +87,7 @@ class FirstTrees(TreeSearches):
         self, beside: _Beside, solver: TableBranches | ExactBranches, beam: int | None, cutoff: float
     ) -> tuple[FoundPart | None, bool]:
         """A good tree, and whether means were enough to look for one."""
-        search, means = beside.search, self.means.share(beside.share)
+        search, means = beside.search, self.means.share()
         aside = Aside(solver, means.at_most(FIRST_SECONDS), beam)
         best: FoundPart | None = None
         # A proof may take longer than a first tree, since it is needed in any case.

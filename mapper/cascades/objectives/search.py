@@ -38,18 +38,8 @@ from ..tree_searches import Corner, point_of
 from .front_search import FrontSearch
 from .proofs import Proofs
 
-FAST = 1e6
-"""How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
-less energy."""
-
-BEYOND = 1e-6
-"""By which part more cycles are looked at than could be wanted: where none keeps a limit, bounds say so for sure."""
-
 GAIN = 1e-4
 """By which part of a weighted sum a bound has to be better than those before, to look for the next one."""
-
-ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
-"""Parts of the time that is left, for the ends of the front: some is left for what lies between."""
 
 
 @dataclass
@@ -130,14 +120,14 @@ class CascadeSearch(Proofs):
         fewest = self.least_of(LATENCY_ALONE)
         self.bounds.append((LATENCY_ALONE, fewest))
         self.ragged_bounds.append((LATENCY_ALONE, fewest))
-        least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
+        least = self._solve_within(ENERGY_ALONE)
         if least is None or self._is_closed(least, fewest) or self._none_is_faster(least, fewest):
             self._end()
             return
         if not (self._is_on_hull or self._cut_short) and isinstance(self.solver, TableBranches):
             self._above_all(least)
             return
-        fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
+        fastest = self._solve_within(fast or _fast(least))
         if fastest is not None:
             self._between(least, fastest)
         self._end()
@@ -203,7 +193,7 @@ class CascadeSearch(Proofs):
     def _none_is_faster(self, least: Corner, fewest: float) -> bool:
         """Whether no mapping is so fast that it could be wanted, beside that of the least energy."""
         most = self._slowest(least.energy, fewest, min(corner.latency for corner in self.corners))
-        self._solve_within(FAST_SHARE, LATENCY_ALONE, most)
+        self._solve_within(LATENCY_ALONE, most)
         return not self._cut_short and self._is_closed(least, self._fewest_cycles_of_all)
 
     def _slowest(self, energy: float, fewest: float, most: float) -> float:
@@ -214,7 +204,7 @@ class CascadeSearch(Proofs):
         while is_better(low, high):
             middle = (low + high) / 2
             low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
-        return min(most, high * (1 + BEYOND))  # clear of a limit, which has room for rounding
+        return min(most, high * (1 + 1e-6))  # clear of a limit, which has room for rounding
 
     @property
     def _fewest_cycles_of_all(self) -> float:
@@ -235,10 +225,10 @@ class CascadeSearch(Proofs):
             self.look(between)
         return fast
 
-    def _solve_within(self, share: float, weights: Weights, most: float = math.inf) -> Corner | None:
+    def _solve_within(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The least of one weighted sum, if it is less than so much; or, where a part of the time does not do, the best
         that is known by then."""
-        with self.within(self.means.share(share)):
+        with self.within(self.means.share()):
             try:
                 return self.solve(weights, most)
             except OutOfMeans:
@@ -349,5 +339,6 @@ class CascadeSearch(Proofs):
 
 
 def _fast(corner: Corner) -> Weights:
-    """The weighted sum that is least for the fastest mapping."""
-    return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
+    """The weighted sum that is least for the fastest mapping, and of equally fast ones for that of least energy:
+    latency weighs a million times as much."""
+    return Weights(1.0, 1e6 * corner.energy / max(corner.latency, 1.0))

@@ -17,7 +17,7 @@ from ...kernel.best_first import BestFirst
 from ...kernel.incumbents import BestAnswers
 from ...kernel.states import Closed, OpenState
 from ...kernel.tolerance import cutoff_of, is_better, reaches
-from ...means import OutOfMeans
+from ...means import ENOUGH, OutOfMeans
 from ...pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ...question import Fuse
 from ..branches.oracle import ExactBranches
@@ -29,24 +29,8 @@ from ..tree_searches import Corner
 from .first_trees import FirstTrees
 from .unsearched_trees import unsearched_trees
 
-LOOK_SHARE = 0.35
-"""Of the time that is left, for a first tree of one of several weighted sums."""
-
 MOST_SUMS = 50
 """Choices of which sums are finished that are looked at for one weighted sum."""
-
-WINDOWS_SHARE = 0.7
-"""Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
-
-DIVIDED_SHARE = 0.8
-"""Of the time that is left for one weighted sum, for trees in which tiles of shared loops divide."""
-
-RAGGED_SECONDS = 20.0
-"""How long all other trees are searched where nobody has stated a time limit: as long as those took, or so many seconds
-if that is more."""
-
-RAGGED_SHARE = 0.5
-"""Of the time that is left, for these by one of several weighted sums, if that is more."""
 
 
 @dataclass
@@ -82,7 +66,8 @@ class WeightedSums(FirstTrees):
         if self._falls_back_first:
             self._fall_back(weights)
         try:
-            with self.within(means.share(DIVIDED_SHARE) if self.has_ragged_loops else means):
+            # Most of the time is for tiles that divide: these may be proven.
+            with self.within(means.share(0.8) if self.has_ragged_loops else means):
                 if self._has_windows:
                     self._solve_with_windows(weights, most)
                 else:
@@ -144,10 +129,10 @@ class WeightedSums(FirstTrees):
         """
         unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
-        seconds = max(self._taken, RAGGED_SECONDS) - self._taken_ragged
+        seconds = max(self._taken, ENOUGH) - self._taken_ragged
         if self.means.limits_time:
             one_sum = weights_of(self.question.objective) is not None
-            seconds = max(seconds, (1.0 if one_sum else RAGGED_SHARE) * self.means.seconds_left)
+            seconds = max(seconds, (self.means if one_sum else self.means.share()).seconds_left)
         with self.within(self.means.at_most(seconds)):
             bound, found = self._least(weights, known, fuse="plain", ragged=True)
             self._taken_ragged += time.perf_counter() - started
@@ -174,7 +159,7 @@ class WeightedSums(FirstTrees):
     def _solve_with_windows(self, weights: Weights, most: float) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
         best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
-        with self.within(self.means.share(WINDOWS_SHARE)):
+        with self.within(self.means.share()):
             bound = self._count_windows(weights, most)
         known, unfinished = self._least_known(weights, most), self.out_of_means
         if is_better(bound, known):
@@ -204,7 +189,7 @@ class WeightedSums(FirstTrees):
         if not isinstance(self.solver, ExactBranches):
             return None
         self._looked.add(weights)
-        found = self._first_tree(self.tree_search(weights), self._least_known(weights), LOOK_SHARE, flat=flat)
+        found = self._first_tree(self.tree_search(weights), self._least_known(weights), flat=flat)
         corner = None if found is None else self.evaluated(found)
         if corner is not None:
             self.corners.append(corner)

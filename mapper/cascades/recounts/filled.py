@@ -19,9 +19,6 @@ from ..question import check_searchable
 from ..tree_search import TreeSearch
 from ..tree_searches import Aside, Corner
 
-STEADY_SHARE = 0.6
-"""Of the time that is left for one weighted sum, for trees of the machine on which nothing is filled."""
-
 
 @dataclass
 class FilledSearch(CascadeSearch):
@@ -41,7 +38,7 @@ class FilledSearch(CascadeSearch):
 
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
         """The best known of one weighted sum, and a bound on all."""
-        with self.within(self.means.share(STEADY_SHARE)):
+        with self.within(self.means.share()):
             super().solve(weights, most)
         if weights.latency or self._filled.total_leakage_pj_per_cycle:
             self._fill_branches(weights)

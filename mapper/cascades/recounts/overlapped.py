@@ -37,9 +37,6 @@ ROUNDS = 12
 GAIN = 1e-4
 """By which part of the bound prices have to promise more."""
 
-FIRST_PART, NEXT_PART = 0.2, 0.4
-"""Of the time that is left, for the first trees of a weighted sum, and for the trees of one choice of prices."""
-
 
 @dataclass
 class OverlappedSearch(CascadeSearch):
@@ -75,7 +72,7 @@ class OverlappedSearch(CascadeSearch):
 
     def look(self, weights: Weights, flat: bool = False) -> Corner | None:
         """Good mappings for one weighted sum."""
-        with self.within(self.means.share(FIRST_PART)), suppress(OutOfMeans):
+        with self.within(self.means.share()), suppress(OutOfMeans):
             if isinstance(self.solver, ExactBranches):
                 super().look(weights, flat)
             else:
@@ -141,7 +138,7 @@ class OverlappedSearch(CascadeSearch):
         if not weights.energy and all(price == 0.0 for one, price in prices.items() if one != COMPUTING):
             return computing
         search = self._priced(weights, prices)
-        search.use(self.means.share(NEXT_PART))
+        search.use(self.means.share())
         try:
             answer = search.run()
         except UndecidedError:
