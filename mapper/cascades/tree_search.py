@@ -66,12 +66,6 @@ from .terms.window_passing import WindowPassing
 MOST_IN_VAIN = 4
 """Times as many choices that are looked at where a beam has found nothing yet."""
 
-FIRST = 1
-"""Loops of a part that are looked at before others are bounded closely."""
-
-AT_ONCE = 32
-"""Loops that are bounded closely together."""
-
 MOST_BRANCHES = 4
 """Operations of which all ways to part them are bounded before any is searched."""
 
@@ -463,8 +457,8 @@ class _OpenChoices(OpenState[FoundPart]):
 
     def advance(self) -> Iterator[OpenState[FoundPart]]:
         start, trees = self.first, self.above.trees
-        closely = start >= FIRST and trees.loops.rooms is not None
-        self.first += AT_ONCE if closely else 1
+        closely = start > 0 and trees.loops.rooms is not None
+        self.first += 32 if closely else 1
         chosen = self.loops[start : self.first]
         if self.first < len(self.loops):
             self.bound = self.loops[self.first].bound

@@ -19,16 +19,6 @@ Line = tuple[Weights, float]
 Value = Callable[[float, float], float]
 """An objective: never falls when energy or latency grows."""
 
-HALVINGS = 12
-"""How often a part of a line is halved at most, where an objective may be least in its midst."""
-
-DEPTH = 6
-"""How often a box is quartered at most."""
-
-
-FINER = 200
-"""How often what lies between two points is halved, where an objective has a value."""
-
 
 class Box(NamedTuple):
     """Energies and latencies from the least to the most."""
@@ -84,16 +74,19 @@ def heaviest(box: Box, weights: Weights, line: float, matters: Callable[[float, 
 
     matters  whether something at, or beyond, an energy and a latency could
     """
-    return _heaviest(box, weights, line, matters, DEPTH)
+    return _heaviest(box, weights, line, matters, quarterings=6)
 
 
-def _heaviest(box: Box, weights: Weights, line: float, matters: Callable[[float, float], bool], depth: int) -> float:
+def _heaviest(
+    box: Box, weights: Weights, line: float, matters: Callable[[float, float], bool], quarterings: int
+) -> float:
+    """The same, a box quartered so often at most."""
     most = weights.of(box.most_energy, box.most_latency)
     if box.is_empty or most < line or not matters(box.least_energy, box.least_latency):
         return -math.inf
-    if depth == 0 or matters(box.most_energy, box.most_latency):
+    if quarterings == 0 or matters(box.most_energy, box.most_latency):
         return most
-    return max(_heaviest(part, weights, line, matters, depth - 1) for part in box.quarters())
+    return max(_heaviest(part, weights, line, matters, quarterings - 1) for part in box.quarters())
 
 
 def least_value(
@@ -105,7 +98,7 @@ def least_value(
             straight line, as sums and products are
     """
     corners = sorted(_corners(list(lines), most_energy, most_latency))
-    along = [_along(one, other, value, enough, HALVINGS) for one, other in itertools.pairwise(corners)]
+    along = [_along(one, other, value, enough, halvings=12) for one, other in itertools.pairwise(corners)]
     least = [value(*corner) for corner in corners]
     return min([*least, *along] if enough > -math.inf else least, default=math.inf)
 
@@ -182,7 +175,7 @@ def _as_good(points: Sequence[Point], value: Value, known: float) -> Point:
     if last is None:
         return points[0]
     enough, less = points[last], points[last + 1]
-    for _ in range(FINER):
+    for _ in range(200):  # halvings: then they are one
         middle = (enough[0] + less[0]) / 2, (enough[1] + less[1]) / 2
         enough, less = (middle, less) if value(*middle) >= known else (enough, middle)
     return enough

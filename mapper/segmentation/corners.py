@@ -24,9 +24,6 @@ from .searching import GroupSolvers
 from .steps import NetworkSteps
 from .weight_choice import least_of_sum
 
-LEFT_SHARE = 0.1
-"""Of all the time, that has to be left for another corner between two."""
-
 
 @dataclass
 class Corners:
@@ -145,7 +142,7 @@ class Corners:
     @property
     def _has_time(self) -> bool:
         total = self.question.total_s
-        return not self.interrupted and (total is None or self.means.seconds_left > LEFT_SHARE * total)
+        return not self.interrupted and (total is None or self.means.seconds_left > 0.1 * total)
 
 
 def _point(corner: NetworkAnswer) -> Point:

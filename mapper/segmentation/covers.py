@@ -16,10 +16,6 @@ SCALE = 2**44
 """What all costs together are at most, as whole numbers: rounding is far below the tolerance of values."""
 
 
-LEAST_SECONDS = 0.3
-"""That a choice has when time is up: one is needed to have an answer at all."""
-
-
 class CheapestCover:
     """Choices of groups for one network.
 
@@ -75,7 +71,7 @@ class CheapestCover:
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
         if seconds < math.inf:
-            solver.parameters.max_time_in_seconds = max(seconds, LEAST_SECONDS)
+            solver.parameters.max_time_in_seconds = max(seconds, 0.3)  # one cover is needed to have an answer at all
         status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             least = math.inf if status == cp_model.INFEASIBLE else 0.0

@@ -28,15 +28,6 @@ from .steps import GroupEdge
 
 NOT_REACHED = AtLeast(math.inf, math.inf, math.inf)
 
-MOST_DOUBLINGS = 60
-"""Of what is known at least, until more is of no interest: else a formula sets no end to it."""
-
-NEARLY = 1e-6
-"""By which part a way may be worse than what is known, to be looked for once more."""
-
-MUCH = 2.0
-"""So many times the value of the best way is much worse."""
-
 Usable = Callable[[GroupEdge], bool]
 """Whether ways may have a step."""
 
@@ -89,7 +80,7 @@ class FrontWays:
     def search(self) -> None:
         """Find the best way, and prove it, as far as there is time for it."""
         try:
-            self._look(self.value * (1 + NEARLY))
+            self._look(self.value * (1 + 1e-6))  # also a way that is worse by rounding alone
             while not self.corners.means.expired and self._search_once():
                 pass
         except TooManyLabels:
@@ -140,7 +131,7 @@ class FrontWays:
     def best_of(self, usable: Usable, forbidden: Forbidden = ()) -> tuple[float, list[Edge]]:
         """The same of all that keeps the limits, first of what is not much worse than the best; none, where there are
         too many ways to say."""
-        for below in (MUCH * self.value, math.inf):
+        for below in (2 * self.value, math.inf):
             try:
                 value, edges = self.best_known(usable, forbidden, below)
             except TooManyLabels:
@@ -281,7 +272,7 @@ def _end_of(matters: Callable[[float], bool], least: float, limit: float) -> flo
         return limit
     high = limit
     if limit == math.inf:
-        ends = (max(least, 1.0) * 2.0**doubled for doubled in range(MOST_DOUBLINGS))
+        ends = (max(least, 1.0) * 2.0**doubled for doubled in range(60))  # a formula may set no end
         high = next((one for one in ends if not matters(one)), math.inf)
     low = least
     while high < math.inf and is_better(low, high):

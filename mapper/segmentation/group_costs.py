@@ -28,27 +28,9 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a bound, or the search of a group, has at least."""
 
-OVERTIME = 0.5
-"""Seconds after the end of all time for which searches by others are waited for."""
-
 FIRST_SHARE = 0.02
-"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
-
-BOUND_SHARE = 0.01
-"""Of all the time, at most, for the bound of a group that no search is needed for."""
-
-ADDRESS_SHARE = 0.05
-"""Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
-
-ANSWER_SECONDS = 1e-5
-"""That the answer takes in the end, for each step that it is chosen from."""
-
-ENDED = 0.04
-"""Of the time that a search has: one that takes less was ended by nothing but itself. Its steps have parts of the time
-each, a twentieth or more, so that of one which takes longer some may have been cut short."""
-
-BY_ITSELF = 0.3
-"""The same of one that ended before a step that has much of its time ran out of it."""
+"""Of all the time, at most, for a group at first, and for the bound of one: where many groups take long, a good way is
+known sooner."""
 
 Progress = Callable[[int, int], None]
 
@@ -65,11 +47,11 @@ class Begun:
 
     def has_ended(self, outcome: GroupOutcome) -> bool:
         """Whether a search came to its end long before its time was up: then its gap is none that more time closes."""
-        return self._took_less(outcome, ENDED)
+        return self._took_less(outcome, 0.04)  # a step has a twentieth of the time, or more
 
     def has_ended_by_itself(self, outcome: GroupOutcome) -> bool:
         """Whether a search was not over for lack of time alone: what has run out of it may find more in more."""
-        return self._took_less(outcome, BY_ITSELF)
+        return self._took_less(outcome, 0.3)
 
     def _took_less(self, outcome: GroupOutcome, part: float) -> bool:
         """Whether a search took less than a part of its time, or nothing fits."""
@@ -115,10 +97,11 @@ class GroupCosts:
 
     @property
     def seconds_left(self) -> float:
-        """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
-        spare = len(self.steps.edges) * ANSWER_SECONDS
+        """For searches: the answer takes some of the time as well, by the steps that it is chosen from, and addresses
+        of what stays on chip: groups that have none together have to be left out."""
+        spare = 1e-5 * len(self.steps.edges)
         if self.question.total_s is not None and (self.steps.residency.candidates or self.steps.weights.every):
-            spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
+            spare += min(PLAN_SECONDS, 0.05 * self.question.total_s)
         return self.means.seconds_left - spare
 
     def find_out(self, asked: Sequence[Asked]) -> None:
@@ -196,7 +179,7 @@ class GroupCosts:
 
     def _take_finished(self) -> None:
         """What the searches found that end next; what others have not found when all time is over is given up."""
-        patience = self.means.seconds_left + OVERTIME if self.means.limits_time else None
+        patience = self.means.seconds_left + 0.5 if self.means.limits_time else None
         with self._noting_interrupts():
             finished = wait(self.running, patience, FIRST_COMPLETED).done
         for future in finished:
@@ -253,7 +236,7 @@ class GroupCosts:
         limits = self.question.limits
         if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            seconds = min(seconds, BOUND_SHARE * self.question.total_s, self.seconds_left)
+            seconds = min(seconds, FIRST_SHARE * self.question.total_s, self.seconds_left)
             limits = replace(limits, time_s=max(LEAST_SECONDS, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 

@@ -24,9 +24,6 @@ from .residency import Residency, Taken
 FASTER = 3 * LIMIT_TOLERANCE
 """By which part a tree has to be faster than another to be of interest beside it: more than limits are kept to."""
 
-ROUNDS = 100
-"""How often what is known of energy is asked what it says of latency, and the other way round, at most."""
-
 
 class KnownTree(NamedTuple):
     """A tree that was found, and the bits of memories that it takes at most."""
@@ -104,7 +101,7 @@ class GroupFront:
             return None
         facts = [one for one in self.facts if at_most(one.taken, taken)]
         energy, latency = 0.0, most.latency
-        for _ in range(ROUNDS):
+        for _ in range(100):  # what is known of energy says something of latency, and the other way round
             before = energy, latency
             if weights.latency:
                 latency = min(latency, (most.weight - weights.energy * energy) / weights.latency)

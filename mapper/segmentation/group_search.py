@@ -35,11 +35,9 @@ SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
 """Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
 once these are known."""
 
-ALONE_SHARE = 0.15
-"""Of all the time, at most, for operations on their own, once the rest of it has not been needed for the best."""
-
-PASSING_SHARE = 0.15
-"""Of all the time, at most, for the best where nothing stays between groups, until what is best of all is known."""
+BESIDE_SHARE = 0.15
+"""Of all the time, at most, for what the best is told beside: operations on their own, and the best where nothing stays
+between groups."""
 
 
 @dataclass
@@ -130,7 +128,7 @@ class GroupSearch:
             self._small_groups()
         way = self._cheapest(self.steps.edges)
         if stays:
-            with self._at_most(PASSING_SHARE):
+            with self._at_most(BESIDE_SHARE):
                 self._cheapest(apart)
         while not self.costs.interrupted and 0 < self.costs.seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
@@ -138,7 +136,7 @@ class GroupSearch:
             self.costs.longer *= LONGER
             self.steps.tell()
             way = self._cheapest(self.steps.edges)
-        with self._at_most(ALONE_SHARE):
+        with self._at_most(BESIDE_SHARE):
             self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
 

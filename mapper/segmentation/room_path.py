@@ -18,9 +18,6 @@ from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_way
 from .lazy_path import ChosenWay, Edge, cheapest
 from .steps import GroupEdge
 
-MOST_PRICES = 30
-"""That are tried, at most."""
-
 
 class _Way(NamedTuple):
     """What a way costs, and the bits that it takes."""
@@ -40,7 +37,7 @@ class RoomPath:
         self.states, self.edges, self.room = states, edges, room
         self._bits = {id(edge): sum(weight.bits for weight in edge.weights.values()) for edge in edges}
 
-    def cheapest(self, cost: Callable[[Edge], float]) -> ChosenWay:
+    def cheapest(self, cost: Callable[[Edge], float], most_prices: int = 30) -> ChosenWay:
         """The cheapest way that fits; where too many may be, a good one, and what none costs less than."""
         dear = 1 + sum(one for one in map(cost, self.edges) if one < math.inf)
         left, right = self._least(cost, 0.0), self._least(cost, dear)
@@ -49,7 +46,7 @@ class RoomPath:
         if left.bits <= self.room:
             return ChosenWay(left.cost, left.cost, left.edges)
         price = least = 0.0
-        for _ in range(MOST_PRICES):
+        for _ in range(most_prices):
             price = (right.cost - left.cost) / (left.bits - right.bits)
             found = self._least(cost, price)
             weight = found.cost + price * found.bits

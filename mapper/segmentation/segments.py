@@ -19,18 +19,9 @@ from .steps import GroupEdge, NetworkSteps
 PLAN_SECONDS = 5.0
 """For the addresses of one group's tiles, or of those of groups between which something stays, in one memory."""
 
-RUN_SHARE = 0.1
-"""The same for groups between which something stays: of the time that is left, where that is limited and comes to more.
-A way that is left out for want of addresses leaves a gap that nothing closes any more."""
-
-LOOK_SECONDS = 0.5
-"""For the addresses of some of the groups, where all of them have none."""
-
 LEAST_SECONDS = 0.5
-"""For all addresses, where time is up: there is no answer without."""
-
-MOST_FORBIDDEN = 200
-"""Runs without addresses after which nothing is left on chip."""
+"""For all addresses, where time is up: there is no answer without; and for those of some of the groups, where all of
+them have none."""
 
 Forbidden = Collection[tuple[Edge, ...]]
 """Runs of edges that no way may have in it."""
@@ -69,7 +60,7 @@ class Segments:
         arenas, failed = self._planned(way)
         while failed:
             forbidden.add(failed)
-            is_soon = len(forbidden) <= MOST_FORBIDDEN and not self._means.expired
+            is_soon = len(forbidden) <= 200 and not self._means.expired
             value, edges = next_best(forbidden, is_soon)
             if not edges:
                 message = "no groups were found whose tiles have addresses beside what lies on chip all the time"
@@ -128,15 +119,16 @@ class Segments:
 
     @property
     def _run_seconds(self) -> float:
-        """For the addresses of groups one after the other."""
-        return max(PLAN_SECONDS, RUN_SHARE * self._means.seconds_left) if self._means.limits_time else PLAN_SECONDS
+        """For the addresses of groups one after the other: a way that is left out for want of them leaves a gap that
+        nothing closes any more."""
+        return max(PLAN_SECONDS, 0.1 * self._means.seconds_left) if self._means.limits_time else PLAN_SECONDS
 
     def _has_addresses(self, run: Sequence[_Placed]) -> bool:
         """Whether groups one after the other have addresses; also where that is not known soon."""
         key = tuple(one.edge for one in run), tuple(one.residents for one in run)
         if key not in self._looked:
             try:
-                self._arenas(run, LOOK_SECONDS)
+                self._arenas(run, LEAST_SECONDS)
                 self._looked[key] = True
             except NoPlanError:
                 self._looked[key] = False

@@ -30,9 +30,6 @@ from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, sta
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
 """The form of a group, and by number those of its tensors that stay, with the memory."""
 
-STATES_SHARE = 0.2
-"""Of the time that is left, for all states of a network; where that does not do, fewer choices are looked at."""
-
 
 @dataclass(eq=False)
 class GroupEdge(Edge):
@@ -136,7 +133,7 @@ class NetworkSteps:
             self.weights = self._weights()
             left = self.residency.without(self.weights.total)
             try:
-                graph = state_graph(self.reading, self.groups, left, self._means.share(STATES_SHARE))
+                graph = state_graph(self.reading, self.groups, left, self._means.share())
             except TooManyStates:
                 continue
             if sum(len(self.weights.choices(step.group)) for step in graph.steps) <= MOST_STEPS:

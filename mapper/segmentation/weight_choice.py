@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, UndecidedError
-from ..cascades.terms.upper_memories import UpperMemories
+from ..cascades.terms.upper_memories import UNBOUNDED, UpperMemories
 from ..kernel.best_first import BestFirst
 from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
@@ -28,9 +28,6 @@ from .question import LeftOutWeight, NetworkAnswer, NetworkQuestion
 from .resident_weights import ResidentWeight, WeightsIn
 from .searching import GroupSolvers
 from .steps import GroupEdge, KindKey, NetworkSteps
-
-ENDLESS = 2**62
-"""Bits of a memory that has no end."""
 
 
 @dataclass
@@ -94,7 +91,7 @@ class WeightChoice:
     def _room(self) -> int:
         """Bits of the memory."""
         size = UpperMemories(self.question.arch).of(self.asked.memory).size_bits
-        return ENDLESS if size is None else size
+        return UNBOUNDED if size is None else size
 
     def _relaxed(self, low: int, high: int) -> tuple[float, frozenset[str] | None, int]:
         """What no plan costs less than whose weights take so many bits at least, and at most; of the cheapest way whose

@@ -18,9 +18,6 @@ from ...tilings import Tiling
 from ..terms.branch import PORTS, BranchQuestion, Port
 from ..terms.upper_memories import with_room
 
-AT_ONCE = 2.0**60
-"""Points in a cycle of a unit for which nothing waits."""
-
 
 @dataclass(frozen=True)
 class BranchSearches:
@@ -64,7 +61,7 @@ class BranchSearches:
             mac = mac.model_copy(update={"per_cycle": mac.per_cycle / question.slower})
         if question.waits_for:
             machine = with_endless_ports(machine, but=question.waits_for)
-            mac = mac.model_copy(update={"per_cycle": AT_ONCE})
+            mac = mac.model_copy(update={"per_cycle": 2.0**60})  # no cycle is ever waited for
         return machine.model_copy(update={"mac": mac})
 
     def _problem(self, operation: Operation, question: BranchQuestion) -> Problem:

@@ -17,15 +17,9 @@ from ..tree_searches import Aside, TreeSearches
 FIRST_SECONDS = 3.0
 """At most, for a first tree."""
 
-FEWEST, FEWEST_TIMED = 3, 4
-"""Operations from which on first trees pay where tables answer for branches; and where cycles count."""
-
 MANY_OPERATIONS, BEAM = 6, 4
 """With more operations than these, and where shared loops may be ragged, first trees are looked for among so many
 choices of nodes and loops of a part."""
-
-PROVEN_BEAM = 2
-"""The same where branches are proven, but not in no time."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ class FirstTrees(TreeSearches):
     def _found_by_searches(self, beside: _Beside, solver: ExactBranches, cutoff: float) -> FoundPart | None:
         """A good tree, where branches are searched."""
         if self.question.tiling == "perfect":
-            beam = self._beam or (None if self._proves_at_once else PROVEN_BEAM)
+            beam = self._beam or (None if self._proves_at_once else BEAM)
             best, is_done = self._found_with(beside, solver, beam, cutoff)
             if best is not None or is_done:
                 return best
@@ -117,11 +111,10 @@ class FirstTrees(TreeSearches):
         return kinds + ([(fuse, False)] if has_nested and not (beside.flat or is_all) else [])
 
     def _pays_with_tables(self, search: TreeSearch) -> bool:
-        """Whether a first tree saves more than it takes where tables answer for branches: for energy, where there are
-        many ways to put splits into splits. Where cycles count, that is one of several sums, and less is saved."""
-        least = FEWEST_TIMED if isinstance(self.solver, TableBranches) and self.solver.timed else FEWEST
-        few = len(self.question.cascade.operations) < least
-        return search.weights.energy_only and not few and not search.sums.finished  # which tables do not know
+        """Whether a first tree saves more than it takes where tables answer for branches: for energy, where splits may
+        stand in splits."""
+        is_nested = len(self.question.cascade.operations) > 2
+        return search.weights.energy_only and is_nested and not search.sums.finished  # which tables do not know
 
     @property
     def _proves_at_once(self) -> bool:

@@ -29,9 +29,6 @@ from ..tree_searches import Corner
 from .first_trees import FirstTrees
 from .unsearched_trees import unsearched_trees
 
-MOST_SUMS = 50
-"""Choices of which sums are finished that are looked at for one weighted sum."""
-
 
 @dataclass
 class WeightedSums(FirstTrees):
@@ -104,7 +101,7 @@ class WeightedSums(FirstTrees):
 
         def both_ways(state: _OpenSums) -> Iterator[_OpenSums | Closed[FoundPart]]:
             node = open_node(self.question.cascade, self.question.arch, state.sums, state.found, self.question.stays)
-            if node is None or next(looked) >= MOST_SUMS:
+            if node is None or next(looked) >= 50:
                 yield Closed(state.bound)  # where sums are finished is seen by the memory, and no closer
                 return
             for each in state.sums.both_ways(node):

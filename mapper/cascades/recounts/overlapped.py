@@ -27,15 +27,9 @@ from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
 from ...pareto.weights import ENERGY_ALONE, Weights
 from ..branches.oracle import ExactBranches
-from ..objectives.search import CascadeSearch
+from ..objectives.search import GAIN, CascadeSearch
 from ..tree_searches import Corner
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
-
-ROUNDS = 12
-"""Prices that are tried for one weighted sum, at most."""
-
-GAIN = 1e-4
-"""By which part of the bound prices have to promise more."""
 
 
 @dataclass
@@ -106,10 +100,10 @@ class OverlappedSearch(CascadeSearch):
 
     # ---- prices --------------------------------------------------------------------------------------------
 
-    def _raise_prices(self, weights: Weights) -> float:
-        """A bound on a weighted sum, by the prices that promise most."""
+    def _raise_prices(self, weights: Weights, rounds: int = 12) -> float:
+        """A bound on a weighted sum, by the prices that promise most, round by round."""
         bound = 0.0
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             most, prices = self._highest(weights)
             best = self.best_by(weights)
             value = float("inf") if best is None else weights.of(best.energy, best.latency)

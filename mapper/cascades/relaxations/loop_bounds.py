@@ -28,9 +28,6 @@ from .tensor_bounds import NodesBelow, TensorBounds
 MOST_TOGETHER = 1 << 18
 """Numbers for all choices of some tensors together; what is left then is bounded by the best of each."""
 
-BLOCK = 256
-"""Columns whose choices are looked at together."""
-
 Weigh = Callable[[Least], Floats]
 """(n,) what a part weighs at least that takes something more than its operations do."""
 
@@ -101,7 +98,8 @@ class LoopBounds:
     def open(self, weigh: Weigh, cutoff: float) -> OpenColumns:
         """Columns that weigh less than a cutoff by choices that have room together."""
         columns = np.flatnonzero(weigh(self.choices.least) < cutoff)
-        blocks = (columns[start : start + BLOCK] for start in range(0, len(columns), BLOCK))
+        size = 256  # columns whose choices are looked at together
+        blocks = (columns[start : start + size] for start in range(0, len(columns), size))
         return OpenColumns(self, weigh, [self._together(block, weigh, cutoff) for block in blocks])
 
     # ---- choices -------------------------------------------------------------------------------------------

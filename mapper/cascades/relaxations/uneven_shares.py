@@ -45,9 +45,6 @@ from ..terms.branch import PORTS, BranchQuestion, Port, Sizes, Slot
 from ..terms.upper_memories import UpperMemories
 from ..terms.windowed import Uneven
 
-MOST_WAYS = 8
-"""Ways to share positions that are told apart at most."""
-
 Beside = tuple[tuple[Slot, int, int], ...]
 """Along axes of arrays, the least and the most trips of a dimension."""
 
@@ -145,11 +142,12 @@ def _by_steps(uneven: Uneven, memories: UpperMemories) -> Iterator[UnevenShare]:
 def _ways(uneven: Uneven, memories: UpperMemories) -> list[Beside] | None:
     """All ways in which axes may share the positions of an even visit; None where there are many."""
     slots, every = _slots(uneven, memories), factors(uneven.step, "perfect", True)
-    if len(every) ** len(slots) > MOST_WAYS**2:
+    most = 8
+    if len(every) ** len(slots) > most**2:
         return None
     shared = (trips for trips in itertools.product(every, repeat=len(slots)) if uneven.step % math.prod(trips) == 0)
     found = [tuple((slot, own, own) for slot, own in zip(slots, trips, strict=True)) for trips in shared]
-    return found if len(found) <= MOST_WAYS else None
+    return found if len(found) <= most else None
 
 
 def _slots(uneven: Uneven, memories: UpperMemories) -> list[Slot]:

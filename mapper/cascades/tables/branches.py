@@ -20,9 +20,6 @@ from .inside import InsideTable
 from .nest import nest_of
 from .nodes import CutTiles, cut_tiles, orders
 
-FEW = 64
-"""Choices each of which is compared with each other."""
-
 Sources = tuple[int, ...]
 """Per tensor, `NEAR` if its home is the nearest memory, else `FAR`."""
 
@@ -330,7 +327,7 @@ def lower_steps(values: Floats) -> Ints:
 
 def not_led(columns: Floats) -> Ints:
     """Where no leader is as low in every column: the lowest in one of them of all until there; of few, any before."""
-    if columns.shape[1] <= FEW:
+    if columns.shape[1] <= 64:
         as_low = (columns[:, :, None] <= columns[:, None, :]).all(axis=0)
         return np.flatnonzero(~np.triu(as_low, 1).any(axis=0))
     left = np.arange(columns.shape[1])

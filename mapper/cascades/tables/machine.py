@@ -13,9 +13,6 @@ from ...exact.canonical import canonical_problem
 from ...space import Space
 from ...tilings import Tiling, factors
 
-MOST_TILES = 50_000
-"""Cut tiles of one operation; tables have a few entries for each."""
-
 
 def refusal(cascade: Cascade, arch: Architecture, space: Space, tiling: Tiling, constraints: Constraints) -> str | None:
     """Why tables are not exact for a search, or would be too large; None: they are fine."""
@@ -47,7 +44,8 @@ def _operation_refused(operation: Operation, arch: Architecture) -> str | None:
     count = 1
     for _, size in problem.dims:
         count *= len(factors(size, "perfect", True))
-    return f"{operation.name} has {count:,} tiles" if count > MOST_TILES else None
+    most = 50_000  # tables have a few entries for each
+    return f"{operation.name} has {count:,} tiles" if count > most else None
 
 
 def _outside(arch: Architecture) -> list[Memory]:

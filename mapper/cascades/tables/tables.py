@@ -27,9 +27,6 @@ from .form import NamedForm, TableForm
 from .inside import InsideTable
 from .machine import TableMachine, refusal
 
-MOST_STEPS = 1 << 17
-"""Steps of all tiles together that are looked at for one choice of homes."""
-
 
 def supports(
     cascade: Cascade, arch: Architecture, space: Space, tiling: Tiling, constraints: Constraints = FREE
@@ -176,9 +173,9 @@ class TableBranches:
         without what leaks; and if timed cycles of each port outside the arrays, (1 + ports, n, steps). Infinite where
         nothing fits so far.
         """
-        sizes = self._named_form(operation).tiles(tiles)
+        sizes, most = self._named_form(operation).tiles(tiles), 1 << 17  # steps of all tiles together
         table, sources = self._table_from(operation, far, adding, timed)
-        if FAR in sources and len(table.sheet(sources).bits) * len(sizes[0]) > MOST_STEPS:
+        if FAR in sources and len(table.sheet(sources).bits) * len(sizes[0]) > most:
             return None
         bits, columns = table.least_by_room(sizes, sources)
         return bits, columns[[0, *range(3, len(columns))]]
