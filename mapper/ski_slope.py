@@ -1,4 +1,4 @@
-"""The least traffic to a buffer, proven, against the size of the buffer: the "ski slope" of an operation.
+"""The least traffic to a buffer, proven, against the size of the buffer: the "ski slope" of an operation or a cascade.
 
 The curve is that of Huang, Tsai, Emer, Parashar, "Mind the Gap: Attainable Data Movement and Operational Intensity
 Bounds for Tensor Algorithms" (Orojenesis), ISCA 2024: one memory without limit, one buffer, one MAC. A search for the
@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 
 from ..arch import Architecture, Mac, Memory
 from ..cost_models import ENERGY
+from ..cost_models.intensity import compulsory_words
 from ..cost_models.sparse.least import nonzero_shares
 from ..cost_models.traffic_bounds import least_words, traffic_bound
-from ..ir import InfeasibleError, Mapping, Problem
-from .question import DEFAULT_LIMITS, Limits, NestQuestion, Question
+from ..ir import Cascade, FusedMapping, InfeasibleError, Mapping, Operation, Problem
+from .fusing import answer_cascade
+from .question import DEFAULT_LIMITS, Limits, NestQuestion, Question, TreeQuestion
 from .several import best_of
 from .space import Space
 from .tilings import Tiling
@@ -42,15 +44,17 @@ class SlopePoint:
     traffic  words read and written by the best mapping; with zeros on average, and in parts of words; None where no
              mapping fits
     least    no mapping of the space moves fewer: equal to `traffic` where that is proven
-    bound    no schedule whatever moves fewer words (`cost_models/traffic_bounds.py`)
+    bound    of a layer, no schedule whatever moves fewer words (`cost_models/traffic_bounds.py`)
+    unfused  of a cascade, words of the best mapping with every intermediate outside the buffer; None: not known
     mapping  the best mapping
     """
 
     words: int
     traffic: float | None
     least: float
-    bound: float
-    mapping: Mapping | None
+    bound: float | None
+    unfused: int | None
+    mapping: Mapping | FusedMapping | None
 
     @property
     def proven(self) -> bool:
@@ -58,7 +62,7 @@ class SlopePoint:
 
 
 def ski_slope(
-    problem: Problem,
+    work: Problem | Cascade,
     sizes: Sequence[int],
     tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",
@@ -69,36 +73,56 @@ def ski_slope(
     sizes   of the buffer, in words
     limits  of the search of each point
 
-    A size at which every word moves once is the last that is searched: larger buffers have the same mapping.
+    A size at which every word moves once, and nothing less is moved without fusing, is the last that is searched:
+    larger buffers have the same mapping.
     """
     last: SlopePoint | None = None
     for words in sorted(set(sizes)):
-        if last is not None and last.traffic is not None and last.traffic <= least_words(problem):
-            last = replace(last, words=words, bound=traffic_bound(problem, words))
+        if last is not None and _is_flat(work, last):
+            last = replace(last, words=words, bound=None if isinstance(work, Cascade) else traffic_bound(work, words))
         else:
-            last = least_traffic(problem, words, tiling, space, limits)
+            last = least_traffic(work, words, tiling, space, limits)
         yield last
 
 
+def _is_flat(work: Problem | Cascade, last: SlopePoint) -> bool:
+    """Whether larger buffers move as much."""
+    if isinstance(work, Cascade):
+        return (last.traffic, last.unfused) == (compulsory_of(work), compulsory_unfused(work))
+    return last.traffic is not None and last.traffic <= least_words(work)
+
+
 def least_traffic(
-    problem: Problem,
+    work: Problem | Cascade,
     words: int,
     tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",
     limits: Limits = DEFAULT_LIMITS,
 ) -> SlopePoint:
     """One point of the curve."""
-    bound, unit = traffic_bound(problem, words), PARTS if problem.has_zeros else WORD_BITS
-    question: NestQuestion = Question(
-        _counted_in_words(problem), one_buffer(words, unit), ENERGY, tiling, space, limits=limits
-    )
+    if isinstance(work, Cascade):
+        return _least_of_cascade(work, words, tiling, space, limits)
+    bound, unit = traffic_bound(work, words), PARTS if work.has_zeros else WORD_BITS
+    machine = one_buffer(words, unit)
+    question: NestQuestion = Question(_counted_in_words(work), machine, ENERGY, tiling, space, limits=limits)
     try:
         best = best_of(question)
     except InfeasibleError:
-        return SlopePoint(words, None, bound, bound, None)
-    traffic = best.cost.energy_pj if problem.has_zeros else round(best.cost.energy_pj)
+        return SlopePoint(words, None, bound, bound, None, None)
+    traffic = best.cost.energy_pj if work.has_zeros else round(best.cost.energy_pj)
     least = float(traffic) if best.certificate.proven else best.certificate.lower_bound
-    return SlopePoint(words, traffic, least, bound, best.mapping)
+    return SlopePoint(words, traffic, least, bound, None, best.mapping)
+
+
+def _least_of_cascade(cascade: Cascade, words: int, tiling: Tiling, space: Space, limits: Limits) -> SlopePoint:
+    asked: TreeQuestion = Question(_without_widths(cascade), one_buffer(words), ENERGY, tiling, space, limits=limits)
+    try:
+        best = answer_cascade(asked)
+    except InfeasibleError:
+        return SlopePoint(words, None, 0.0, None, None, None)
+    traffic, apart = round(best.cost.energy_pj), best.unfused
+    least = float(traffic) if best.certificate.proven else best.certificate.lower_bound
+    return SlopePoint(words, traffic, least, None, None if apart is None else round(apart.energy_pj), best.mapping)
 
 
 def one_buffer(words: int, word_bits: int = WORD_BITS) -> Architecture:
@@ -123,3 +147,33 @@ def _counted_in_words(problem: Problem) -> Problem:
         bits |= {name: int(PARTS * share) for name, share in shares.items() if share < 1.0}
     tensors = tuple(replace(t, bits=bits[t.name], partial_bits=None, density=None) for t in problem.tensors)
     return replace(problem, tensors=tensors)
+
+
+def compulsory_of(cascade: Cascade) -> int:
+    """Words of all tensors that enter or leave the cascade, each once: no schedule moves fewer."""
+    return min(
+        sum(_words(form, tensor) for tensor in form.tensors if tensor not in form.intermediates)
+        for form in cascade.forms
+    )
+
+
+def compulsory_unfused(cascade: Cascade) -> int:
+    """Words that all operations read and write, one after the other, each once by each of them."""
+    return min(sum(sum(compulsory_words(one.problem).values()) for one in form) for form in cascade.forms)
+
+
+def _words(cascade: Cascade, tensor: str) -> int:
+    """Words of a tensor that some operation reads or writes, at least."""
+    users = [op for op in cascade if any(t.name == tensor for t in op.problem.tensors)]
+    return max(compulsory_words(user.problem)[tensor] for user in users)
+
+
+def _without_widths(cascade: Cascade) -> Cascade:
+    """The cascade in words that are all alike."""
+
+    def plain(operation: Operation) -> Operation:
+        tensors = tuple(replace(t, bits=None, partial_bits=None) for t in operation.problem.tensors)
+        return replace(operation, problem=replace(operation.problem, tensors=tensors))
+
+    others = tuple(map(_without_widths, cascade.others))
+    return replace(cascade, operations=tuple(plain(operation) for operation in cascade), others=others)

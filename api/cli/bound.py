@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..ir import Cascade, Problem, TilewrightError, need_package
+from ..ir import Problem, TilewrightError, need_package
 from .groups import grouped
 from .options import JsonOption, KindOptions, LimitOptions, QuietOption
 from .problems import WorkOptions
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
-
-if TYPE_CHECKING:
-    from ..mapper.fused_slope import FusedSlopePoint
-    from ..mapper.ski_slope import SlopePoint
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -56,11 +51,13 @@ def bound(
     tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
     asked = work.named(context)
-    slope = _slope_of(asked)
-    from ..mapper.ski_slope import DEFAULT_TILING
+    from ..ir.limits import check_countable
+    from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
     from ..report.pages.bound import bound_data, bound_document, bound_page, draw
     from ..results import prepare_folder, write_file
 
+    if isinstance(asked, Problem):
+        check_countable(asked)
     tiling, space = kinds.checked()
     tilings = tiling or DEFAULT_TILING
     words = sizes_named(sizes)
@@ -69,7 +66,7 @@ def bound(
         prepare_folder(out, _FILES)
     points: list[Any] = []
     with noting_interrupts() as interrupts, status(f"searching the least traffic of {asked.name}"):
-        for point in slope(words, tilings, space, limits.limits()):
+        for point in ski_slope(asked, words, tilings, space, limits.limits()):
             points.append(point)
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
@@ -88,19 +85,6 @@ def bound(
         write_file(out / _FILES[0], bound_document(asked, points, kind, _command(work.layer, given)))
         draw(asked, points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
-
-
-def _slope_of(work: Problem | Cascade) -> Callable[..., Iterator[SlopePoint] | Iterator[FusedSlopePoint]]:
-    """What makes the points of the curve, from sizes, tiling, space and limits."""
-    if isinstance(work, Cascade):
-        from ..mapper.fused_slope import fused_slope
-
-        return partial(fused_slope, work)
-    from ..ir.limits import check_countable
-    from ..mapper.ski_slope import ski_slope
-
-    check_countable(work)
-    return partial(ski_slope, work)
 
 
 def _command(layer: str | None, options: Iterable[tuple[str, str | None]]) -> str:

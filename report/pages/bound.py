@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from markupsafe import escape
 from rich.console import Group
@@ -15,20 +15,17 @@ from ...cost_models.traffic_bounds import done_macs, least_words, reuse_bound, s
 from ...ir import Cascade, Problem
 from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
-from ...mapper.fused_slope import FusedSlopePoint, compulsory_of
-from ...mapper.ski_slope import SlopePoint
+from ...mapper.ski_slope import SlopePoint, compulsory_of
 from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, plain_ticks, save_figure
 from ..parts.text import columns, pairs, section
 from ..parts.work import Work, work_rows
-
-AnyPoint: TypeAlias = SlopePoint | FusedSlopePoint
 
 _OF_LAYERS = ("buffer", "least traffic", "bound", "above it")
 _OF_CASCADES = ("buffer", "least traffic", "nothing fused", "fusing saves", "above compulsory")
 _WHAT = "words read and written between a memory without limit and a buffer of so many words"
 
 
-def bound_page(work: Work, points: Sequence[AnyPoint], kind: str) -> Group:
+def bound_page(work: Work, points: Sequence[SlopePoint], kind: str) -> Group:
     """A line for each size of the buffer; `kind` says which mappings were searched."""
     rows = [
         *zeros_rows(work),
@@ -75,7 +72,7 @@ def zeros_rows(problem: Work) -> list[tuple[str, str]]:
     ]
 
 
-def bound_data(work: Work, points: Sequence[AnyPoint], kind: str) -> dict[str, Any]:
+def bound_data(work: Work, points: Sequence[SlopePoint], kind: str) -> dict[str, Any]:
     """The same for programs, in words."""
     return {
         **_work_data(work),
@@ -100,11 +97,10 @@ def _zeros_data(work: Work) -> dict[str, Any]:
     return {"density": densities, "macs_without_zeros": done_macs(work)}
 
 
-def _point_data(point: AnyPoint) -> dict[str, Any]:
-    if isinstance(point, FusedSlopePoint):
-        beside: dict[str, float | None] = {"unfused_words": point.unfused}
-    else:
-        beside = {"bound_of_all_schedules_words": point.bound}
+def _point_data(point: SlopePoint) -> dict[str, Any]:
+    beside: dict[str, float | None] = {"bound_of_all_schedules_words": point.bound}
+    if point.bound is None:
+        beside = {"unfused_words": point.unfused}
     return {
         "buffer_words": point.words,
         "traffic_words": point.traffic,
@@ -124,21 +120,21 @@ def bound_text(problem: Problem) -> str:
     return f"for all schedules: {macs} / {divisor} - 2 S, for a buffer of S words"
 
 
-def point_rows(work: Work, points: Sequence[AnyPoint]) -> list[tuple[str, ...]]:
+def point_rows(work: Work, points: Sequence[SlopePoint]) -> list[tuple[str, ...]]:
     """Buffer and least traffic, as texts; of a layer the bound, and how far the one is above the other; of a cascade
     what is least with nothing fused, what fusing saves, and how far it is above compulsory."""
     return [(count(point.words), _traffic(point), *_beside(work, point)) for point in points]
 
 
-def _traffic(point: AnyPoint) -> str:
+def _traffic(point: SlopePoint) -> str:
     if point.traffic is None:
         return "nothing fits"
     gap = "" if point.proven else f" (not proven: {count(round(point.least))} or more)"
     return count(point.traffic) + gap
 
 
-def _beside(work: Work, point: AnyPoint) -> tuple[str, ...]:
-    if isinstance(point, SlopePoint):
+def _beside(work: Work, point: SlopePoint) -> tuple[str, ...]:
+    if point.bound is not None:
         return count(round(point.bound)), _above(point.traffic, point.bound)
     if point.traffic is None:
         return "-", "-", "-"
@@ -153,7 +149,7 @@ def _above(traffic: float | None, least: float) -> str:
     return percent(traffic - least, least) if traffic > least else "0%"
 
 
-def bound_document(work: Work, points: Sequence[AnyPoint], kind: str, command: str) -> str:
+def bound_document(work: Work, points: Sequence[SlopePoint], kind: str, command: str) -> str:
     """The same as a Markdown page, with the command that writes it and the pictures beside it."""
     head = _head(work)
     lines = [
@@ -185,7 +181,7 @@ def _work_lines(work: Work) -> list[str]:
     return [f"`{code}`, {count(work.macs)} MACs."]
 
 
-def draw(work: Work, points: Sequence[AnyPoint], paths: Sequence[Path]) -> None:
+def draw(work: Work, points: Sequence[SlopePoint], paths: Sequence[Path]) -> None:
     """The ski slope with its bounds, as pictures of whatever kind the paths end in.
 
     Raises TilewrightError when matplotlib is not installed.
@@ -212,16 +208,14 @@ def _axes(figure: Any, axes: Any, title: str) -> None:
     axes.tick_params(axis="x", rotation=45)
 
 
-def _curves(axes: Any, work: Work, points: Sequence[AnyPoint]) -> None:
+def _curves(axes: Any, work: Work, points: Sequence[SlopePoint]) -> None:
     found = [p for p in points if p.traffic is not None]
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
     compulsory = _compulsory(work)
     axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
     if isinstance(work, Cascade):
         label, style = "nothing fused", "s--"
-        beside: list[tuple[int, float]] = [
-            (p.words, p.unfused) for p in points if isinstance(p, FusedSlopePoint) and p.unfused is not None
-        ]
+        beside: list[tuple[int, float]] = [(p.words, p.unfused) for p in points if p.unfused is not None]
     else:
         label, style = "bound for all schedules", "--"
         reuse = [(p.words, reuse_bound(work, p.words) or 0.0) for p in points]

@@ -16,10 +16,10 @@ from tilewright.mapper import fusing
 from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
-from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
 from tilewright.mapper.question import Limits, Question, TreeQuestion
+from tilewright.mapper.ski_slope import ski_slope
 from tilewright.report.pages.result import result_page
 from tilewright.report.parts.text import plain_text
 
@@ -128,7 +128,7 @@ def chain_of(case: dict[str, int]) -> Cascade:
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: f"{case['case']} {case['buffer_bytes']}")
 def test_least_traffic_of_chains_is_that_of_the_peer(case: dict[str, int]) -> None:
-    (point,) = fused_slope(chain_of(case), [case["buffer_bytes"]], "perfect", "uneven")
+    (point,) = ski_slope(chain_of(case), [case["buffer_bytes"]], "perfect", "uneven")
     assert point.proven
     assert (point.traffic, point.unfused) == (case["fused_dram_bytes"], case["unfused_dram_bytes"])
 

@@ -19,10 +19,10 @@ from tilewright.mapper.cascades import (
     search_cascade_front,
 )
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
-from tilewright.mapper.fused_slope import compulsory_of, fused_slope
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.fusings import answer_fusings
 from tilewright.mapper.question import Question, TreeQuestion
+from tilewright.mapper.ski_slope import compulsory_of, ski_slope
 from tilewright.workloads import cascade
 from tilewright.workloads.softmax_forms import in_any_way
 
@@ -151,8 +151,8 @@ def test_attention_in_any_way_is_as_good_as_the_best_of_its_forms(attention: Cas
 @pytest.mark.long
 def test_the_least_traffic_is_that_of_all_forms(attention: Cascade) -> None:
     sizes = [12, 64]
-    points = list(fused_slope(attention, sizes, "perfect"))
-    each = [list(fused_slope(form, sizes, "perfect")) for form in attention.forms]
+    points = list(ski_slope(attention, sizes, "perfect"))
+    each = [list(ski_slope(form, sizes, "perfect")) for form in attention.forms]
     for number, point in enumerate(points):
         assert point.proven
         assert point.traffic == min(own[number].traffic or math.inf for own in each)
