@@ -139,8 +139,6 @@ class Effort:
     take to make."""
     rows_before_groups: float = 250_000
     """Rows that a search with perfect tiles has looked at when it is asked whether to begin again with such tables."""
-    slower_with_zeros: int = 8
-    """So many times as long it takes to look at rows where operands have zeros."""
     rows_of_long_steps: int = 400_000
     """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
     grouped_at_once: int = 1_000

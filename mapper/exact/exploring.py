@@ -366,8 +366,7 @@ class Exploring:
         if self._grouping_adds_little:
             return False
         groups = len(groups_of(self.context, head))
-        slower = 1 if self.context.zeros is None else self._effort.slower_with_zeros
-        return made * slower > self._effort.rows_per_group[self.context.hierarchy.space] * groups
+        return made > self._effort.rows_per_group[self.context.hierarchy.space] * groups
 
     @property
     def _groups_first(self) -> bool:
