@@ -103,11 +103,13 @@ def direct_lines(
     layout: Mapping[str, Lying],
     step: str | None = None,
     steps: Mapping[str, int] = MappingProxyType({}),
+    totals: bool = False,
 ) -> Iterator[str]:
     """A function that computes one operation in plain loops, from its operands into its output.
 
     step   the dimension of which it computes one position at a time, in an iteration: its last parameter
     steps  of tensors that have generations, how many steps make them; these lie one after the other
+    totals  whether each word of a sum is summed up before the next one; else loops stand in the order of dimensions
     """
     problem, names = operation.problem, c_names()
     names.unique("step")
@@ -132,7 +134,7 @@ def direct_lines(
     yield f"static void {function}({', '.join(given)})"
     yield "{"
     indent = "    "
-    if operation.reduction == "sum" and not step:
+    if totals:
         yield from _total_lines(operation, loop, words[output], point_text(operation.expression, words))
         yield "}"
         yield ""
@@ -215,10 +217,11 @@ def generations_of(cascade: Cascade, tensor: str) -> int:
     return producer.problem.sizes[producer.iterates] + 1
 
 
-def cascade_lines(cascade: Cascade, orders: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+def cascade_lines(cascade: Cascade, orders: Mapping[str, tuple[int, ...]], totals: bool) -> Iterator[str]:
     """A function for each operation, and `direct(array)`, which computes all tensors, in their order in the cascade.
 
     orders  of tensors, their axes from the slowest to the fastest, if these do not stand so
+    totals  of a single sum, whether each word is summed up before the next one
     """
     number = {name: i for i, name in enumerate(cascade.tensors)}
     steps = {name: generations_of(cascade, name) - 1 for name in number if generations_of(cascade, name) > 1}
@@ -235,7 +238,7 @@ def cascade_lines(cascade: Cascade, orders: Mapping[str, tuple[int, ...]]) -> It
             function = f"direct{cascade.operations.index(operation)}"
             every = operation.problem.tensors
             layout = {tensor.name: lying(cascade, operation, tensor.name, orders) for tensor in every}
-            yield from direct_lines(function, operation, layout, dims.get(operation.name), steps)
+            yield from direct_lines(function, operation, layout, dims.get(operation.name), steps, totals)
             tensors = (*operation.problem.operands, operation.output)
             given = [*(f"array[{number[tensor.name]}]" for tensor in tensors), *(["step"] if iterates else [])]
             calls.append(f"{indent}{function}({', '.join(given)});")

@@ -63,7 +63,7 @@ def emit_c(
         schedule.function_lines(),
         [CHECK],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
-        cascade_lines(program.cascade, orders),
+        cascade_lines(program.cascade, orders, totals=layer is not None),
         _constant_lines(program, element, packed),
         [RANDOM_NUMBER] if packed else [],
         *(each.pack_lines() for each in packed.values()),
