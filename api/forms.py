@@ -69,7 +69,7 @@ def _numpy(of: Any, fast: bool | None = None) -> str:
 def _nest(of: Any) -> str:
     from .report.parts.nest import mapping_document
 
-    return mapping_document(of.mapping, of.arch)
+    return mapping_document(of.mapping, of.arch, of.cost)
 
 
 def _json(of: Any) -> str:
@@ -109,17 +109,11 @@ def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None)
     return emit_tvm(of.mapping, of.arch, element, copied)
 
 
-def _tree_nest(of: Any) -> str:
-    from .report.parts.nest import mapping_document
-
-    return mapping_document(of.mapping, of.arch, of.cost.occupancy)
-
-
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
     "numpy": Form(_numpy, ("fast",), write_tree=_numpy),
-    "nest": Form(_nest, write_tree=_tree_nest),
+    "nest": Form(_nest, write_tree=_nest),
     "json": Form(_json, write_tree=_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),

@@ -136,9 +136,9 @@ class SearchResult(Shown, Generic[M, C]):
     def to_frame(self) -> pandas.DataFrame:
         """Words read and written and energy by memory and tensor, of a cascade by operation too, as a pandas frame with
         units in the names of its columns. Raises TilewrightError when pandas is not installed."""
-        from .report.comparisons.costs import cost_table, fused_cost_table
+        from .report.comparisons.costs import cost_table
 
-        table = fused_cost_table(self.cost) if isinstance(self.cost, FusedCost) else cost_table(self.cost)
+        table = cost_table(self.cost)
         return table.to_frame()
 
     def figure(self) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...cost_models import Cost
-from ...cost_models.cascades import FusedCost
+from ..parts.leaves import AnyCost
 from ..parts.tables import Table, Value
 
 MAC = "MAC"
@@ -36,23 +36,25 @@ def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
     return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
 
 
-def cost_table(cost: Cost) -> Table:
-    """One row for each memory and tensor, and one for each other part of the energy."""
+def cost_table(cost: AnyCost) -> Table:
+    """One row for each memory and tensor, and one for each other part of the energy; of a cascade, of every operation,
+    with leakage of the whole run at the end."""
+    columns = ("place", "tensor", "words_read", "words_written", "energy_pJ")
+    if isinstance(cost, Cost):
+        return Table("cost", columns, _cost_rows(cost))
+    rows: list[tuple[Value, ...]] = []
+    for name, part in cost.operations.items():
+        rows += [(name, *row) for row in _cost_rows(part) if row[0] != LEAKAGE]
+    rows += [("", LEAKAGE, "", None, None, cost.leakage_pj)] if cost.leakage_pj else []
+    return Table("cost", ("operation", *columns), rows)
+
+
+def _cost_rows(cost: Cost) -> list[tuple[Value, ...]]:
     words = {(traffic.memory, traffic.tensor): (traffic.reads, traffic.writes) for traffic in cost.traffic}
-    rows: list[tuple[Value, ...]] = [
+    return [
         (part.place, part.tensor, *words.get((part.place, part.tensor), (None, None)), part.energy_pj)
         for part in energy_parts(cost)
     ]
-    return Table("cost", ("place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
-
-
-def fused_cost_table(cost: FusedCost) -> Table:
-    """As `cost_table`, of every operation of a cascade; leakage is of the whole run."""
-    rows: list[tuple[Value, ...]] = []
-    for name, part in cost.operations.items():
-        rows += [(name, *row) for row in cost_table(part).rows if row[0] != LEAKAGE]
-    rows += [("", LEAKAGE, "", None, None, cost.leakage_pj)] if cost.leakage_pj else []
-    return Table("cost", ("operation", "place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
 
 
 def latency_parts(cost: Cost) -> dict[str, float]:

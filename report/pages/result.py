@@ -82,8 +82,7 @@ def _files(files: Iterable[object]) -> list[RenderableType]:
 def _sections(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[RenderableType]:
     work, parts = work_of(mapping), parts_of(cost).values()
     zeros = [row for part in parts for row in zero_rows(part)]
-    occupied = cost.occupancy if isinstance(cost, FusedCost) else None
-    lines = mapping_lines(mapping, arch, occupied)
+    lines = mapping_lines(mapping, arch, cost)
     found: list[RenderableType] = [
         pairs([*work_rows(work), *density_rows(work), *architecture_rows(arch)]),
         section(_form_of(mapping), Text("\n".join(lines), no_wrap=True)),
