@@ -18,10 +18,11 @@ from .mapper.fusing import answer_below, answer_cascade
 from .mapper.question import AnyQuestion, NestQuestion, TreeQuestion, is_about_cascade
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
+from .mapper.strategies import Exact
 from .results import NestResult, SearchResult
-from .run.batch.job import run_job
-from .run.store import CascadeOutcome, NoMapping, Record, Result, Store, was_interrupted
+from .run.store import NoMapping, Record, Store, was_interrupted
 from .run.store.opening import not_kept, opened
+from .run.store.result import Kept
 
 Note = Callable[[str], None]
 """Called with what is worth knowing, such as that nothing can be kept."""
@@ -45,12 +46,7 @@ def search_stored(
     written. Where nobody chose a store, that is a note: the search does not need it.
     """
     with opened(store, note) as keeper:
-        answer: Answer[Any, Any]
-        if is_about_cascade(question):
-            outcome, record = _cascade_answered(question, keeper, note)
-            answer = _is_found(outcome)
-        else:
-            answer, record = _answered(question, keeper, note)
+        answer, record = _answered(question, keeper, note)
         return SearchResult.of(question, answer), record
 
 
@@ -67,28 +63,37 @@ def front_stored(question: NestQuestion, store: StoreLike | None, note: Note) ->
         return search_front(question, search).each(lambda point: SearchResult.of(question, point))
 
 
-def _answered(question: NestQuestion, keeper: Store | None, note: Note) -> tuple[NestAnswer, Record | None]:
+def _answered(question: AnyQuestion, keeper: Store | None, note: Note) -> tuple[Answer[Any, Any], Record | None]:
     """The answer, and the record that it is from; raises the InfeasibleError of a result that there is none."""
     recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
-        return _answer(recalled.result), recalled.record
-    done = run_job(question)
-    result = done.result
-    if keeper and (isinstance(result, NoMapping) or _may_be_kept(result.certificate)):
+        return _found(recalled.result), recalled.record
+    started = time.perf_counter()
+    try:
+        result: Kept = answer_cascade(question) if is_about_cascade(question) else Exact().search(question)
+    except InfeasibleError as error:
+        result = _missing(question, error)
+    if keeper and (isinstance(result, NoMapping) or _may_be_kept(_found(result).certificate)):
         with _noting(note):
-            result = keeper.keep_best(question, result, done.seconds)
-    return _answer(result), None
+            result = keeper.keep_best(question, result, time.perf_counter() - started)
+    return _found(result), None
+
+
+def _missing(question: AnyQuestion, error: InfeasibleError) -> NoMapping:
+    return NoMapping(question.work.name, error.message, error.where, error.hint)
+
+
+def _found(result: Kept) -> Answer[Any, Any]:
+    """The answer; raises the InfeasibleError of a result that there is none."""
+    if isinstance(result, NoMapping):
+        raise result.error
+    assert isinstance(result, Answer), "a mapping was asked for"
+    return result
 
 
 def _may_be_kept(certificate: Certificate) -> bool:
     """Whether the same search would come to the same result: not when it was interrupted before the proof."""
     return certificate.proven or not certificate.interrupted
-
-
-def _answer(result: Result) -> NestAnswer:
-    if isinstance(result, NoMapping):
-        raise result.error
-    return result
 
 
 def group_solver(store: StoreLike | None, note: Note) -> Solve:
@@ -100,24 +105,8 @@ def group_stored(question: TreeQuestion, store: StoreLike | None, note: Note) ->
     """As `search_stored`, where only what is better than `below` may be of interest."""
     with opened(store, note) as keeper:
         if question.below == math.inf:
-            return _is_found(_cascade_answered(question, keeper, note)[0])
+            return _answered(question, keeper, note)[0]
         return answer_below(question) if keeper is None else _answered_below(question, keeper, note)
-
-
-def _cascade_answered(question: TreeQuestion, keeper: Store | None, note: Note) -> tuple[CascadeOutcome, Record | None]:
-    """What a search of a cascade comes to of which anything is of interest, and the record that it is from."""
-    recalled = keeper.recall(question) if keeper else None
-    if recalled is not None:
-        return recalled.result, recalled.record
-    started = time.perf_counter()
-    try:
-        outcome: CascadeOutcome = answer_cascade(question)
-    except InfeasibleError as error:
-        outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
-    if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(_is_found(outcome).certificate)):
-        with _noting(note):
-            outcome = keeper.keep_best(question, outcome, time.perf_counter() - started)
-    return outcome, None
 
 
 def _answered_below(question: TreeQuestion, keeper: Store, note: Note) -> TreeAnswer | NothingBelow:
@@ -132,9 +121,8 @@ def _answered_below(question: TreeQuestion, keeper: Store, note: Note) -> TreeAn
     try:
         found = answer_below(asked)
     except InfeasibleError as error:
-        missing = NoMapping(question.cascade.name, error.message, error.where, error.hint)
         with _noting(note):
-            keeper.keep_trees(question, missing, time.perf_counter() - started)
+            keeper.keep_trees(question, _missing(question, error), time.perf_counter() - started)
         raise
     known = known.with_outcome(asked, found)
     with _noting(note):
@@ -149,11 +137,3 @@ def _noting(note: Note) -> Iterator[None]:
         yield
     except StoreError as error:
         note(not_kept(error))
-
-
-def _is_found(outcome: CascadeOutcome) -> TreeAnswer:
-    """The answer; raises the InfeasibleError of a result that there is none."""
-    if isinstance(outcome, NoMapping):
-        raise outcome.error
-    assert isinstance(outcome, Answer), "trees were asked for"
-    return outcome

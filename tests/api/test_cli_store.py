@@ -127,7 +127,7 @@ def test_a_front_is_answered_from_the_store(monkeypatch: pytest.MonkeyPatch) -> 
     assert "there is no result store yet" in refused("results", "list")
     assert good(*words) == uncached
     assert len(keys()) >= 3  # two searches for each point, and one that finds no more
-    monkeypatch.delattr("tilewright.stored.run_job")
+    monkeypatch.delattr("tilewright.stored.Exact")
     assert good(*words) == uncached
 
 
