@@ -1,4 +1,4 @@
-"""Questions about one form of a cascade, answered: by the search for the machine."""
+"""Answers to questions about one form of a cascade, by the search that fits the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def search_alone(question: TreeQuestion) -> TreeAnswer:
 
 
 def without_search(question: TreeQuestion) -> TreeAnswer | None:
-    """Each operation on its own in a mapping that needs no search; None where no such one fits."""
+    """Return the simplest mapping of each operation on its own, made without a search; None where no such mapping
+    fits."""
     search = _kind(question, False)(question, Means.from_now(0.0, question.limits.memory_bytes))
     search.know_unsearched()
     return search.answer_about(search.corners[0], question.objective) if search.corners else None
@@ -53,8 +54,8 @@ def front_alone(question: TreeQuestion) -> Points[TreeAnswer]:
 
 
 def bound_alone(question: TreeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree has less of, seen without a search over trees; where there are no means to see more, what is known
-    from the start.
+    """Return a lower bound on all trees by relaxations alone, without a search over trees; where means run out, the
+    bound known from the start.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
 
@@ -69,7 +70,7 @@ def bound_alone(question: TreeQuestion, nearest: Nearest | None = None) -> float
 
 @dataclass(frozen=True)
 class Seen:
-    """What no tree has less of, seen without a search over trees; infinite where nothing fits.
+    """Lower bounds on all trees that need no search over trees; infinite where nothing fits.
 
     energy, latency  of each
     bound            of what is minimized
@@ -80,7 +81,7 @@ class Seen:
     bound: float
 
     def bound_of(self, objective: Objective, minimized: Objective) -> float:
-        """What no tree has less of, by any objective.
+        """Return the lower bound by another objective.
 
         minimized  what `bound` is about
         """
@@ -91,7 +92,7 @@ class Seen:
 
 
 def seen_of(question: TreeQuestion, means: Means, nearest: Nearest) -> Seen:
-    """What no tree has less of.
+    """Return the lower bounds on all trees of a question by relaxations alone.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
     """
@@ -123,7 +124,7 @@ def _search(question: TreeQuestion, whole_front: bool = False, nearest: Nearest 
 
 
 def _kind(question: TreeQuestion, whole_front: bool) -> type[CascadeSearch]:
-    """The search for a machine on which latencies add up over operations, or one on which they do not."""
+    """Return the class of search for a machine on which latencies add up over operations, or on which they do not."""
     if overlaps(question) or (whole_front and question.arch.overlap == "across_operations"):
         return OverlappedSearch
     is_filled = question.arch.latency == "with_fill" and len(question.cascade.operations) > 1

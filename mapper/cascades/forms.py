@@ -1,4 +1,4 @@
-"""The best tree of a cascade that can be computed in several ways: a search for each form, all against one best.
+"""The search for the best tree of a cascade with several forms: a search for each form, with a common incumbent.
 
 A form may be one pass over blocks of keys, or two passes; the sizes of blocks make as many forms. First it is seen what
 each costs at least, without a search over trees. Forms without iterations come first, since their searches are soon
@@ -90,7 +90,7 @@ def search_cascade_front(question: TreeQuestion) -> Points[TreeAnswer]:
 
 
 def bound_cascade(question: TreeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree of the cascade has less of, seen without a search over trees.
+    """Return a lower bound on all trees of the cascade by relaxations alone.
 
     nearest  what is known of single operations on the same machine, in the same space; more is noted there
 
@@ -120,7 +120,7 @@ def questions_of_forms(question: TreeQuestion) -> list[TreeQuestion]:
 
 
 def _about(question: TreeQuestion, form: Cascade) -> TreeQuestion:
-    """The question about one form; ConstraintError where it has not what the constraints name."""
+    """Return the question about one form; ConstraintError where the form lacks what the constraints name."""
     lines, arch = question.constraints.lines, question.arch
     constraints = read_tree_constraints(lines, form, arch, question.fuse) if lines else question.constraints
     return replace(question, work=form, constraints=constraints)
@@ -132,8 +132,8 @@ def iterates(cascade: Cascade) -> bool:
 
 
 def forms_with_bounds(question: TreeQuestion) -> list[tuple[TreeQuestion, float]]:
-    """The questions about each of the forms that can be searched, with what no tree of it has less of; of one form
-    alone, and where parts of the objective come one after the other, that is not looked for."""
+    """Return the questions about all forms that can be searched, each with a lower bound; the bound is not computed for
+    a single form, or for a lexicographic objective."""
     questions = questions_of_forms(question)
     if len(questions) == 1 or question.objective.is_lexicographic:
         return [(one, 0.0) for one in questions]
@@ -144,7 +144,7 @@ def forms_with_bounds(question: TreeQuestion) -> list[tuple[TreeQuestion, float]
 
 @dataclass
 class _SearchedForm:
-    """What is known of a form.
+    """The state of the search of one form.
 
     seen    what it costs at least, without a search
     search  its search, if there was one
@@ -202,7 +202,7 @@ class FormsSearch:
         return Points(tuple(self._answer(one, LATENCY.capped(energy=one.energy)) for one in front), gap == 0.0, gap)
 
     def _gap_of_front(self, form: _SearchedForm, points: list[Point]) -> float:
-        """How far below a front a tree of some form could be that is missing in it."""
+        """Return how far below a front a missing tree of some form could lie."""
         if not form.fits:
             return 0.0
         seen = front_gap(points, [(ENERGY_ALONE, form.seen.energy), (LATENCY_ALONE, form.seen.latency)])
@@ -257,14 +257,14 @@ class FormsSearch:
         return self.question.objective.value(corner.energy, corner.latency)
 
     def _failed(self) -> TilewrightError:
-        """Why there is no answer: that it was not found in time says more than that one form does not fit."""
+        """Return the error where there is no answer: running out of time says more than that one form does not fit."""
         errors = [form.error for form in self._forms if form.error is not None]
         return next((error for error in errors if isinstance(error, UndecidedError)), errors[0])
 
     # ---- what is proven -------------------------------------------------------------------------------------
 
     def _answer(self, best: Corner, objective: Objective) -> TreeAnswer:
-        """What all searches prove of a mapping together."""
+        """Return a mapping with the certificate of all searches together."""
         value, proofs, tried = objective.value(best.energy, best.latency), list[Certificate](), list[TriedForm]()
         whole, by_form = value, list[tuple[float, Certificate | None]]()
         for form in self._forms:
@@ -303,7 +303,7 @@ class FormsSearch:
 
 
 def _parts_of_all(forms: list[tuple[float, Certificate | None]]) -> list[PartProof]:
-    """What is proven of parts of the trees of all forms.
+    """Return the proofs about parts of the trees of all forms.
 
     forms  of each, what none of its trees has less than, and what its search proves
     """

@@ -72,7 +72,7 @@ MOST_BRANCHES = 4
 
 @dataclass
 class TreeSearch:
-    """Trees of one cascade on one machine, by one weight.
+    """The best-first search over the trees of one cascade on one machine, by one weighted sum.
 
     fuse      `all`: whatever the space has; `plain`: but for shared loops along which readers see windows; `whole`: no
               shared loops; `none`: every intermediate through the outermost memory
@@ -202,8 +202,8 @@ class TreeSearch:
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self._only(part, cutoff)
 
     def _only(self, part: VisitedPart, cutoff: float) -> Outcome:
-        """A cascade of one operation: its branch is all there is, and what it has come to when means run out is an
-        answer to the whole."""
+        """Search a cascade of one operation: its branch is the whole tree, and the branch's incumbent is an answer when
+        means run out."""
         try:
             return self.leaves.least_of_way(part, part.questions(self.bounds.timed)[0], cutoff)
         except OutOfMeans:
@@ -214,14 +214,13 @@ class TreeSearch:
             raise
 
     def bound_of_whole(self, names: Sequence[str]) -> float:
-        """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a
-        search."""
+        """Return a lower bound on the whole cascade with its operations in one order, by relaxations alone."""
         part = self._root(names)
         return math.inf if part is None else self.bounds.of(part)
 
     def bound_without_loops(self, names: Sequence[str], cutoff: float = math.inf) -> float:
-        """What trees of the whole cascade without loops at the top weigh at least, or the cutoff if that is less, by
-        what their branches do; 0 for many operations."""
+        """Return a lower bound, at most the cutoff, on trees without shared loops at the root, from the bounds of their
+        branches; 0 for many operations."""
         part, least = self._root(names), cutoff
         if len(names) > MOST_BRANCHES or part is None:
             return 0.0
@@ -370,7 +369,7 @@ class TreeSearch:
         )
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
-        """The best branches from one operation on, that weigh less than the cutoff together.
+        """Return the best branches from one operation on, if together they lie below the cutoff.
 
         live  intermediates that are live: tensor, memory, and bits that they take
         """
@@ -396,7 +395,8 @@ class TreeSearch:
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
     ) -> Split | None:
-        """A branch, and the best of those after it."""
+        """Return a branch and the best of those after it. Given what they exchange, neither depends on the other, so
+        the cheaper to search comes first: it may prune the other."""
         if rest_bound >= limit:  # also where nothing fits, and there is no limit: their difference would be no number
             return None
         after, still = self.splits.after(inside, end, exchange)

@@ -1,5 +1,5 @@
-"""How a search over the trees of one question is set up: its solver, the orders of operations; and what the cost
-model says of a tree."""
+"""The setup of a search over the trees of one question: the solver of branches, the orders of operations, and the
+recount of trees by the cost model."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Aside(NamedTuple):
 
 @dataclass
 class TreeSearches:
-    """Searches over trees for one question.
+    """The searches over trees of one question.
 
     corners  mappings that are found
     nearest  what single operations cost at least, by their form: the same for all cascades on a machine
@@ -121,7 +121,7 @@ class TreeSearches:
         return self.question.arch
 
     def least_of(self, weights: Weights) -> float:
-        """What no tree weighs less than, without a search over trees."""
+        """Return a lower bound on a weighted sum over all trees by relaxations alone."""
         return self._least_in(self.orders(), self.tree_search(weights))
 
     def _least_in(self, orders: Iterable[tuple[str, ...]], search: TreeSearch) -> float:
@@ -204,8 +204,8 @@ class TreeSearches:
         return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
     def orders(self) -> Iterator[tuple[str, ...]]:
-        """All orders in which the operations can be done, that of the cascade first; of those that differ in names
-        alone, one."""
+        """Yield all orders in which the operations can be done, the cascade's own first; of isomorphic orders only
+        one."""
         found, are_all = self._orders
         yield from found
         if not are_all:
@@ -245,7 +245,7 @@ class TreeSearches:
         return best, None
 
     def evaluated(self, found: FoundPart) -> Corner | None:
-        """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
+        """Return the cost of a tree by the cost model; None where sums are wider than the bound assumed."""
         cascade = self.question.cascade
         outermost = self.memories.outermost
         stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]

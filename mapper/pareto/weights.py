@@ -1,4 +1,4 @@
-"""What a search over trees adds up: energy and latency, each with a weight, or each with a limit."""
+"""The quantities that a search over trees adds up: energy and latency, with weights or with limits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Yardstick(Protocol):
     """One number for energy and latency, that never falls when these grow."""
 
     def of(self, energy_pj: float, latency_cycles: float) -> float:
-        """Of one pair."""
+        """Return the measure of one pair of energy and latency."""
 
     def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
-        """Of many."""
+        """Return the measures of many pairs."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Weights:
     latency: float
 
     def of(self, energy_pj: float, latency_cycles: float) -> float:
-        """The sum; infinite where one of the two is, whatever it counts."""
+        """Return the weighted sum; infinite where energy or latency is."""
         found = self.energy * energy_pj + self.latency * latency_cycles
         return math.inf if math.isnan(found) else found
 
     def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
-        """The sums of many; infinite where one of the two is, whatever it counts."""
+        """Return the weighted sums of many pairs; infinite where energy or latency is."""
         with np.errstate(invalid="ignore"):
             found: Floats = self.energy * energy_pj + self.latency * latency_cycles
         return np.where(np.isnan(found), np.inf, found)
@@ -62,7 +62,7 @@ UNKNOWN: Final = LeastOfEach()
 
 
 class AtLeast(NamedTuple):
-    """What something takes at least: pJ, cycles, and what it weighs by some weights."""
+    """Lower bounds on energy (pJ), latency (cycles) and their weighted sum."""
 
     energy: float
     latency: float
@@ -101,7 +101,7 @@ class OpenRegion:
         return min(self.limits) <= 0 or self._is_beaten(0.0, 0.0)
 
     def holds(self, least: AtLeast) -> bool:
-        """Whether something that takes so much at least may lie within."""
+        """Whether something with these lower bounds may lie in the region."""
         below = all(one < limit for one, limit in zip(least, self.limits, strict=True))
         return below and not self._is_beaten(least.energy, least.latency)
 
@@ -113,7 +113,7 @@ class OpenRegion:
         return max(found, 1.0) if self._is_beaten(energy_pj, latency_cycles) else found
 
     def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
-        """The same of many."""
+        """Return `holds` for many."""
         limits = self.limits
         both = np.maximum(energy_pj / limits.energy, latency_cycles / limits.latency)
         found: Floats = np.maximum(both, self.weights.of_each(energy_pj, latency_cycles) / limits.weight)
@@ -122,18 +122,18 @@ class OpenRegion:
         return found
 
     def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
-        """What is left where some points are known."""
+        """Return the part of the region that no known point dominates."""
         known = (*self.points, *((cutoff_of(energy), cutoff_of(latency)) for energy, latency in points))
         return OpenRegion(self.weights, self.limits, _not_beaten(known))
 
     def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
-        """What is left for one of so many visits beside what else takes so much at least."""
+        """Return the region left for one of several visits, beside the lower bounds of everything else."""
         left = ((limit - one) / visits for limit, one in zip(self.limits, least, strict=True))
         points = tuple(((e - least.energy) / visits, (c - least.latency) / visits) for e, c in self.points)
         return OpenRegion(self.weights, AtLeast(*left), points)
 
     def with_all_of(self, other: OpenRegion) -> OpenRegion:
-        """A region that has whatever lies in one of both."""
+        """Return a region that contains both regions."""
         both = ((max(e, f), max(c, d)) for (e, c), (f, d) in itertools.product(self.points, other.points))
         return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), _not_beaten(both))
 
@@ -152,7 +152,7 @@ class OpenRegion:
 
 
 def _not_beaten(points: Iterable[tuple[float, float]]) -> Points:
-    """Those that no other one equals or beats in both."""
+    """Return the points that no other equals or dominates."""
     found: list[tuple[float, float]] = []
     for point in sorted(points):
         if not found or point[1] < found[-1][1]:
@@ -161,7 +161,7 @@ def _not_beaten(points: Iterable[tuple[float, float]]) -> Points:
 
 
 def objective_of(weights: Weights) -> Objective:
-    """What a search of one operation minimizes."""
+    """Return the objective that the search of one operation minimizes for some weights."""
     if weights.energy_only:
         return ENERGY
     if not weights.energy:
@@ -170,7 +170,7 @@ def objective_of(weights: Weights) -> Objective:
 
 
 def scale_of(weights: Weights) -> float:
-    """What a weighted sum is of what `objective_of` says."""
+    """Return the factor between a weighted sum and the value of `objective_of`."""
     return weights.energy or weights.latency
 
 

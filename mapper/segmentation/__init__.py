@@ -1,4 +1,5 @@
-"""A whole network as groups of operations, each mapped as one tree: which groups cost least, proven.
+"""The search for the segmentation of a network: groups of operations, each mapped as one tree, that together cost
+least, with the proof.
 
 question.py   what is asked, and what is answered
 search.py     the way in, by objective

@@ -1,4 +1,4 @@
-"""Where every tile of a group's mapping lies: for each bounded memory inside the outermost one, addresses over the run.
+"""Addresses for every tile of a group's mapping, in each bounded memory inside the outermost memory, over the run.
 
 A tile is live while the operations work that it is held for (`cost_models/cascades/capacity.py`). A group has all of a
 memory's addresses, but for those of tensors that stay there between groups: these lie at one place while all groups
@@ -73,7 +73,7 @@ class Resident:
 
     @property
     def buffer(self) -> str:
-        """What it is called among the addresses of the group."""
+        """The name of the tensor among the addresses of the group."""
         return f"{self.name} (stays)" if self.own is None else self.own
 
 
@@ -90,14 +90,15 @@ class WorkingGroup:
 
     @property
     def moments(self) -> int:
-        """How many operations it does."""
+        """The number of operations that the group does."""
         return 1 if self.cost is None else len(self.cost.occupancy)
 
 
 def arenas_of_run(
     groups: Sequence[WorkingGroup], arch: Architecture, means: Means = UNLIMITED
 ) -> list[tuple[Arena, ...]]:
-    """Addresses for the tiles of groups that are done one after the other, and of what stays between them, by group.
+    """Return addresses, by group, for the tiles of groups that are done one after the other and for the tensors that
+    stay between them.
 
     Raises NoPlanError where the tiles fit by their sum, and not as addresses; UndecidedError where means run out first.
     """
@@ -121,8 +122,8 @@ def _own_plan(group: WorkingGroup, part: Part, means: Means) -> MemoryPlan | Non
 
 
 def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> list[MemoryPlan | None]:
-    """The plan of all groups together, as a plan for each. What stays has one place, and there the most room that it
-    takes in any of them."""
+    """Divide the plan of all groups into a plan for each; a tensor that stays has one place, with the largest room that
+    it takes in any of them."""
     buffers: dict[str, LiveBuffer] = {}
     of_group: list[dict[str, tuple[str, LiveBuffer]]] = []
     start = 0
@@ -148,7 +149,7 @@ def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> l
 
 
 def _part_of_plan(plan: MemoryPlan, named: dict[str, tuple[str, LiveBuffer]]) -> MemoryPlan | None:
-    """What a plan says of some buffers, under other names."""
+    """Return the part of a plan that is about some buffers, under other names."""
     sizes = plan.buffers.by_name
     own = tuple(replace(buffer, name=name, size=sizes[key].size) for name, (key, buffer) in named.items())
     offsets = {name: plan.offsets[key] for name, (key, _) in named.items()}
@@ -184,7 +185,7 @@ def planned_places(cost: FusedCost, arch: Architecture, arena: Arena) -> dict[Pl
 
 
 def over_the_run(arenas: Iterable[tuple[int, Callable[[str], str], Arena]]) -> MemoryPlan:
-    """The plans of one memory while one group after the other works, as one plan.
+    """Join the plans of one memory, one for each group in turn, into one plan.
 
     arenas  when each group begins, what its tiles are called over the run, and its arena; one name in several groups is
             one tile, which lies at its place from the first of them to the last

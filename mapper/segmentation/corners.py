@@ -27,7 +27,7 @@ from .weight_choice import least_of_sum
 
 @dataclass
 class Corners:
-    """Corners that may matter for the objective of one question.
+    """The supported points of one network that may matter for the objective of one question.
 
     found     what searches came to
     lines     what no segmentation weighs less than, by weights: one for each
@@ -60,7 +60,7 @@ class Corners:
 
     @property
     def best(self) -> NetworkAnswer:
-        """That of the least objective."""
+        """The supported point with the least objective."""
         return min(self.found, key=self.value)
 
     def value(self, corner: NetworkAnswer) -> float:
@@ -68,7 +68,8 @@ class Corners:
         return self.question.objective.value(corner.energy_pj, corner.latency_cycles)
 
     def bound(self, lines: list[Line], value: float) -> float:
-        """What nothing on or above some lines has less of the objective than; infinite where nothing keeps limits.
+        """Return a lower bound on the objective of all points on or above some lines; infinite where none of them keeps
+        the limits.
 
         value  of interest is what is less than this
         """
@@ -81,7 +82,7 @@ class Corners:
 
     @property
     def passing(self) -> list[tuple[Apart, Weights]]:
-        """The same where nothing stays between groups."""
+        """The supported points among plans in which nothing stays between groups."""
         return [(one.passing, weights) for one, (weights, _) in self._pairs if one.passing is not None]
 
     @property
@@ -101,7 +102,7 @@ class Corners:
         return replace(every[values.index(value)], value=value, lower_bound=bound)
 
     def certificate(self, value: float, bound: float, searched: int) -> Certificate:
-        """What is proven of a segmentation by all searches together."""
+        """Return the certificate of a segmentation from all searches together."""
         told = dict.fromkeys(line for one in self.found for line in one.certificate.constraints)
         return replace(
             self.found[0].certificate,
@@ -135,7 +136,7 @@ class Corners:
         return self._is_wanted(energy_pj, latency_cycles) and self._has_time
 
     def _is_wanted(self, energy_pj: float, latency_cycles: float) -> bool:
-        """Whether so much energy and latency would be better than what is known."""
+        """Whether a point of this energy and latency would be better than the incumbent."""
         best = cutoff_of(min(map(self.value, self.found)))
         return self.question.objective.value(energy_pj, latency_cycles) < best
 

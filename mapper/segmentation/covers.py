@@ -17,7 +17,7 @@ SCALE = 2**44
 
 
 class CheapestCover:
-    """Choices of groups for one network.
+    """A CP-SAT model that chooses groups that cover a network at least cost.
 
     places  by edge, of the operations that its group does
     bits    by edge, that weights of its group take on chip
@@ -83,11 +83,11 @@ class CheapestCover:
         return ChosenWay(value, min(value, proven), [self.edges[i] for i in taken])
 
     def _before(self, costs: Sequence[float], least: float) -> ChosenWay:
-        """The cover that was chosen last, where there is one by these costs."""
+        """The cover that was chosen last, if these costs allow it."""
         value = sum(costs[i] for i in self._last) if self._last else math.inf
         return ChosenWay(value, min(value, least), [self.edges[i] for i in self._last] if value < math.inf else [])
 
     def _key(self, solver: object, rank: Sequence[object], number: int) -> tuple[int, int]:
-        """When a group is done: by its rank, and of equal ones the first in the network."""
+        """The order of groups: by rank, and among equal ranks by the place in the network."""
         place = self.places[number][0]
         return solver.value(rank[place]), place  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Ways through states of which no other one costs as little energy and latency: each step has several choices.
+"""The Pareto front of paths through a graph of states whose edges have several choices of energy and latency each.
 
 A choice is a tree of a group, with what it costs; or stands for all trees that are not known yet, with what these cost
 at least: energy, latency, and a weighted sum of the two, since what is known of the sum says more of both together than
@@ -25,7 +25,7 @@ class TooManyLabels(Exception):
 
 
 class StepChoice(NamedTuple):
-    """What a step may be done by.
+    """A choice for one edge: its energy, latency and weight.
 
     least  it costs no less
     what   an edge for a tree that is known; anything else stands for trees that are not
@@ -37,7 +37,7 @@ class StepChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class StepWithChoices:
-    """From one state to a later one.
+    """An edge from a state to a later state, with its choices.
 
     stays    tensors that it finds on chip, or leaves there: of equal ways the one with fewer is taken
     choices  one of which it is done by
@@ -50,7 +50,7 @@ class StepWithChoices:
 
 
 class FrontWay(NamedTuple):
-    """A way from the first state to the last one.
+    """A path from the first state to the last state, with the choices taken.
 
     least  it costs no less
     whats  of the choices
@@ -61,7 +61,8 @@ class FrontWay(NamedTuple):
 
 
 class _Label(NamedTuple):
-    """A way to a state: what it costs at least, its rank among equal ones, its last choice and the label before."""
+    """A partial path to a state: a lower bound on its cost, its rank among equal costs, its last choice and the label
+    before."""
 
     least: AtLeast
     rank: int
@@ -72,8 +73,8 @@ class _Label(NamedTuple):
 def front_of_ways(
     states: int, steps: Sequence[StepWithChoices], most: AtLeast, forbidden: Collection[tuple[Edge, ...]] = ()
 ) -> list[FrontWay]:
-    """The ways from state 0 to the last one that cost no more than so much of each, and that no other one equals or
-    beats in all.
+    """Return the paths from state 0 to the last state within a limit on each cost that no other path equals or
+    dominates.
 
     steps      by rising starts
     forbidden  runs of edges that no way has in it
@@ -109,7 +110,7 @@ def front_of_ways(
 
 
 def _rest(states: int, steps: Sequence[StepWithChoices]) -> list[AtLeast]:
-    """What the way from each state to the last one costs at least."""
+    """Return a lower bound on the cost of the path from each state to the last state."""
     found = [AtLeast(math.inf, math.inf, math.inf)] * states
     found[-1] = NOTHING
     for step in reversed(steps):
@@ -119,17 +120,17 @@ def _rest(states: int, steps: Sequence[StepWithChoices]) -> list[AtLeast]:
 
 
 def least_of_both(one: AtLeast, other: AtLeast) -> AtLeast:
-    """What both cost at least."""
+    """Return the componentwise minimum of two costs."""
     return AtLeast(*map(min, one, other))
 
 
 def is_within(one: AtLeast, most: AtLeast) -> bool:
-    """Whether something costs no more than so much of each."""
+    """Whether a cost exceeds none of the limits."""
     return one.energy <= most.energy and one.latency <= most.latency and one.weight <= most.weight
 
 
 def _not_beaten(labels: list[_Label]) -> list[_Label]:
-    """Those that no other one equals or beats, from the least energy on."""
+    """Return the costs that no other cost equals or dominates, by rising energy."""
     found: list[_Label] = []
     for label in sorted(labels, key=lambda one: (*one.least, one.rank)):
         _, latency, weight = label.least

@@ -50,7 +50,7 @@ class FrontSearches:
     running: dict[Future[GroupOutcome], Open] = field(default_factory=dict)
 
     def find_out(self, wanted: Iterable[Open]) -> bool:
-        """Begin as many searches as there can be at once, and wait for one of them; whether there was any."""
+        """Start as many searches as may run at once and wait for one of them; return whether there was any."""
         for one in dict.fromkeys(wanted):
             if len(self.running) >= self.solvers.at_once():
                 break

@@ -129,8 +129,8 @@ class FrontWays:
         return value, [] if way is None else [edge for edge in way.whats if isinstance(edge, Edge)]
 
     def best_of(self, usable: Usable, forbidden: Forbidden = ()) -> tuple[float, list[Edge]]:
-        """The same of all that keeps the limits, first of what is not much worse than the best; none, where there are
-        too many ways to say."""
+        """Return the best path within the limits, first among those near the incumbent; None where there are too many
+        paths to decide."""
         for below in (2 * self.value, math.inf):
             try:
                 value, edges = self.best_known(usable, forbidden, below)
@@ -179,7 +179,7 @@ class FrontWays:
         return found
 
     def _key(self, number: int) -> tuple[int, Taken]:
-        """What steps have in common whose choices are the same."""
+        """Return the key that steps with the same choices share."""
         return id(self._fronts[number]), self.steps.edges[number].taken
 
     def _left(self, most: AtLeast, usable: Usable) -> dict[int, AtLeast]:
@@ -211,7 +211,7 @@ class FrontWays:
         return AtLeast(tree.energy, tree.latency, self.weights.of(tree.energy, tree.latency))
 
     def _edge(self, number: int, tree: KnownTree) -> GroupEdge:
-        """A step done by a tree; always the same one."""
+        """Return the edge that stands for a step done by a tree, the same object every time."""
         known = self._known.get((number, id(tree.answer)))
         if known is not None:
             return known
@@ -244,7 +244,8 @@ class FrontWays:
 
 
 def region_of_interest(corners: Corners, weights: Weights, value: float) -> AtLeast | None:
-    """What all that is better than a value has no more of: energy, latency and a weighted sum; None: nothing is.
+    """Return the limits on energy, latency and a weighted sum that every point better than a value keeps; None where no
+    such point exists.
 
     What has no end is infinite.
     """

@@ -1,4 +1,5 @@
-"""What groups of a network cost: which of them are searched next, for how long, and what searches said."""
+"""The costs of the groups of a network: which groups are searched next, for how long, and the bounds and values
+found."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ class Begun:
 
 @dataclass
 class GroupCosts:
-    """What is found out of the groups of one network.
+    """The values and bounds known of the groups of one network.
 
     solvers   search groups
     progress  called with how many groups have been searched, and how many more there may be at most
@@ -105,8 +106,9 @@ class GroupCosts:
         return self.means.seconds_left - spare
 
     def find_out(self, asked: Sequence[Asked]) -> None:
-        """Find out what groups cost, if that is less than what the rest of the way leaves, and than what other ways to
-        do the same cost: begin as many searches as there can be at once, and wait for one of them."""
+        """Search groups whose cost may matter: start as many searches as may run at once and wait for one of them. A
+        group is searched only for values below what the rest of the path leaves, and below what other groups for the
+        same operations cost."""
         for edge, below in self._most_first(asked):
             if len(self.running) >= self.solvers.at_once():
                 break
@@ -135,7 +137,7 @@ class GroupCosts:
         return sorted(edges, key=lift, reverse=True)
 
     def _another_way(self, edge: GroupEdge) -> float:
-        """What other ways to do the same as a group cost."""
+        """Return the cost of the operations of a group in other groups."""
         return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
 
     def _is_found_out(self, edge: GroupEdge) -> bool:
@@ -178,7 +180,8 @@ class GroupCosts:
             self.running[self.solvers.begin(asked)] = Begun(kind, taken, below, seconds)
 
     def _take_finished(self) -> None:
-        """What the searches found that end next; what others have not found when all time is over is given up."""
+        """Record the results of the searches that end next; searches that still run when all time is over are given
+        up."""
         patience = self.means.seconds_left + 0.5 if self.means.limits_time else None
         with self._noting_interrupts():
             finished = wait(self.running, patience, FIRST_COMPLETED).done
@@ -226,7 +229,7 @@ class GroupCosts:
         self.steps.tell([kind])
 
     def _unsearched(self, kind: GroupKind, taken: Taken) -> Finding:
-        """What a kind costs without a search; nothing where that does not fit."""
+        """Return the cost of a kind's simplest mapping, known without a search; None where it does not fit."""
         answer = answer_without_search(self._asked(kind, taken, math.inf))
         return Finding(taken, math.inf, 0.0) if answer is None else self._found(kind, taken, math.inf, answer)
 
@@ -241,7 +244,7 @@ class GroupCosts:
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
     def _limits(self) -> Limits:
-        """Of the search of one group, within the time that is left for all."""
+        """Return the limits of the search of one group, within the time that is left for all."""
         limits, total = self.question.limits, self.question.total_s
         if total is None:
             return limits
@@ -255,8 +258,8 @@ class GroupCosts:
         return replace(asked, arch=machine, stays=kind.stays, below=below, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: TreeAnswer | NothingBelow) -> Finding:
-        """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
-        answer, and what it costs remains a bound."""
+        """Return what an answer proves of a kind. An answer whose tiles fit by their sum but have no addresses is no
+        answer; its bound remains."""
         if isinstance(answer, NothingBelow):
             return Finding(taken, below, answer.bound, is_over=is_better(answer.bound, below))
         proof = answer.certificate
@@ -278,5 +281,5 @@ class GroupCosts:
 
 
 def _macs(edge: GroupEdge) -> int:
-    """What a group computes."""
+    """Return the number of points that a group computes."""
     return 0 if edge.kind is None else edge.times * sum(operation.problem.macs for operation in edge.kind.cascade)

@@ -72,16 +72,16 @@ class GroupFront:
         self.trees += [known_tree(one.answer, one.used) for one in findings if one.answer is not None]
 
     def lines(self, taken: Taken) -> list[Line]:
-        """What no tree weighs less than, by weights."""
+        """The weighted sums that no tree goes below, by weights."""
         return [(weights, kind.bound(taken)) for weights, kind in zip(self.by, self.kinds, strict=True)]
 
     def least(self, taken: Taken, weights: Weights) -> AtLeast:
-        """What no tree costs less than, with the room that is left."""
+        """Return a lower bound on energy and latency of all trees within the room that is left."""
         lines = self.lines(taken)
         return AtLeast(*(least_weight(lines, one) for one in (ENERGY_ALONE, LATENCY_ALONE, weights)))
 
     def best(self, taken: Taken, residency: Residency) -> list[KnownTree]:
-        """Of the trees that have room those that no other one equals or beats, from the least energy on."""
+        """Return, by rising energy, the trees that fit and that no other tree equals or dominates."""
         found: list[KnownTree] = []
         for tree in sorted(self._fitting(taken, residency), key=lambda one: (one.energy, one.latency)):
             if not found or tree.latency < found[-1].latency * (1 - FASTER):
@@ -89,8 +89,8 @@ class GroupFront:
         return found
 
     def open_box(self, taken: Taken, residency: Residency, weights: Weights, most: AtLeast) -> OpenBox | None:
-        """Where all trees lie that cost no more than so much, and that no known one equals or beats; None: there are
-        none.
+        """Return the box within some limits that may hold a tree that no known tree equals or dominates; None where it
+        holds none.
 
         A tree in it keeps `most.latency` at first, and has the energy of no line less. Whatever is known to be no
         slower than the slowest of it says how much energy all of it takes; a known tree with as little as that beats

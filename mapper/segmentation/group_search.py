@@ -77,7 +77,7 @@ class GroupSearch:
             self.costs.drop()
 
     def _find(self) -> tuple[CheapestWay, CheapestWay]:
-        """The best way, and the best one where nothing stays between groups."""
+        """Return the best path, and the best path in which nothing stays between groups."""
         try:
             if self.means.limits_time:
                 self.costs.know_unsearched(self.steps.alone())
@@ -118,8 +118,8 @@ class GroupSearch:
         return None if room is None else RoomPath(self.steps.states, edges, room).cheapest
 
     def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
-        """The cheapest way, and the cheapest one where nothing stays between groups. As long as time for the whole is
-        left, groups that were not searched to the end are searched again, so much longer each time."""
+        """Return the cheapest path, and the cheapest in which nothing stays. While time is left, groups whose searches
+        were cut short are searched again, for longer each time."""
         apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
         stays = bool(self.residency.candidates)
         if stays:
@@ -158,10 +158,9 @@ class GroupSearch:
             self.costs.interrupted = True
 
     def _small_groups(self) -> None:
-        """The cheapest way by groups of few operations, then by larger ones: these are searched only for what is better
-        than smaller ones, of which many are known soon. It has a part of the time, if that is limited; groups are
-        searched again later, and longer, that have not come to their end. Where tensors may stay between groups, these
-        are too many kinds for it, and single operations of which tensors stay are as good."""
+        """Find the cheapest path with groups of few operations first, then with larger groups, which are searched only
+        for values below those of the smaller groups. It has a part of the time, if that is limited; where tensors may
+        stay between groups there are too many kinds for it."""
         groups, edges = self.steps.groups, self.steps.edges
         if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
             return
@@ -239,7 +238,8 @@ class GroupSearch:
         )
 
     def _told_of_groups(self) -> tuple[str, ...]:
-        """What searches of groups say of the trees that their proofs are of: these bounds are among the network's."""
+        """Collect the constraints of the trees that the proofs of groups are of: the bounds of the groups are among the
+        network's."""
         answers = [one.answer for kind in self.steps.kinds for one in kind.findings if one.answer is not None]
         lines = [line.partition(":")[0] for answer in answers for line in answer.certificate.constraints]
         return tuple(dict.fromkeys(line for line in lines if not line.startswith("nothing fused")))

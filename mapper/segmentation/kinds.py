@@ -22,7 +22,7 @@ NamedStays = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a search of a group with some room came to.
+    """The result of one search of a group with some room.
 
     taken    bits of memories that other tensors had
     below    what was looked for had to weigh less
@@ -69,7 +69,7 @@ class GroupKind:
         return any(one.seconds for one in self.findings)
 
     def bound(self, taken: Taken) -> float:
-        """What mappings weigh at least with the room that is left."""
+        """Return a lower bound on the weighted sum of all mappings within the room that is left."""
         return max([self.least, *(one.bound for one in self.findings if at_most(one.taken, taken))])
 
     def best(self, taken: Taken, residency: Residency) -> Finding | None:
@@ -77,7 +77,7 @@ class GroupKind:
         return min(self._fitting(taken, residency), key=lambda one: one.value, default=None)
 
     def value(self, taken: Taken, residency: Residency) -> float:
-        """What it weighs."""
+        """Return the least known weighted sum."""
         found = self.best(taken, residency)
         return math.inf if found is None else found.value
 
@@ -89,18 +89,18 @@ class GroupKind:
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
 
     def finds_no_more(self, found: Finding) -> bool:
-        """Whether a search has come to no more than one that had less time, though to more than is seen without."""
+        """Whether a search raised its bound no further than a search with less time did, though above the bound known
+        without a search."""
         if found.value == math.inf or reaches(self.least, found.bound):
             return False
         return any(one.seconds < found.seconds for one in self._as_good_as(found))
 
     def repeats(self, found: Finding) -> bool:
-        """Whether a search had no more time than one before it, and came to no more. Searches have more from round to
-        round until it is what is left of the whole: those that follow have less still."""
+        """Whether a search had no more time than an earlier search and raised its bound no further."""
         return any(one.seconds >= found.seconds for one in self._as_good_as(found))
 
     def _as_good_as(self, found: Finding) -> Iterator[Finding]:
-        """What came to as much before, with the same room."""
+        """Return an earlier finding with the same room that is at least as good."""
         before = (one for one in self.findings if one.taken == found.taken)
         return (one for one in before if reaches(one.bound, found.bound) and reaches(found.value, one.value))
 

@@ -20,7 +20,7 @@ Each = TypeVar("Each")
 
 @dataclass(eq=False)
 class Edge:
-    """From one state to a later one.
+    """An edge from a state to a later state, whose cost is known between a bound and a value.
 
     bound     it costs no less
     value     it can be had for this; infinite where no way to is known
@@ -65,7 +65,7 @@ Choose = Callable[[Callable[[Edge], float]], ChosenWay]
 
 @dataclass(frozen=True)
 class CheapestWay:
-    """The way that costs least of those that are known, and what no other one costs less than.
+    """The cheapest known path, and a lower bound on every other path.
 
     edges  one after the other; none where no way is known
     """
@@ -82,7 +82,7 @@ def cheapest_way(
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
 ) -> CheapestWay:
-    """The cheapest way from state 0 to the last one.
+    """Find the cheapest path from state 0 to the last state; costs of edges are refined only where they matter.
 
     edges     by rising starts
     choose    chooses the cheapest way, where ways are no ways through states
@@ -114,19 +114,19 @@ def cheapest_way(
 
 
 def bound_of(edge: Edge) -> float:
-    """What it costs at least."""
+    """Return the lower bound of an edge."""
     return edge.bound
 
 
 def value_of(edge: Edge) -> float:
-    """What it can be had for."""
+    """Return the known value of an edge."""
     return edge.value
 
 
 def cheapest(
     states: int, edges: Sequence[Edge], cost: Callable[[Edge], float], first: int = 0, last: int | None = None
 ) -> tuple[float, list[Edge]]:
-    """What the cheapest way from one state to another costs, and its edges.
+    """Return the cost and the edges of the cheapest path between two states.
 
     edges  by rising starts
     """
@@ -146,7 +146,7 @@ def cheapest_but(
     first: int = 0,
     last: int | None = None,
 ) -> tuple[float, list[Edge]]:
-    """The same but for ways that have one of some runs of edges in them.
+    """Return the cheapest path that contains none of some runs of edges.
 
     A way is told from others by its state, and by how far it has come along such runs.
     """
@@ -185,7 +185,8 @@ def along_runs(edges: tuple[Each, ...], begun: Collection[tuple[Each, ...]]) -> 
 
 
 def _is_less(one: tuple[float, int], other: tuple[float, int]) -> bool:
-    """Whether a way is cheaper than another; of equal ones the one that leaves less on chip, then of shorter steps."""
+    """Whether a path is cheaper than another; among equal costs, whether it leaves less on chip, then has shorter
+    steps."""
     if is_better(one[0], other[0]):
         return True
     return reaches(other[0], one[0]) and one[1] < other[1]

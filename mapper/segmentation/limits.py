@@ -103,8 +103,8 @@ class LimitedSearch:
         return corners.best_of(corners.passing, _whole(ways, lambda edge: edge.keeps_nothing))
 
     def _apart(self, corners: Corners, ways: FrontWays) -> Apart | None:
-        """The best known way with nothing fused. An occurrence of several operations, as a softmax is, is one group,
-        and what it costs without fusing is known at corners alone."""
+        """Return the best known path with nothing fused. A softmax is several operations in one group, so its cost
+        without fusing is known at supported points alone."""
         findings = [one for kinds in corners.searched for kind in kinds for one in kind.findings]
         if any(one.answer is not None and one.answer.unfused for one in findings):
             return corners.best_of(corners.apart)
@@ -113,7 +113,8 @@ class LimitedSearch:
         return corners.best_of(corners.apart, found)
 
     def _nothing_within(self, corners: Corners, bound: float) -> TilewrightError:
-        """That no segmentation keeps the limits, with how low each can get; or that this is not known."""
+        """Return the error for limits that no segmentation keeps, with the least value of each; or for limits of which
+        that is not known."""
         objective = self.question.objective
         assert isinstance(objective, Capped)
         figures = []
@@ -136,7 +137,7 @@ class LimitedSearch:
 
 
 def _whole(ways: FrontWays, usable: Usable) -> list[Apart]:
-    """What the best known way costs that has some steps alone; nothing where there is none."""
+    """Return the cost of the best known path through some steps alone; None where there is no such path."""
     value, edges = ways.best_of(usable)
     if not edges:
         return []

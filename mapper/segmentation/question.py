@@ -1,4 +1,4 @@
-"""What a search over segmentations is asked, and what it answers."""
+"""The question and the answer of a search over segmentations of a network."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOST = "lost, since the processes that searched them died:"
 
 
 def lost_words(groups: Iterable[str]) -> tuple[str, ...]:
-    """How a certificate says which groups were not searched, since the processes that did it died."""
+    """Return the certificate's words for groups that were not searched because their worker processes died."""
     names = ", ".join(dict.fromkeys(groups))
     return (f"{_LOST} {names}; run again",) if names else ()
 
@@ -67,7 +67,7 @@ class NetworkQuestion:
     uncounted: Uncounted = Uncounted()
 
     def of_group(self, cascade: Cascade) -> TreeQuestion:
-        """The question about one group."""
+        """Return the question about one group."""
         return Question(cascade, self.arch, self.objective, self.tiling, self.space, fuse=self.fuse, limits=self.limits)
 
 
@@ -83,7 +83,7 @@ FREE = RunCost(0.0, 0.0, 0)
 
 
 def totals_of(cost: FusedCost, times: int) -> RunCost:
-    """What something costs that is done so many times."""
+    """Return energy, latency and words of an answer that is done several times."""
     return RunCost(times * cost.energy_pj, times * cost.latency_cycles, times * outer_words(cost))
 
 
@@ -114,13 +114,13 @@ class Segment:
 
     @property
     def totals(self) -> RunCost:
-        """What it costs, every time counted; nothing, where it is not counted."""
+        """Energy, latency and words, every repetition counted; zero where the segment is not counted."""
         return FREE if self.answer is None else totals_of(self.answer.cost, self.times)
 
 
 @dataclass(frozen=True)
 class StayingTensor:
-    """A tensor that stays on chip from the group that makes it to the last one that reads it; or a weight that lies
+    """A tensor that stays on chip from the group that makes it to the last group that reads it; or a weight that lies
     there all the time.
 
     name         of the occurrence that makes it; of a weight its operation, and what that calls it
@@ -156,8 +156,8 @@ class LeftOutWeight:
 
 @dataclass(frozen=True)
 class Apart:
-    """A network without something that the best one has: with each operation on its own, or with nothing on chip
-    between groups.
+    """The best plan without some freedom, to compare with: each operation on its own, or nothing on chip between
+    groups.
 
     energy_pj, latency_cycles  of the whole run
     outer_words                that the outermost memory reads and writes
@@ -173,7 +173,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class NetworkAnswer:
-    """What a search over segmentations comes to.
+    """The answer of a search over segmentations.
 
     question     that was asked
     segments     of the network, in its order
@@ -202,7 +202,7 @@ class NetworkAnswer:
 
     @property
     def answers(self) -> tuple[TreeAnswer, ...]:
-        """Of all segments that are counted."""
+        """The answers of all segments that are counted."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 
     @cached_property
@@ -213,17 +213,17 @@ class NetworkAnswer:
 
     @cached_property
     def totals(self) -> RunCost:
-        """Of the whole run."""
+        """Energy, latency and words of the whole run."""
         return total(segment.totals for segment in self.segments)
 
     @property
     def energy_pj(self) -> float:
-        """Of the whole run."""
+        """Energy of the whole run, in pJ."""
         return self.totals.energy_pj
 
     @property
     def latency_cycles(self) -> float:
-        """Of the whole run."""
+        """Latency of the whole run, in cycles."""
         return self.totals.latency_cycles
 
     @property
@@ -233,14 +233,14 @@ class NetworkAnswer:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """What the certificate says of groups that were not searched, since the processes that did it died."""
+        """The certificate's words for groups that were not searched because their worker processes died."""
         return tuple(line for line in self.certificate.constraints if line.startswith(_LOST))
 
     @cached_property
     def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:
-        """By memory and the roles that its part is for, the addresses of all tiles over the run; a moment is the place
-        of an operation among all that are done, and of what is no operation where something stays meanwhile. What stays
-        is one tile."""
+        """The addresses of all tiles over the run, by memory and the roles that its part is for. A moment is the place
+        of an operation among all that are done, or of an entry without operation during which something stays; a tensor
+        that stays is one tile."""
         found: dict[tuple[str, tuple[str, ...]], list[tuple[int, Callable[[str], str], Arena]]] = {}
         moment = 0
         for number, one in enumerate(self.segments):
@@ -252,7 +252,7 @@ class NetworkAnswer:
 
     @cached_property
     def _names_of_stays(self) -> dict[tuple[int, str, str], str]:
-        """What stays, by the segment, the memory, and what it is called among the addresses there."""
+        """The tensors that stay, by segment, memory and name among the addresses there."""
         return {
             (number, one.memory, buffer): f"{one.name} (stays)"
             for one in self.staying

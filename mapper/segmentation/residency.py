@@ -1,4 +1,4 @@
-"""Tensors that may stay on chip from the group that makes them to the last one that reads them.
+"""The tensors that may stay on chip from the group that makes them to the last group that reads them.
 
 Such a tensor lies whole in one of the memories outside all arrays, at one place, while all groups work from the one
 that writes it to the last that reads it: as a node above the branches of the whole network's tree. No word of it passes
@@ -40,7 +40,7 @@ class StayCandidate:
 
 @dataclass(frozen=True)
 class Residency:
-    """What may stay where.
+    """The tensors of a network that may stay, with the memories in which each may.
 
     memories    in which tensors may stay, outermost first
     sizes       bits of each; None: as many as it takes
@@ -62,11 +62,11 @@ class Residency:
         return tuple(found)
 
     def fits(self, taken: Taken) -> bool:
-        """Whether there is so much room at all."""
+        """Whether a memory has this much room at all."""
         return all(size is None or bits <= size for bits, size in zip(taken, self.sizes, strict=True))
 
     def without(self, taken: Taken) -> Residency:
-        """The same with so much less room."""
+        """Return the same tensors with less room in a memory."""
         left = (None if size is None else size - bits for size, bits in zip(self.sizes, taken, strict=True))
         return replace(self, sizes=tuple(left))
 
@@ -159,7 +159,7 @@ def _asked(reading: GraphReading, groups: Sequence[OperationGroup], arch: Archit
 
 
 def _users(operation: Operation, tensor: str, arch: Architecture) -> Iterator[_User]:
-    """What an operation asks of a tensor: nothing, or once for every time that it has it."""
+    """Count how often an operation reads a tensor."""
     for one in operation.problem.tensors:
         if one.name == tensor:
             words, width = tensor_tile_words(one, operation.problem.sizes, arch.footprint), arch.width_bits(one)

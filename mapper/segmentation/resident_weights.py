@@ -95,7 +95,7 @@ class ResidentWeights:
         return (self._of_group[group],)
 
     def hint(self) -> str:
-        """What to try where nothing else fits; nothing where there are no such weights."""
+        """The advice where nothing else fits; empty where no weights are resident."""
         taken = zip(self._memories, self.total, strict=True)
         told = " and ".join(f"{bits // 8:,} bytes of {memory}" for memory, bits in taken if bits)
         return f"weights take {told} all the time: name fewer operations, or none" if told else ""

@@ -20,7 +20,7 @@ from .steps import GroupEdge
 
 
 class _Way(NamedTuple):
-    """What a way costs, and the bits that it takes."""
+    """A path with its cost and the bits that it takes."""
 
     cost: float
     bits: int
@@ -38,7 +38,8 @@ class RoomPath:
         self._bits = {id(edge): sum(weight.bits for weight in edge.weights.values()) for edge in edges}
 
     def cheapest(self, cost: Callable[[Edge], float], most_prices: int = 30) -> ChosenWay:
-        """The cheapest way that fits; where too many may be, a good one, and what none costs less than."""
+        """Return the cheapest path that fits into the room, and a lower bound on all that fit; where too many may fit,
+        a good path."""
         dear = 1 + sum(one for one in map(cost, self.edges) if one < math.inf)
         left, right = self._least(cost, 0.0), self._least(cost, dear)
         if right.bits > self.room or not right.edges:
@@ -59,7 +60,7 @@ class RoomPath:
         return self._between(cost, price, right, least)
 
     def _between(self, cost: Callable[[Edge], float], price: float, known: _Way, least: float) -> ChosenWay:
-        """The cheapest way that fits, at most as dear as one that is known."""
+        """Return the cheapest path that fits and costs no more than a known path."""
         steps = []
         for edge in self.edges:
             own, bits = cost(edge), self._bits[id(edge)]

@@ -1,4 +1,4 @@
-"""Who searches groups: this process, one after the other, or others, several at once."""
+"""The workers that search groups: this process, one search after the other, or other processes, several at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GroupOutcome: TypeAlias = "TreeAnswer | NothingBelow | InfeasibleError | Undecid
 
 
 def outcome_of(solve: Solve, question: TreeQuestion) -> GroupOutcome:
-    """What comes of a question, as something that can be handed over."""
+    """Return the answer to a question, or its error, in a form that can be sent between processes."""
     try:
         return solve(question)
     except (InfeasibleError, UndecidedError) as error:
@@ -34,7 +34,7 @@ class GroupSolvers(Protocol):
     """Whoever searches groups."""
 
     def at_once(self) -> int:
-        """How many searches there can be at once, at the moment."""
+        """The number of searches that may run at once at the moment."""
         ...
 
     def begin(self, question: TreeQuestion) -> Future[GroupOutcome]:

@@ -42,7 +42,7 @@ class _Placed:
 
 
 class Segments:
-    """Segments, and the way that they are of: the cheapest one whose tiles have addresses.
+    """The segments of a plan, and their path: the cheapest path whose tiles have addresses.
 
     A run of groups whose tiles fit by their sum, and have no addresses together with what stays between them, is left
     out of all ways. What it costs remains a bound.
@@ -103,8 +103,8 @@ class Segments:
             yield Resident(weight.name, memories[weight.memory], weight.bits, own.get(weight.name))
 
     def _planned(self, way: CheapestWay) -> tuple[list[tuple[Arena, ...]], tuple[Edge, ...]]:
-        """Addresses for the groups of a way, and no run; or groups one after the other that have none together, as few
-        as are found."""
+        """Return addresses for the groups of a path; or a shortest known run of consecutive groups that have none
+        together."""
         found: list[tuple[Arena, ...]] = []
         for run in _runs(self._placed(way)):
             try:
@@ -119,12 +119,11 @@ class Segments:
 
     @property
     def _run_seconds(self) -> float:
-        """For the addresses of groups one after the other: a way that is left out for want of them leaves a gap that
-        nothing closes any more."""
+        """The time for the addresses of consecutive groups."""
         return max(PLAN_SECONDS, 0.1 * self._means.seconds_left) if self._means.limits_time else PLAN_SECONDS
 
     def _has_addresses(self, run: Sequence[_Placed]) -> bool:
-        """Whether groups one after the other have addresses; also where that is not known soon."""
+        """Whether consecutive groups have addresses together; also true where that is not decided in time."""
         key = tuple(one.edge for one in run), tuple(one.residents for one in run)
         if key not in self._looked:
             try:
@@ -173,7 +172,7 @@ class Segments:
 
 
 def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:
-    """Groups one after the other, as long as something stays between them."""
+    """Divide groups into runs of consecutive groups between which something stays."""
     runs: list[list[_Placed]] = []
     before: set[str] = set()
     for one in placed:

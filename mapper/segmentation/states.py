@@ -49,7 +49,8 @@ class GroupStep:
 
 @dataclass(frozen=True)
 class StateGraph:
-    """States 0, where nothing is done, to the last one, where everything is.
+    """The states of a network from 0, nothing done, to the last, everything done, with the groups that lead from one to
+    another.
 
     count  of states
     steps  by rising starts

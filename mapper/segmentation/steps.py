@@ -50,7 +50,7 @@ class GroupEdge(Edge):
 
     @cached_property
     def weight_names(self) -> frozenset[str]:
-        """What these are called."""
+        """The names of its resident weights."""
         return frozenset(weight.name for weight in self.weights.values())
 
     @property
@@ -98,7 +98,8 @@ class NetworkSteps:
         self.make_edges()
 
     def by(self, objective: Objective) -> NetworkSteps:
-        """The same steps, of whose costs nothing is known yet, by another objective: edge by edge in the same order."""
+        """Return the same steps with costs by another objective, none of them known yet, edge by edge in the same
+        order."""
         found = copy(self)
         found.question = replace(self.question, objective=objective)
         found.__dict__.pop("cover", None)
@@ -165,7 +166,7 @@ class NetworkSteps:
         return CheapestCover(self.reading, self.edges, places, self.alone(), bits, self.weights.most)
 
     def another_way(self, edge: GroupEdge) -> float:
-        """What the operations of a step cost in another way that is known, with no other weights on chip."""
+        """Return the known cost of a step's operations in another path, with no other weights on chip."""
         if self.is_wild:
             places = set(self.groups[edge.step.group].places)
             return sum(one.value for one in self.alone() if self.groups[one.step.group].start in places)
@@ -218,7 +219,7 @@ class NetworkSteps:
         return tuple((group.tensors[occurrences[place].name], memories[number]) for place, number in stays)
 
     def alone(self) -> list[GroupEdge]:
-        """Of each single operation the first edge from which nothing stays, in order."""
+        """Return, in order, the first edge of each single operation after which nothing stays."""
         found: dict[int, GroupEdge] = {}
         for edge in self.edges:
             if len(self.groups[edge.step.group].names) == 1 and edge.keeps_nothing:
@@ -226,7 +227,8 @@ class NetworkSteps:
         return [found[number] for number in sorted(found)]
 
     def tell(self, kinds: Iterable[GroupKind] | None = None) -> None:
-        """What is known of kinds, to their edges; without an argument of all."""
+        """Pass what is known of some kinds (by default all) to their edges, and to the edges of kinds that they
+        bound."""
         for kind in self.kinds if kinds is None else kinds:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
@@ -235,7 +237,7 @@ class NetworkSteps:
                     edge.is_known = kind.is_known(edge.taken, self.residency)
 
     def totals(self, edges: Iterable[Edge]) -> RunCost:
-        """What some steps cost together by the best known mapping of each."""
+        """Return the cost of some steps together, by the best known mapping of each."""
         found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
         return total(totals_of(answer.cost, edge.times) for edge, answer in found if answer is not None)
 
@@ -259,5 +261,5 @@ class NetworkSteps:
 
 
 def _form(group: OperationGroup, arch: Architecture) -> object:
-    """What equal groups have in common; None: no operation."""
+    """Return the canonical form that isomorphic groups share; None where a step is no operation."""
     return None if group.cascade is None else form_of(group.cascade, arch)

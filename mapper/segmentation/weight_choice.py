@@ -94,9 +94,8 @@ class WeightChoice:
         return UNBOUNDED if size is None else size
 
     def _relaxed(self, low: int, high: int) -> tuple[float, frozenset[str] | None, int]:
-        """What no plan costs less than whose weights take so many bits at least, and at most; of the cheapest way whose
-        groups have the room beside the least the operations whose weights are kept, and their bits; None: there is no
-        way."""
+        """Return a lower bound on plans whose resident weights take a number of bits within a range, with the
+        operations whose weights are kept in the cheapest relaxed path, and their bits; None where there is no path."""
         steps = NetworkSteps(self.question, self.means, self.kinds, (low, high))
         search = GroupSearch(self._with_time(self.question), self.solvers, self.progress, steps)
         way = search.find()

@@ -1,4 +1,4 @@
-"""The search of one operation that answers a question about a branch: on which machine, of what, amid which visits."""
+"""The exact search of one operation, set up for a question about a branch: its machine, its tile, its visits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..terms.upper_memories import with_room
 
 @dataclass(frozen=True)
 class BranchSearches:
-    """Searches of one operation on one machine."""
+    """The searches of single operations on one machine."""
 
     arch: Architecture
     space: Space
@@ -100,7 +100,7 @@ def _told_apart(question: BranchQuestion) -> dict[str, tuple[VisitSizes, VisitSi
 
 
 def with_endless_ports(arch: Architecture, but: Port | None = None) -> Architecture:
-    """The machine with ports that never make anything wait; but: except for one."""
+    """Return the machine with ports of unbounded bandwidth, except for one if that is named."""
     levels = []
     for level in arch.levels:
         if isinstance(level, Memory):

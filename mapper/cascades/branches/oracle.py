@@ -1,4 +1,4 @@
-"""Branches answered by the exact search of one operation: exact in every space, a search for each question."""
+"""Branches answered by the exact search of one operation: exact in every space, with a search for each question."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ LONGER_SECONDS = 120.0
 
 @dataclass
 class ExactBranches:
-    """Branches of one cascade on one machine. What is learned of them is known to other cascades too, where searches
-    share it (`shared_branches.py`).
+    """The branches of one cascade on one machine. Their answers are known to other cascades too, where searches share
+    them (`shared_branches.py`).
 
     proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
               bounds are what they would be if that were the best
@@ -165,7 +165,7 @@ class ExactBranches:
         return found
 
     def _part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
-        """What a mapping weighs at least, by what is known of larger tiles, whose part it or its mirror image is."""
+        """Return the bound that follows from larger tiles that contain this tile, or its mirror image."""
         return max(self._known.part_of_larger(one, weights) for one in self._mirrored.both(question))
 
     def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
@@ -185,8 +185,8 @@ class ExactBranches:
     def lower(
         self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf, apart: LeastOfEach = UNKNOWN
     ) -> float:
-        """What the mapping weighs at least, or the cutoff if that is less: by what is known for other weights, or by a
-        search that ends when a part of the time is over; nothing, when all of it is."""
+        """Return a lower bound on the weighted sum of a branch, at most the cutoff: from searches with other weights,
+        or from a search that has a part of the time."""
         if self.proving is not None:
             with self.proving.within(self.means) as proving:
                 return proving.lower(question, weights, cutoff, apart)
@@ -244,13 +244,13 @@ class ExactBranches:
 
     @cached_property
     def _tight(self) -> ExactBranches:
-        """The same on the machine if it leaked nothing."""
+        """Return the same bound on the machine without leakage."""
         arch = without_leakage(self.arch)
         return ExactBranches(self.cascade, arch, self.space, self.tiling, self.means, self.proves)
 
     def bound(self, question: BranchQuestion, weights: Weights, apart: LeastOfEach = UNKNOWN) -> float:
-        """What the mapping weighs at least, by what is known of larger tiles with as much room, and for other
-        weights."""
+        """Return the lower bound that follows from larger tiles with as much room, and from other weights, without a
+        search."""
         any_sums = self._with_any_sums(question, weights)
         found = self._part_of_larger(any_sums, weights)
         if weights.energy and weights.latency:
@@ -287,8 +287,8 @@ class ExactBranches:
         return max(self._at_peak(operation, sizes), bound)
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
-        """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,
-        each the least energy of all that are faster than the one before.
+        """Yield the Pareto front of a branch's mappings within a region: each has the least energy of all that are
+        faster than the mapping before.
 
         Raises OutOfMeans when time or memory run out first."""
         first = self._twins.first(question)

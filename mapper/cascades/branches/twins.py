@@ -1,5 +1,5 @@
-"""Operations that differ in names alone, as Q, K and V of one input: branches of the first of them are searched, and
-answer for the others, under their names."""
+"""Isomorphic operations, which differ in names alone, as Q, K and V of one input: branches of the first are searched,
+and answer for the others under their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Twin:
 
     @cached_property
     def is_first(self) -> bool:
-        """Whether it answers for itself: its names are those of the first one."""
+        """Whether the operation answers for itself."""
         return self.own == self.first
 
     @cached_property
@@ -64,7 +64,7 @@ class Twin:
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The operations of one cascade, and those that answer for them on one machine.
+    """The operations of one cascade, with the isomorphic operation that answers for each on one machine.
 
     known  has the first of all equal operations
     """

@@ -40,7 +40,7 @@ class _Beside:
 
 @dataclass
 class FirstTrees(TreeSearches):
-    """First trees of one question."""
+    """The first incumbents of one question, found among fewer trees before the proof begins."""
 
     def _first_tree(
         self,
@@ -50,7 +50,7 @@ class FirstTrees(TreeSearches):
         flat: bool = False,
         before_all: bool = False,
     ) -> FoundPart | None:
-        """A good tree that is found soon, if there is one below the cutoff: the same search among fewer trees.
+        """Return a good tree below the cutoff, if there is one, by the same search among fewer trees.
 
         Where branches are soon proven, they are, and these answers are known to all. Else, or if time is too short for
         that, the first mappings that come to hand stand for them, with perfect tiles: what is learned of branches then
@@ -80,7 +80,7 @@ class FirstTrees(TreeSearches):
     def _found_with(
         self, beside: _Beside, solver: TableBranches | ExactBranches, beam: int | None, cutoff: float
     ) -> tuple[FoundPart | None, bool]:
-        """A good tree, and whether means were enough to look for one."""
+        """Return a good tree, and whether means were enough to look for it."""
         search, means = beside.search, self.means.share()
         aside = Aside(solver, means.at_most(FIRST_SECONDS), beam)
         best: FoundPart | None = None

@@ -43,7 +43,7 @@ class _Known(NamedTuple):
 
 @dataclass
 class FrontSearch(TreeSearch):
-    """Fronts of one cascade on one machine; the weights say what is left aside.
+    """The search for the Pareto front of one cascade on one machine; the weights decide what is pruned.
 
     Raises OutOfMeans when time or memory run out.
     """
@@ -147,7 +147,7 @@ class FrontSearch(TreeSearch):
                 )
 
     def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, region: OpenRegion) -> list[Split]:
-        """Branches from one operation on, that lie in a region together."""
+        """Return the fronts of the branches from one operation on, within a region."""
         count = len(inside.names)
         if region.is_empty:
             return []
@@ -178,7 +178,7 @@ class FrontSearch(TreeSearch):
 
 
 def _least_of(front: list[FoundPart], weights: Weights) -> AtLeast:
-    """What all of some mappings take at least."""
+    """Return lower bounds that hold for every mapping of a list."""
     points = [(one.energy_pj, one.latency_cycles) for one in front]
     energy, latency = (min(values) for values in zip(*points, strict=True))
     return AtLeast(energy, latency, min(weights.of(*point) for point in points))
@@ -196,13 +196,13 @@ def _sums(first: list[FoundPart], rest: list[Split], region: OpenRegion) -> list
 
 
 def _front(points: list[Each]) -> list[Each]:
-    """Those that cost less energy or less latency than every other one, from the least energy on."""
+    """Return the mappings that no other dominates, by rising energy."""
     energy, latency = (np.array([getattr(p, name) for p in points]) for name in ("energy_pj", "latency_cycles"))
     return [points[i] for i in _least(energy, latency).tolist()]
 
 
 def _least(energy: Floats, latency: Floats) -> Ints:
-    """Places of the points that no other one equals or beats in both, from the least energy on."""
+    """Return the indices of the points that no other equals or dominates, by rising energy."""
     order = np.lexsort([latency, energy])
     before = np.minimum.accumulate(np.concatenate([[math.inf], latency[order]]))[:-1]
     return order[latency[order] < before]

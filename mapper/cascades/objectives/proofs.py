@@ -1,4 +1,4 @@
-"""What a search over trees proves of what it found: the certificate, or why there is nothing.
+"""The certificate of a search over trees, or the error where it found nothing.
 
 Bounds are those of weighted sums: along each line nothing weighs less than so much, so nothing below all of them has a
 lower objective than their least (`mapper/pareto/`).
@@ -34,7 +34,7 @@ PLAIN_DIVIDED = f"{DIVIDED}, and without shared loops along windows"
 
 @dataclass
 class Proofs(WeightedSums):
-    """What the weighted sums of one question prove.
+    """The lower bounds that the weighted sums of one question prove.
 
     interrupted  whether the search was
     """
@@ -49,7 +49,7 @@ class Proofs(WeightedSums):
 
     @cached_property
     def from_the_start(self) -> LeastCost:
-        """What every tree costs at least, known before any search."""
+        """The lower bound on every tree that is known before any search."""
         question = self.question
         return least_cost_of_cascade(question.cascade, question.arch, [tensor for tensor, _ in question.stays])
 
@@ -67,13 +67,13 @@ class Proofs(WeightedSums):
         return Answer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
 
     def _least_ragged(self, objective: Objective, value: float) -> float:
-        """What no tree has a lower objective than in which tiles below shared loops need not divide."""
+        """Return a lower bound on the objective of trees whose tiles below shared loops need not divide."""
         if not self.has_ragged_loops:
             return value
         return or_value(self._on_lines(objective, value, self.ragged_bounds), value)
 
     def _parts(self, objective: Objective, value: float, divided: float) -> Iterator[PartProof]:
-        """What is proven of trees that were searched on their own.
+        """Return the proofs about classes of trees that were searched separately.
 
         divided  what no tree has a lower objective than in which tiles below shared loops divide
         """
@@ -110,11 +110,11 @@ class Proofs(WeightedSums):
         return value if self._is_complete else self._on_lines(objective, value, bounds)
 
     def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
-        """The same, by bounds alone: these, and what is known before any search."""
+        """Return the same proof from weighted sums and the bound known before any search."""
         return least_on_lines(objective, self._lines_of(bounds), value)
 
     def gap_of_front(self, points: Sequence[Point]) -> float:
-        """How far below a front some tree could be that is missing in it, as of `Points`.
+        """Return how far below a front a missing tree could lie, as in `Points`.
 
         points  of the front, from the least energy to the least latency
         """
@@ -134,7 +134,7 @@ class Proofs(WeightedSums):
         return self._undecided()
 
     def _lowest(self, one: Objective) -> tuple[float, bool]:
-        """What nothing is below by an objective without limits, and whether one of the corners is as low."""
+        """Return the lower bound by an objective without limits, and whether a supported point attains it."""
         found = min(one.value(c.energy, c.latency) for c in self.corners)
         bound = min(self._bound(one, found, self.bounds), self._least_ragged(one, found))
         return (found, True) if reaches(bound, found) else (bound, False)

@@ -80,7 +80,7 @@ class CascadeSearch(Proofs):
         return NothingBelow(min(below, least), self.seconds, self.interrupted)
 
     def front(self) -> list[Corner]:
-        """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
+        """Return the known mappings that no other dominates, from the least energy to the least latency."""
         return front_of(self.corners, point_of)
 
     def front_answers(self) -> Points[TreeAnswer]:
@@ -164,7 +164,7 @@ class CascadeSearch(Proofs):
             pass
 
     def _close(self, lines: Callable[[], Sequence[Line]], solve: Callable[[Weights], object]) -> bool:
-        """Search along one line; whether there is more to search.
+        """Search the weighted sum of one line; return whether more remains to be searched.
 
         lines  what is known of some trees
         solve  learn more of them
@@ -208,13 +208,13 @@ class CascadeSearch(Proofs):
 
     @property
     def _fewest_cycles_of_all(self) -> float:
-        """What no mapping has fewer cycles than."""
+        """Return a lower bound on the latency of all mappings."""
         every = [self.bounds, self.ragged_bounds] if self.has_ragged_loops else [self.bounds]
         return min(max(bound for weights, bound in bounds if weights is LATENCY_ALONE) for bounds in every)
 
     def _look_along_front(self) -> Weights | None:
-        """Good mappings at the ends of the front, and between them, before anything is proven; the weights that stand
-        for the fastest one, if any mapping is known."""
+        """Find good mappings at the ends of the front and between them before anything is proven; return the weights
+        that stand for the fastest mapping, if any mapping is known."""
         least = self.look(ENERGY_ALONE)
         if least is None:
             return None
@@ -255,7 +255,7 @@ class CascadeSearch(Proofs):
         self._lines += supported_between(left, right, point_of, self.solve, self._matters)
 
     def _matters(self, energy: float, latency: float) -> bool:
-        """Whether a mapping that costs so much, or more, could be wanted."""
+        """Whether a mapping of this cost, or a higher cost, could be wanted."""
         if self.whole_front:
             return True
         best = min(map(self._value, self.corners))
@@ -265,8 +265,8 @@ class CascadeSearch(Proofs):
     # ---- what lies between the corners ---------------------------------------------------------------------
 
     def _above_all(self, least: Corner) -> None:
-        """All mappings that may matter between that of the least energy and the fastest one, where fronts of branches
-        take no longer than their best mappings do."""
+        """Search all mappings that may matter between the two ends of the front, where fronts of branches take no
+        longer than their best mappings."""
         quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
         weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
         if weights is not None:
@@ -308,7 +308,7 @@ class CascadeSearch(Proofs):
         return as_taken
 
     def _open(self, line: Neighbours[Corner]) -> OpenRegion | None:
-        """Where all that matters lies between the ends of a line; None where nothing does."""
+        """Return the region between the ends of a line that may hold a better point; None where it holds none."""
         left, right, weights, least = line.left, line.right, line.weights, line.least
         limits = (math.inf, math.inf) if self.whole_front else limits_of(self.question.objective)
         points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
@@ -323,7 +323,7 @@ class CascadeSearch(Proofs):
         return region.without((corner.energy, corner.latency) for corner in points)
 
     def _take(self, found: FoundPart) -> bool:
-        """Know one more mapping; whether it costs what the search took it to cost."""
+        """Add a mapping to the known ones; return whether its cost is what the search took it to be."""
         corner = self.evaluated(found)
         if corner is None:
             return False
@@ -332,7 +332,7 @@ class CascadeSearch(Proofs):
         return close(corner.energy, found.energy_pj) and close(corner.latency, found.latency_cycles)
 
     def _is_beaten(self, found: FoundPart) -> bool:
-        """Whether a mapping that is known costs no more energy and no more latency."""
+        """Whether a known mapping dominates or equals a cost."""
         return any(
             reaches(found.energy_pj, c.energy) and reaches(found.latency_cycles, c.latency) for c in self.corners
         )

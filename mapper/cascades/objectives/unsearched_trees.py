@@ -1,5 +1,5 @@
-"""Trees that need no search: every operation on its own, mapped without one; those that iterate below a loop over their
-steps."""
+"""Trees that need no search: every operation on its own, in its simplest mapping; iterating operations below a loop
+over their steps."""
 
 from __future__ import annotations
 

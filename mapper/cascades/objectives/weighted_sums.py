@@ -32,7 +32,7 @@ from .unsearched_trees import unsearched_trees
 
 @dataclass
 class WeightedSums(FirstTrees):
-    """Searches for one question, each for the least of a weighted sum.
+    """The searches for one question, each for the minimum of a weighted sum of energy and latency.
 
     branches  of one operation that were asked for
     out_of_means  whether a search could not be finished
@@ -58,7 +58,7 @@ class WeightedSums(FirstTrees):
         self._apart_known: dict[Weights, float] = {}
 
     def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
-        """The least of one weighted sum; what weighs so much or more is not looked for."""
+        """Find the minimum of one weighted sum, if it lies below the cutoff."""
         started, means = time.perf_counter(), self.means
         if self._falls_back_first:
             self._fall_back(weights)
@@ -79,7 +79,7 @@ class WeightedSums(FirstTrees):
         return self.best_by(weights)
 
     def _solve(self, weights: Weights, known: float) -> None:
-        """The best tree, if one weighs less than what is known, and a bound on all."""
+        """Return the best tree, if it is better than the incumbent, and a lower bound on all trees."""
         bound, found = self._least(weights, known)
         if found is not None and not self._keep(found):
             bound = self._by_sums(weights, known, bound, found)

@@ -1,4 +1,4 @@
-"""Which dimensions of several operations may be one loop above their split (docs/cascades.md: *shared loops*).
+"""The dimensions of several operations that may be one loop above their split (docs/cascades.md: *shared loops*).
 
 A loop above the split of a producer and its consumer has to cut their intermediate for both, along the same rank; and
 all dimensions that share it are joined by ranks of tensors that the operations have in common. A consumer that reads a
@@ -18,7 +18,8 @@ from ....ir import Cascade, Operation, plain_rank
 
 
 class Passage(NamedTuple):
-    """Where an intermediate passes that is read through a window, and what of it is kept from step to step."""
+    """The place where an intermediate that is read through a window passes, and the part of it kept from step to
+    step."""
 
     tensor: str
     memory: str
@@ -27,7 +28,7 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedDim:
-    """One dimension of every operation of an interval, that one loop may step over.
+    """A dimension of every operation of an interval, over which one shared loop may step.
 
     dims    (operation, dimension) of each
     uneven  operations whose visits are not all alike: what they write is read through windows, by way of others perhaps
@@ -37,7 +38,7 @@ class SharedDim:
     uneven: tuple[str, ...] = ()
 
     def of(self, operation: str) -> str:
-        """The dimension of one of the operations."""
+        """Return the dimension of one of the operations."""
         return self._of[operation]
 
     @cached_property
@@ -68,7 +69,7 @@ class LoopAbove:
 
 
 def shared_dims(cascade: Cascade, names: Sequence[str]) -> tuple[SharedDim, ...]:
-    """All that may be one loop above a split of these operations, in the order of the first one's dimensions."""
+    """Return all shared dimensions of these operations, in the order of the first operation's dimensions."""
     operations = [cascade.operation(name) for name in names]
     found = []
     for dims in _choices(cascade, operations, ()):
@@ -93,7 +94,7 @@ def _choices(cascade: Cascade, operations: Sequence[Operation], chosen: tuple[st
 
 
 def _fits(cascade: Cascade, earlier: Operation, own: str, later: Operation, dim: str) -> bool:
-    """Whether dimensions of two operations may be one loop, as far as what one of them writes for the other goes."""
+    """Whether dimensions of two operations may be one loop, considering only the tensors that pass between the two."""
     for producer, made, consumer, read in ((earlier, own, later, dim), (later, dim, earlier, own)):
         tensor = producer.output.name
         if consumer in cascade.consumers[tensor]:
@@ -119,7 +120,7 @@ def is_window(producer: Operation, made: str, consumer: Operation, read: str) ->
 
 
 def _uneven(cascade: Cascade, operations: Sequence[Operation], dims: Sequence[str]) -> tuple[str, ...]:
-    """The operations whose output is read through windows, or by one of these."""
+    """Return the operations whose output is read through windows."""
     own = {op.name: dim for op, dim in zip(operations, dims, strict=True)}
     found: list[str] = []
     for operation in reversed(operations):

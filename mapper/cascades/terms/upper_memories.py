@@ -72,7 +72,7 @@ class UpperMemories:
 
     @cached_property
     def endless_room(self) -> Room:
-        """As if these memories were never full."""
+        """Rooms of these memories as if they were never full."""
         return tuple((memory, role, UNBOUNDED) for memory, role, _ in self.room)
 
     def roomiest(self, memory: str, roles: Iterable[Role]) -> Role:
@@ -140,7 +140,7 @@ class UpperMemories:
         return max(tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, footprint) for op in users)
 
     def copies(self, memory: str, moves: bool) -> int:
-        """How many tiles of a node a memory holds, where the tile changes as loops step or lasts."""
+        """Return how many tiles of a node a memory holds, where the tile changes as loops step, or lasts."""
         return 2 if self.of(memory).double_buffered and moves else 1
 
     def width(self, user: Operation, tensor: str, is_partial: bool) -> int:
@@ -176,7 +176,7 @@ class UpperMemories:
 
     @property
     def ports(self) -> int:
-        """How many bounded ports these memories have."""
+        """The number of bounded ports of these memories."""
         return len(self.rates)
 
     def port_cycles(self, busy: Busy) -> Floats:
@@ -255,7 +255,7 @@ class UpperMemories:
 
 
 def _slowest_port(memory: Memory) -> tuple[float, float]:
-    """Cycles of the slowest port for a bit that a memory reads, and for one that is written."""
+    """Return the cycles of the slowest port for a bit that a memory reads, and for a bit that is written."""
     shared = memory.shared_bits_per_cycle
     every = (shared, memory.read_bits_per_cycle), (shared, memory.write_bits_per_cycle)
     read, written = (max((1 / rate for rate in rates if rate), default=0.0) for rates in every)
@@ -270,7 +270,7 @@ def without_leakage(arch: Architecture) -> Architecture:
 
 
 def with_single_copies(arch: Architecture) -> Architecture:
-    """The machine if memories outside all arrays held one copy of each tile.
+    """Return the machine whose memories outside all arrays hold one copy of each tile, on which nothing costs more.
 
     A mapping of one operation has two in a double-buffered memory, wherever a node stands; a node of a tree above all
     that moves its tile has one. So of what a tree does for an operation this machine has a mapping, and that one none.

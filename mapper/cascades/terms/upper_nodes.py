@@ -1,4 +1,5 @@
-"""What nodes above a split cost, for one visit of the split: the words between them and the homes of their tensors."""
+"""The cost of nodes above a split, for one visit of the split: the words between them and the homes of their
+tensors."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ Chain = tuple[tuple[str, int], ...]
 
 
 class Around(NamedTuple):
-    """What stands around a split.
+    """The surroundings of a split: the loops above it, and the homes of tensors.
 
     home   the memory of the innermost node above its loops
     again  visits of the split that add to one tile of an output
@@ -51,7 +52,7 @@ class Around(NamedTuple):
 
 @dataclass(frozen=True)
 class UpperCost:
-    """Of the nodes of one tensor above a split, for one visit of all loops above it.
+    """The cost of one tensor's nodes above a split, for one visit of all loops above it.
 
     energy_pj  of the words that pass
     busy       bits read and written, by memory
@@ -67,7 +68,7 @@ class UpperCost:
 
 @dataclass
 class UpperNodes:
-    """Nodes above splits of one cascade on one machine."""
+    """The nodes above splits of one cascade on one machine."""
 
     cascade: Cascade
     arch: Architecture
@@ -82,7 +83,7 @@ class UpperNodes:
         return next((one.name for one in reversed(self.arch.memories) if one.keeps[role] != "never"), "")
 
     def cost(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around) -> UpperCost:
-        """What a tensor's nodes cost, by the operation that reads or writes it.
+        """Return the cost of a tensor's nodes, by the operation that reads or writes it.
 
         sizes  of the operation's tile in a visit of the split
         loops  above the split, over the operation's dimensions
@@ -178,7 +179,7 @@ class UpperNodes:
     def counted(
         self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around
     ) -> UpperCost:
-        """What `cost` says, by the cost model of one operation."""
+        """Return what `cost` returns, by the cost model of one operation."""
         own, home, whole = self.cascade.operation(operation), around.home, dict(around.over)
         dims = tuple((dim, whole.get(dim, size)) for dim, size in sizes)
         problem = Problem(own.name, dims, own.problem.tensors)

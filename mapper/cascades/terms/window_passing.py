@@ -1,4 +1,5 @@
-"""Where intermediates that are read through windows pass, and whether rows are kept there or made again."""
+"""The memories in which intermediates that are read through windows pass, and whether rows are kept there or computed
+again."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from .windowed import Uneven, uneven_visits
 
 @dataclass(frozen=True, eq=False)
 class WindowPassing:
-    """Windows at the splits of one cascade on one machine.
+    """The windows at the splits of one cascade on one machine.
 
     searched  whether shared loops step over what readers see through windows at all
     wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
@@ -149,7 +150,7 @@ class WindowPassing:
                 yield from (Passage(tensor, memory.name, kept) for kept in keeps)
 
     def held(self, loops: Sequence[LoopAbove]) -> list[Passage]:
-        """What passes below some loops in other memories than the outermost one."""
+        """Return the intermediates that pass below some loops in memories other than the outermost."""
         return [one for loop in loops for one in loop.passes if one.memory != self.memories.outermost]
 
     def rooms(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> tuple[Room, ...] | None:

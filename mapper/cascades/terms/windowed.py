@@ -29,7 +29,7 @@ KEPT: tuple[Kept, ...] = ("all", "last", "none")
 
 @dataclass(frozen=True)
 class Uneven:
-    """What the visits of an operation make along one dimension, while a loop above its split steps.
+    """The positions of one dimension that the visits of an operation compute while a loop above its split steps.
 
     dim     of the operation
     step    what an even visit makes: by how much the loop moves on, or, where rows are made again, most of them
@@ -134,7 +134,7 @@ def uneven_visits(
 def _made(
     cascade: Cascade, operation: Operation, dim: SharedDim, steps: dict[str, list[Positions]], kept: Kept
 ) -> tuple[list[Positions], int] | None:
-    """What an operation makes at each step, and the span of what its readers ask for."""
+    """Return the positions that an operation computes at each step, and the span that its readers ask for."""
     tensor, own = operation.output.name, dim.of(operation.name)
     rank = plain_rank(operation, tensor, own)
     assert rank is not None
@@ -157,7 +157,7 @@ def _made(
 
 @dataclass(frozen=True)
 class _Window:
-    """How a reader sees one rank of what an operation writes.
+    """A reader's view of one rank of the tensor that an operation writes.
 
     coefficient  of the reader's dimension
     reach        positions that the window has beyond the first one
@@ -221,7 +221,7 @@ def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
 
 
 def covering(items: tuple[Loop | Node, ...], uneven: Sequence[Uneven]) -> tuple[Loop | Node, ...]:
-    """The items of a branch for even visits, with loops that cover the longest one."""
+    """Return the items of a branch with loops that cover its longest visit."""
     for one in uneven:
         items = _covering(items, one)
     return items
