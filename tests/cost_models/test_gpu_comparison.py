@@ -104,13 +104,13 @@ PUBLISHED = list(
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['gpu']}-{row['tflops']}")
 def test_the_ceiling_is_near_published_rates(row: dict[str, str]) -> None:
-    """Boards do not hold their boost clock, so the model may be too fast, by as much as docs/gpu.md says."""
+    """Boards do not hold their boost clock, so the model may be too fast, by as much as results/gpu says."""
     m, n, k = (int(row[size]) for size in "mnk")
     modelled = best_plan(load_gpu(row["gpu"]), Gemm(m, n, k, dtype=row["dtype"], b="column")).flop_per_s / 1e12
     ratio = modelled / float(row["tflops"])
     assert 0.95 < ratio < 1.35
     line = f"| {row['gpu']} | {m} x {n} x {k} | {row['tflops']} | {modelled:.1f} | {ratio:.2f} |"
-    assert line in (GOLDEN.parent.parent / "docs" / "gpu.md").read_text(encoding="utf-8")
+    assert line in (GOLDEN.parent.parent / "results" / "gpu" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_measuring_script_writes_what_is_read(tmp_path: Path) -> None:
