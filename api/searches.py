@@ -83,7 +83,8 @@ def search(
     constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
                same form, one line such as "GLB.temporal.K<=16", or a list of these; of a cascade one line such as
                "T in GLB", or a list of them (docs/cascades.md)
-    strategy   "exact"; "cpsat", an independent exact model; "random", "anneal", "genetic": to compare with, no proof
+    strategy   "exact"; "lattice", a second exact search, which knows less; "cpsat", an independent exact model;
+               "random", "anneal", "genetic": to compare with, no proof
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
                Ctrl-C does the same
     seed       of the strategies that draw lots; None: 0
