@@ -16,7 +16,7 @@ front_searches.py these searched, within limits on latency
 residency.py  which tensors may stay on chip between groups
 resident_weights.py  weights that lie on chip before the run
 weight_choice.py which of these are best to keep, where not all have room
-room_path.py  the cheapest way whose steps take no more room than there is
+lagrangian_path.py  the cheapest path whose steps fit into the room that there is, by a Lagrangian relaxation
 states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them

@@ -21,9 +21,9 @@ from ..certificate import Certificate
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts, Progress
+from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
-from .room_path import RoomPath
 from .searching import GroupSolvers
 from .segments import Segments
 from .steps import GroupEdge, NetworkSteps
@@ -115,7 +115,7 @@ class GroupSearch:
         cover, room = self.steps.cover, self.steps.weights.most
         if cover is not None:
             return lambda cost: cover.cheapest(cost, self.costs.seconds_left)
-        return None if room is None else RoomPath(self.steps.states, edges, room).cheapest
+        return None if room is None else LagrangianPath(self.steps.states, edges, room).cheapest
 
     def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
         """Return the cheapest path, and the cheapest in which nothing stays. While time is left, groups whose searches

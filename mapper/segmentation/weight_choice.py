@@ -2,10 +2,10 @@
 
 Weights take room from all groups, those that read them too. *Relaxed*, the weights that a way keeps take no more bits
 than there are, and groups have the room that is left beside the least that such weights may take: no plan costs less
-than the cheapest such way (`room_path.py`), since less room makes no group cheaper. What it keeps is then searched as
-any network with these weights on chip is (`group_search.py`), with the room that is left beside all of them: that is a
-plan. Where it costs more than the bound, choices that take fewer bits than it, and those that take as many or more, are
-bounded by themselves. The least bound of all that is open holds for the whole.
+than the cheapest such way (`lagrangian_path.py`), since less room makes no group cheaper. What it keeps is then
+searched as any network with these weights on chip is (`group_search.py`), with the room that is left beside all of
+them: that is a plan. Where it costs more than the bound, choices that take fewer bits than it, and those that take as
+many or more, are bounded by themselves. The least bound of all that is open holds for the whole.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Si
 from ..terms.sums import finishing
 from ..terms.upper_memories import UpperMemories, without_leakage
 from .branch_search import BranchSearches, with_endless_ports
+from .isomorphic import IsomorphicOperations
 from .shared_branches import KnownOperations, known_operations
-from .twins import Twins
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -76,7 +76,7 @@ class ExactBranches:
         # Of the first few mappings that a search comes to, others are not to know.
         shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
         self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
-        self._twins = Twins(self.cascade, shared)
+        self._isomorphic = IsomorphicOperations(self.cascade, shared)
         self._branches = BranchSearches(self.arch, self.space, self.tiling)
         self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
@@ -116,7 +116,7 @@ class ExactBranches:
         """The mapping that answers a question, by one that was found for what was asked in place of the question to the
         first of equal operations."""
         image = mapping if asked == question else self._mirrored.image_of(question.operation, mapping)
-        return self._twins.mapping_of(own, image)
+        return self._isomorphic.mapping_of(own, image)
 
     def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
         """The mapping of least weight of uneven visits, if it weighs less than the cutoff: of perfect tiles, where
@@ -259,7 +259,7 @@ class ExactBranches:
 
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles of a tile if all instances of every array computed at all times that its dimensions can use."""
-        return self._at_peak(*self._twins.sizes_of_first(operation, sizes))
+        return self._at_peak(*self._isomorphic.sizes_of_first(operation, sizes))
 
     def _at_peak(self, operation: str, sizes: Sizes) -> float:
         """The same of the first of equal operations."""
@@ -275,7 +275,7 @@ class ExactBranches:
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least if no port were bounded, and no memory outside the arrays: what these must
         keep may stand above splits. By a search that ends when a part of the time is over."""
-        operation, sizes = self._twins.sizes_of_first(operation, sizes)
+        operation, sizes = self._isomorphic.sizes_of_first(operation, sizes)
         first = self._operations[operation]
         homes = {tensor.name: self.arch.memories[0].name for tensor in first.problem.tensors}
         question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), self._endless_room)
@@ -291,7 +291,7 @@ class ExactBranches:
         faster than the mapping before.
 
         Raises OutOfMeans when time or memory run out first."""
-        first = self._twins.first(question)
+        first = self._isomorphic.first(question)
         asked = self._mirrored.one_of_two(first)
         return [self._own(question, first, asked, one) for one in self._front(question, asked, region)]
 
@@ -326,7 +326,7 @@ class ExactBranches:
         return self._asked[key]
 
     def _new_relevant(self, question: BranchQuestion, energy_only: bool) -> BranchQuestion:
-        question = self._twins.first(question)
+        question = self._isomorphic.first(question)
         if self.tiling == "perfect":
             question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
         return question.idle() if energy_only and not self.arch.total_leakage_pj_per_cycle else question

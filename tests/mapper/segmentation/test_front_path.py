@@ -10,9 +10,9 @@ import pytest
 import longer
 from tilewright.mapper.pareto.weights import AtLeast
 from tilewright.mapper.segmentation.front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
+from tilewright.mapper.segmentation.lagrangian_path import LagrangianPath
 from tilewright.mapper.segmentation.lazy_path import Edge
 from tilewright.mapper.segmentation.resident_weights import ResidentWeight
-from tilewright.mapper.segmentation.room_path import RoomPath
 from tilewright.mapper.segmentation.states import GroupStep
 from tilewright.mapper.segmentation.steps import GroupEdge
 
@@ -97,7 +97,7 @@ def test_no_way_that_has_room_is_cheaper(seeds: range, few: bool, monkeypatch: p
             for e in edges
         ]
         fitting = [total(way)[0] for way in all_ways(steps) if total(way)[1] <= room]
-        found = RoomPath(STATES, edges, room).cheapest(lambda edge, costs=costs: costs[id(edge)])
+        found = LagrangianPath(STATES, edges, room).cheapest(lambda edge, costs=costs: costs[id(edge)])
         best = min(fitting, default=float("inf"))
         assert found.least <= best + 1e-6, seed
         assert found.value >= best - 1e-6, seed

@@ -27,7 +27,7 @@ class _Way(NamedTuple):
     edges: list[Edge]
 
 
-class RoomPath:
+class LagrangianPath:
     """Ways through states by some edges, which rise by their starts.
 
     room  bits that the weights of a way's edges may take together

@@ -13,7 +13,7 @@ from .shared_branches import KnownOperations
 
 
 @dataclass(frozen=True, eq=False)
-class Twin:
+class Isomorphism:
     """An operation, and the first of those that cost the same, whose dimensions and tensors have the same order."""
 
     own: Operation
@@ -26,17 +26,17 @@ class Twin:
 
     @cached_property
     def dims(self) -> dict[str, str]:
-        """What the first calls dimensions."""
+        """The names of dimensions in the first operation."""
         return dict(zip(self.own.problem.dim_names, self.first.problem.dim_names, strict=True))
 
     @cached_property
     def tensors(self) -> dict[str, str]:
-        """What the first calls tensors."""
+        """The names of tensors in the first operation."""
         both = zip(self.own.problem.tensors, self.first.problem.tensors, strict=True)
         return {mine.name: yours.name for mine, yours in both}
 
     def sizes(self, own: Sizes) -> Sizes:
-        """Those of a tile as one of the first."""
+        """Return the sizes of a tile by the first operation's names."""
         return tuple((self.dims[dim], size) for dim, size in own)
 
     def first_question(self, asked: BranchQuestion) -> BranchQuestion:
@@ -56,14 +56,14 @@ class Twin:
         )
 
     def own_items(self, items: tuple[Loop | Node, ...]) -> tuple[Loop | Node, ...]:
-        """The loops and nodes that those of the first's are."""
+        """Return the first operation's items under this operation's names."""
         dims = {first: own for own, first in self.dims.items()}
         tensors = {first: own for own, first in self.tensors.items()}
         return tuple(_item(item, dims, tensors) for item in items)
 
 
 @dataclass(frozen=True, eq=False)
-class Twins:
+class IsomorphicOperations:
     """The operations of one cascade, with the isomorphic operation that answers for each on one machine.
 
     known  has the first of all equal operations
@@ -71,29 +71,29 @@ class Twins:
 
     cascade: Cascade
     known: KnownOperations
-    _twins: dict[str, Twin] = field(default_factory=dict)
+    _isomorphisms: dict[str, Isomorphism] = field(default_factory=dict)
 
     def first(self, question: BranchQuestion) -> BranchQuestion:
         """A question as it is asked of the first of equal operations."""
-        twin = self._twin(question.operation)
-        return question if twin.is_first else twin.first_question(question)
+        isomorphism = self._isomorphism(question.operation)
+        return question if isomorphism.is_first else isomorphism.first_question(question)
 
     def sizes_of_first(self, operation: str, sizes: Sizes) -> tuple[str, Sizes]:
         """The first of equal operations, and a tile as one of it."""
-        twin = self._twin(operation)
-        return twin.first.name, twin.sizes(sizes)
+        isomorphism = self._isomorphism(operation)
+        return isomorphism.first.name, isomorphism.sizes(sizes)
 
     def mapping_of(self, question: BranchQuestion, mapping: BranchMapping) -> BranchMapping:
         """The mapping that one of the first of equal operations is for a question."""
-        twin = self._twin(question.operation)
-        return mapping if twin.is_first else replace(mapping, items=twin.own_items(mapping.items))
+        isomorphism = self._isomorphism(question.operation)
+        return mapping if isomorphism.is_first else replace(mapping, items=isomorphism.own_items(mapping.items))
 
-    def _twin(self, name: str) -> Twin:
+    def _isomorphism(self, name: str) -> Isomorphism:
         """The operation that answers for another one."""
-        if name not in self._twins:
+        if name not in self._isomorphisms:
             operation = self.cascade.operation(name)
-            self._twins[name] = Twin(operation, self.known.first(operation))
-        return self._twins[name]
+            self._isomorphisms[name] = Isomorphism(operation, self.known.first(operation))
+        return self._isomorphisms[name]
 
 
 def _item(item: Loop | Node, dims: Mapping[str, str], tensors: Mapping[str, str]) -> Loop | Node:
