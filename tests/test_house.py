@@ -231,3 +231,23 @@ def test_no_file_names_a_machine_path() -> None:
             continue  # deleted and not yet committed, or a picture
         found += [f"{name}: {match}" for match in absolute.findall(text)]
     assert not found, found
+
+
+def test_docstrings_of_classes_name_what_there_is() -> None:
+    """Lines such as `name  what it is` in the docstring of a class without bases are about its attributes."""
+    found = [(path.name, node.name, name) for path in MODULES for node, name in _named_in_classes(path)]
+    assert not found
+
+
+def _named_in_classes(path: Path) -> Iterator[tuple[ast.ClassDef, str]]:
+    """Names in docstrings of classes that nothing in the class has."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ClassDef) or node.bases:
+            continue
+        known = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        known |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+        known |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        known |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)}
+        said = (ast.get_docstring(node) or "").partition("\n\n")[2]
+        for names in re.findall(r"^((?:\w+, )*\w+)  +\S", said, re.M):
+            yield from ((node, name) for name in names.split(", ") if name not in known)

@@ -20,7 +20,7 @@ Order = tuple[str, ...]
 class Pending:
     """A boundary that has been charged, while its costs are only bounded until fanouts are passed.
 
-    charge  None for a boundary at the MAC
+    fill_point  where it was charged; None for a boundary at the MAC
     costs   (columns, rows) what it is booked at: a bound
     """
 

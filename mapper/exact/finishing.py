@@ -24,7 +24,7 @@ from .nest_builder import build_mapping
 class Finishing:
     """Evaluates rows of one search.
 
-    reduction  from the problem of the rows back to that of the machine
+    canonical  from the problem of the rows back to that of the machine
     """
 
     context: SearchContext

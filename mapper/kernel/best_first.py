@@ -1,12 +1,13 @@
 """The one loop of all exact searches, which knows nothing of what it searches.
 
-Take the state with the lowest bound. Advance it: its bound gets closer, or it is parted into states that are decided
+Take the state with the lowest bound. Advance it: its bound gets closer, or it is divided into states that are decided
 further, or answers come of it. Push what comes of it, unless the incumbent prunes it. When no open bound is below the
 cutoff, the incumbent is proven: whatever was pruned had a bound at or above the cutoff of its time, and cutoffs only
 fall.
 
-The order in which states advance decides how long that takes, never what is proven. A search that ends before, by its
-means or by an interrupt, leaves everything as it stands: the incumbents, and the bound on what is open.
+The order in which states advance decides how long that takes, never what is proven. A search that ends earlier,
+because its means run out or at an interrupt, leaves everything as it stands: the incumbents, and the bound on what is
+open.
 """
 
 from __future__ import annotations
@@ -77,5 +78,5 @@ class BestFirst(Generic[AnswerT]):
 
     @property
     def bound(self) -> float:
-        """Nothing that is open is below this; what was pruned, and what was found, may be."""
+        """The lowest bound of all that is open; what was found may be below it."""
         return self.frontier.bound

@@ -1,4 +1,6 @@
-"""What is open in a search, by its bound, within a limit of memory."""
+"""The open states of a search, lowest bound first, within a limit of memory.
+
+Where that runs out, the highest bounds are dropped, and the lowest of those is remembered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fronts of energy and latency: points that no other one beats, whatever has them (operations, trees, networks).
+"""Fronts of energy and latency: the points that no other one dominates, of mappings, of trees and of networks.
 
 weights.py    weighted sums of the two, and regions of what is still of interest
 regions.py    lines below which nothing lies, and what they leave open

@@ -1,8 +1,8 @@
 """Supported points: those that are the least of some weighted sum of energy and latency.
 
-They are the corners of the convex hull of all points. A sum that two known corners weigh the same in either has its
-least on the line between the two, and then nothing lies below that line, or gives another corner between them. What is
-above the hull, and no other point beats, lies in the triangles between neighbours.
+They are the corners of the convex hull of all points. Take the weighted sum in which two known
+corners are equal. Its minimum is either on the line between them, and then no point lies below that line; or it is a
+new corner between the two. Points of the front that are not on the hull lie in the triangles between neighbours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The quantities that a search over trees adds up: energy and latency, with weights or with limits."""
+"""Weighted sums of energy and latency, lower bounds on both, and the region in which a point is still of interest."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class OpenRegion:
         return max(found, 1.0) if self._is_beaten(energy_pj, latency_cycles) else found
 
     def of_each(self, energy_pj: Floats, latency_cycles: Floats) -> Floats:
-        """Return `holds` for many."""
+        """Return the measure of `of` for many: 1 and more lies outside."""
         limits = self.limits
         both = np.maximum(energy_pj / limits.energy, latency_cycles / limits.latency)
         found: Floats = np.maximum(both, self.weights.of_each(energy_pj, latency_cycles) / limits.weight)

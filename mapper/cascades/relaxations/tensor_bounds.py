@@ -149,8 +149,8 @@ class TensorBounds:
         return found
 
     def _comes_again(self, tensor: Tensor, inner: Memory) -> bool:
-        """Whether all words of a tensor come again as often as loops repeat them: not where a memory keeps whatever of
-        its tile the next step asks for, and that may be some of it."""
+        """Whether every repetition by a loop that does not move the tensor fetches all its words anew; in a memory
+        with an exact halo it does not, since that keeps what the next tile shares with this one."""
         at_node = self.memories.arch.reuse == "at_node"
         return tensor.is_output or inner.halo != "exact" or (self._is_plain(tensor) and not at_node)
 

@@ -41,7 +41,8 @@ def emit_c(
     cannot be written yet, when `copied` names something else than memories, or when sums are too long to be checked in
     this kind of element.
     """
-    element = element or ("float" if isinstance(mapping, Mapping) else "double")
+    if element is None:
+        element = "float" if isinstance(mapping, Mapping) else "double"
     check_element(element)
     program = lower(mapping, arch, copied, laid_out=True)
     layer = layer_of(program.cascade)

@@ -27,10 +27,9 @@ from ..symmetry import compared
 class _Along:
     """One dimension.
 
-    sizes      tiles along it, ascending
-    picks      (tiles,) which of them each of the tiles that fit has
-    cells      (choices, sizes) place in the flattened lattice that a tile and the instances above it come to; too large
-               a number where the axes cannot spread them so
+    picks      (tiles,) which of the tiles along it, ascending, each of the tiles that fit has
+    cells      (choices, tiles along it) place in the flattened lattice that a tile and the instances above it come to;
+               too large a number where the axes cannot spread them so
     instances  (rows,) which of the choices each row has
     """
 

@@ -40,9 +40,9 @@ def expand_loops(context: SearchContext, batch: Batch, below: float) -> Iterator
 class _Charging:
     """A stage that some loop is to charge.
 
-    rows    what the rows of the stage have grown from
-    charge  at their tiles
-    booked  what boundaries cost that have been charged so
+    rows        what the rows of the stage have grown from
+    fill_point  at their tiles
+    booked      what boundaries cost that have been charged so
     """
 
     stage: Stage
