@@ -118,7 +118,14 @@ class Placement:
 
     def free(self, step: int) -> list[int]:
         """Dimensions whose loops may as well stand above a step's nodes as directly below: these do not move what is
-        kept, and do not lie along the fanouts between, or not in a window."""
+        kept, and do not lie along the fanouts between, or not in a window.
+
+        Proof. Taken from directly below a node to directly above it, such a loop stands at the same place among all
+        loops. The tile of the node has the same words, since the loop does not move it, and the same loops move it. If
+        the band above has a loop of that dimension too, joining both costs nothing (`orders.py`). Fanouts between see
+        the same windows. So below a node only loops are needed that move something it keeps, or over which something
+        stays, or along which something slides. With halo `exact` joining may cost.
+        """
         q, kept = self.question, self.steps[step].kept
         if step == self.last or not kept or self.counts_every_loop:
             return []
