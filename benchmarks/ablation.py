@@ -350,12 +350,26 @@ def verdicts(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{name:34} {mean:6.3f} {worst['times']:8.2f} {opened:4}  {verdict}  ({worst['question']})"
 
 
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows to a table; rows of other mechanisms and questions that it has already stay."""
+    kept: list[dict[str, Any]] = []
+    if path.is_file():
+        measured = {(row["question"], row["mechanism"]) for row in rows}
+        with path.open(newline="") as file:
+            kept = [dict(row) for row in csv.DictReader(file) if (row["question"], row["mechanism"]) not in measured]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows([*kept, *rows])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", default="operations,trees,networks")
     parser.add_argument("--mechanisms", default=",".join(SWITCHES))
     parser.add_argument("--seconds", type=float, default=60.0, help="of one search")
-    parser.add_argument("--csv", type=Path, default=None, help="where the table is written")
+    parser.add_argument("--csv", type=Path, default=None, help="table that takes the rows; others in it stay")
     parser.add_argument("--list", action="store_true", help="what there is to leave out")
     options = parser.parse_args()
     if options.list:
@@ -371,11 +385,7 @@ def main() -> None:
         rows.append(row)
         print(*row.values(), sep="  ", file=sys.stderr, flush=True)
     if options.csv and rows:
-        options.csv.parent.mkdir(parents=True, exist_ok=True)
-        with options.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_table(options.csv, rows)
     print(f"{'without':34} {'times':>6} {'worst':>8} open")
     print("\n".join(verdicts(rows)))
 
