@@ -297,11 +297,17 @@ def _refuse_unknown(work: object, options: Mapping[str, Any]) -> None:
     """TilewrightError for the first option that is given and that cascades, or layers, do not know."""
     if isinstance(work, Cascade):
         for name in _UNKNOWN_TO_CASCADES:
-            if name in options and options[name] != OPTIONS[name].default:
+            if name in options and not _is_default(name, options[name]):
                 raise _unknown(name, "cascades")
-    elif options["fuse"] != OPTIONS["fuse"].default:
+    elif not _is_default("fuse", options["fuse"]):
         hint = "give a cascade: tw.cascade([...])"
         raise TilewrightError("one layer has nothing to fuse", where="fuse", hint=hint)
+
+
+def _is_default(name: str, value: object) -> bool:
+    """Whether an option has its default; what callers give may be an array, which equals nothing as a whole."""
+    default = OPTIONS[name].default
+    return value is default or (isinstance(value, type(default)) and bool(value == default))
 
 
 def _unknown(name: str, what: str) -> TilewrightError:

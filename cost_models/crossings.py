@@ -101,7 +101,8 @@ def _keeps_overlap(nest: Nest, boundary: Boundary, loop: int, innermost: int) ->
     """Whether words that an instance holds are not moved again when `loop` steps; never those of partial sums."""
     if boundary.inner is None or boundary.tensor.is_output:
         return False
-    return loop in sliding_loops(nest, boundary.tensor, boundary.inner.halo, innermost)
+    start = nest.start(boundary.inner_position)
+    return loop in sliding_loops(nest, boundary.tensor, boundary.inner.halo, innermost, start)
 
 
 def _words(nest: Nest, boundary: Boundary, steps: Steps, joined: frozenset[int], held: bool) -> Words:

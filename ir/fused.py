@@ -79,7 +79,11 @@ class FusedMapping(Shown):
 
     @classmethod
     def of_nest(cls, mapping: Mapping) -> FusedMapping:
-        """An ordinary mapping as a tree with one leaf; which words of its operands are zero is no part of it."""
+        """An ordinary mapping as a tree with one leaf; which words of its operands are zero is no part of it.
+
+        Raises MappingError for what is no mapping.
+        """
+        checked(mapping, Mapping, "the mapping of a nest", "a Mapping", MappingError)
         operation = Operation.of(mapping.problem.dense)
         return cls(Cascade(operation.name, (operation,)), Tree.of(mapping.nest, operation.name))
 
@@ -102,10 +106,16 @@ class FusedMapping(Shown):
         raise refused[0]
 
     def of(self, cascade: Cascade) -> FusedMapping:
-        """The same tree for a cascade that differs in its name alone; of several forms, for the one executed."""
+        """The same tree for a cascade that differs in its name alone; of several forms, for the one executed.
+
+        Raises MappingError for a cascade of other operations.
+        """
+        checked(cascade, Cascade, "the cascade of a fused mapping", "a Cascade", MappingError)
         if cascade.name == self.cascade.name:
             return self
-        form = next(form for form in cascade.forms if form.operations == self.cascade.operations)
+        form = next((form for form in cascade.forms if form.operations == self.cascade.operations), None)
+        if form is None:
+            raise MappingError(f"{cascade.name} has other operations than {self.cascade.name}, whose tree this is")
         return FusedMapping(form, self.tree)
 
     @cached_property

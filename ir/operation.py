@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from .errors import ProblemError
+from .errors import ProblemError, checked
 from .expression import Call, Expression, Operand, factors_of, is_product, product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor, axis_texts
 
@@ -149,7 +149,8 @@ class Operation:
 
     @classmethod
     def of(cls, problem: Problem) -> Operation:
-        """The sum of products that a problem stands for outside a cascade."""
+        """The sum of products that a problem stands for outside a cascade; ProblemError for what is no problem."""
+        checked(problem, Problem, "the problem of an operation", "a Problem", ProblemError)
         return cls(problem, product(Operand(tensor.name) for tensor in problem.operands), "sum")
 
     @cached_property

@@ -193,7 +193,7 @@ class Asked:
             base = base if base and base[0].startswith("--") else base[1:]
             before = {"list": ["layers"]}.get(self.command, []) if self.metavar == "NETWORK" else []
             return [*self.command.split(), *before, *base, "--", value]
-        sizes = ["--layer"] if self.command in ("evaluate", "explain", "emit") else []
+        sizes = ["--layer"] if self.command in ("evaluate", "explain", "emit", "verify") else []
         beside = [*sizes, "m=2,n=2,k=2"] if self.option == "--einsum" else []
         beside = without_option(beside, self.option)
         without = ("--no-cache",) if self.option == "--store" else ()
