@@ -94,6 +94,10 @@ def _described(part: dict[str, Any], kind: type) -> dict[str, Any]:
     return part | {"required": [name for name in properties if name in required]}
 
 
+_RANGES = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
+"""The standard's names of ranges that pydantic writes by its own where something else checks the value as well."""
+
+
 def _cleaned(value: Any) -> Any:
     """Without titles that only repeat names, tags of another standard, and defaults of what must be there."""
     if isinstance(value, list):
@@ -101,7 +105,8 @@ def _cleaned(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     dropped = {"title", "discriminator", *(["default"] if "const" in value else [])}
-    kept = {key: _cleaned(member) for key, member in value.items() if key not in dropped}
+    named = {key: _RANGES.get(key, key) if isinstance(value[key], int | float) else key for key in value}
+    kept = {named[key]: _cleaned(member) for key, member in value.items() if key not in dropped}
     if "$ref" in kept:
         kept["$ref"] = f"#/$defs/{_short(kept['$ref'].rpartition('/')[2])}"
     return kept
