@@ -206,7 +206,7 @@ Switch = tuple[str, str, Any]
 
 TREES, EXACT, GROUPS = "cascades", "exact", "segmentation"
 SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
-    "rows queued before": ("operations", ((f"{EXACT}.known_rows", "KnownRows.new_ones", _second),)),
+    "rows queued before": ("operations", ((f"{EXACT}.growing.known_rows", "KnownRows.new_ones", _second),)),
     "words that arrays ask for": (
         "operations",
         tuple(
@@ -214,11 +214,11 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
             for f in ("_copies", "_inner_loads", "_outer_loads")
         ),
     ),
-    "innermost tiles at once": ("operations", ((f"{EXACT}.loop_bands.loop_band", "first_tiles", _none),)),
-    "finer tables": ("operations", ((f"{EXACT}.context", "SearchContext.refine", _no),)),
-    "tables for groups": ("operations", ((f"{EXACT}.exploring", "Exploring._pays_to_group", _no),)),
+    "innermost tiles at once": ("operations", ((f"{EXACT}.growing.loop_band", "first_tiles", _none),)),
+    "finer tables": ("operations", ((f"{EXACT}.growing.context", "SearchContext.refine", _no),)),
+    "tables for groups": ("operations", ((f"{EXACT}.exploring.exploring", "Exploring._pays_to_group", _no),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
-    "mirrored dimensions": ("operations", ((f"{EXACT}.reduced", "mirror_of", _none),)),
+    "mirrored dimensions": ("operations", ((f"{EXACT}.question.reduced", "mirror_of", _none),)),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
     "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),
     "branches: fewer steps": (

@@ -16,7 +16,7 @@ from typing import Any
 
 import tilewright as tw
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.exact.instances import array_vectors
+from tilewright.mapper.exact.tiles.instances import array_vectors
 
 MIN_USAGE = ("eyerissN", "simbaN")
 """Machines that AccelForge searched with `min_usage 1`."""

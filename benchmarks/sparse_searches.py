@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import tilewright as tw
 from tilewright.cost_models.sparse import with_densities
-from tilewright.mapper.exact.counting.zero_rules import ZeroRules
+from tilewright.mapper.exact.question.zero_rules import ZeroRules
 
 W_AND_I = {"W": "0.35", "I": "0.45"}
 FORMATS = ["uncompressed", "bitmask", "csr"]

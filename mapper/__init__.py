@@ -7,6 +7,7 @@ fusings.py       the best few trees that are fused in different ways
 fusing_reasons.py why fusing wins nothing
 lattice/         a second exact search, of perfect tilings of the even space
 cpsat/           the same space as a model that knows nothing of the search
+simplest.py      mappings that need no search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof
 question.py      what a search is about
@@ -19,6 +20,7 @@ space/           which mappings there are, even and uneven, and how many
 tilings.py       trip counts worth trying: perfect and ragged
 constraints/     which part of the space is asked for; dataflows
 diagnosis.py     why nothing fits
+unmet_limits.py  why no mapping keeps the limits of an objective
 ski_slope.py     the least traffic to one buffer, against its size
 layout_plan/     where the tensors of a network lie, and what is converted
 lined_cascades.py  trees of cascades on machines with lines

@@ -178,7 +178,7 @@ def _options(strategy: type[Strategy]) -> set[str]:
 
 def _check_plain(name: str, question: NestQuestion) -> None:
     """TilewrightError for the parts of a question that only the exact search knows."""
-    from .exact.lattice import check_searchable
+    from .exact.tiles.lattice import check_searchable
 
     where, hint = f"strategy {name}", 'take strategy "exact"'
     check_searchable(question.problem, question.tiling)

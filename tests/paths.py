@@ -17,18 +17,18 @@ from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.loop_charges import LoopCharges
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
-from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.counting.charges import BoundaryCosts
 from tilewright.mapper.exact.counting.cost_columns import CostColumns
 from tilewright.mapper.exact.counting.fill_point import FillPoint
 from tilewright.mapper.exact.counting.footprints import Footprints
 from tilewright.mapper.exact.effort import EFFORT, Effort
-from tilewright.mapper.exact.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
-from tilewright.mapper.exact.lattice import Lattice
-from tilewright.mapper.exact.limits import SearchLimits
+from tilewright.mapper.exact.growing.context import SearchContext
+from tilewright.mapper.exact.question.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from tilewright.mapper.exact.question.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
 from tilewright.mapper.exact.search import FREE
-from tilewright.mapper.exact.visits import VisitTiles
+from tilewright.mapper.exact.tiles.lattice import Lattice
+from tilewright.mapper.exact.tiles.visits import VisitTiles
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling, linear_growth
 

@@ -143,6 +143,20 @@ def test_sub_folders_point_one_way() -> None:
         assert not circle(edges), folder
 
 
+@pytest.mark.parametrize("folder", ["mapper/exact", "mapper/cascades"])
+def test_rooms_of_a_search_point_one_way(folder: str) -> None:
+    """Its files and its folders, each folder as a whole: few, and none leads to another one and back."""
+    top = ".".join(["tilewright", *folder.split("/"), ""])
+    edges: dict[str, set[str]] = {}
+    for module, others in module_edges().items():
+        if module.startswith(top):
+            room = module.removeprefix(top).split(".")[0]
+            found = {other.removeprefix(top).split(".")[0] for other in others if other.startswith(top)}
+            edges[room] = edges.get(room, set()) | (found - {room})
+    assert not circle(edges)
+    assert 5 < len(edges) <= 12
+
+
 def home(module: str, homes: Mapping[str, str]) -> str | None:
     """The folder that a module lies in, by folders' dotted names."""
     return next((short for name, short in homes.items() if f"{module}.".startswith(f"{name}.")), None)

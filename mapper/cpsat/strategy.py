@@ -8,8 +8,8 @@ from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, Cost, Objective, evaluate
 from ...ir import Mapping, Problem
 from ..diagnosis import diagnose, shortage_error
-from ..exact.simplest import unsearched_mappings
 from ..means import OutOfMeans
+from ..simplest import unsearched_mappings
 from .costs import Amount
 from .nest import mapping_of
 from .product import Solution, least_product

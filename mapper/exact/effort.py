@@ -20,9 +20,9 @@ class Effort:
     tables_share: float = 0.25
     """Part of the memory for tables. The rest is for what is being worked on."""
     known_share: float = 1 / 16
-    """Part of the memory for what is known of rows that have been queued (`known_rows.py`)."""
+    """Part of the memory for what is known of rows that have been queued (`growing/known_rows.py`)."""
     first_tiles_share: float = 0.01
-    """Part of the memory for innermost tiles that are asked for again (`loop_bands/first_tiles.py`)."""
+    """Part of the memory for innermost tiles that are asked for again (`growing/first_tiles.py`)."""
     smaller_space_share: float = 0.3
     """Part of the time, where it is limited, for the search of a smaller space."""
     steps_before_smaller_space: int = 32

@@ -1,38 +1,41 @@
 """Exact search: best first over all placements, tiles, arrays and orders, until no bound is below the best mapping.
 
-A mapping grows from the MAC outwards (`hierarchy.py`). Its steps are
+A mapping grows from the MAC outwards (`question/hierarchy.py`). Its steps are
 
-- a node group: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
-- a fanout: how many instances along each dimension (`fanouts.py`).
+- a node group: the tile of the next storage nodes, and the order of the loops below them (`growing/loops.py`);
+- a fanout: how many instances along each dimension (`growing/fanouts.py`).
 
-Rows that have taken the same steps, and that wait for the same boundaries, form a *batch* (`batch.py`). A row without
-anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it (`finishing.py`).
+Rows that have taken the same steps, and that wait for the same boundaries, form a *batch* (`growing/batch.py`). A row
+without anything left to place is a mapping (`growing/nest_builder.py`), and the cost model has the last word on it
+(`exploring/finishing.py`).
 
 What a row has been charged is exact, with two exceptions that count as bounds: exact halos, until the mapping is
 complete; and words shared over fanouts further out, until these have been passed, and windows among them have been
-settled (`fanouts.py`). What it will still be charged is bounded from below by tables over all tiles (`bounds/`). So the
-bound of a row is never above the cost of any mapping that grows from it.
+settled (`growing/fanouts.py`). What it will still be charged is bounded from below by tables over all tiles
+(`bounds/`). So the bound of a row is never above the cost of any mapping that grows from it.
 
 The order of work decides the time that a search takes, never its result:
 
-- Placements (`placements.py`) and arrays (`array_choices.py`) are decided step by step, the lowest bound first.
-- A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
-  mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
+- Placements (`growing/placements.py`) and arrays (`growing/array_choices.py`) are decided step by step, the lowest
+  bound first.
+- A quick dive into the most promising placements (`exploring/exploring.py`) carries a few rows through to mappings. The
+  best mapping so far sets the cutoff (`exploring/found.py`): nothing with a bound at or above it is looked at again.
 - One queue holds all that is open by its bound (`mapper/kernel/`). The lowest is taken, and its best rows are grown.
 - Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`). In
-  the even space with perfect tiles it begins again for these where rows have grown to many meanwhile (`own_tables.py`).
+  the even space with perfect tiles it begins again for these where rows have grown to many meanwhile
+  (`exploring/own_tables.py`).
 - In the even space with ragged tiles it begins again then, and every choice of arrays gets tables of its own before
   anything grows from it: for any arrays, tables let each dimension grow by all instances at once, and each tensor be
   shared by all of them, of which an array does one or the other. All that grows from a row keeps its arrays, so tables
   that hold for these alone bound it. One choice is grown to the end before the next, while its tables are there.
-  Whether that pays is asked of a few choices (`own_tables.py`), and where memory runs out it always does.
+  Whether that pays is asked of a few choices (`exploring/own_tables.py`), and where memory runs out it always does.
 
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
 
-The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
-did not fit; or, in the uneven space, another row dominated it that costs no more in any column (`known_rows.py`), so
-that everything grown from it costs no more either. When the lowest bound in the queue
-reaches the cutoff, no open mapping is better by more than the rounding of floats (`kernel/tolerance.py`).
+The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it did
+not fit; or, in the uneven space, another row dominated it that costs no more in any column (`growing/known_rows.py`),
+so that everything grown from it costs no more either. When the lowest bound in the queue reaches the cutoff, no open
+mapping is better by more than the rounding of floats (`kernel/tolerance.py`).
 """
 
 from __future__ import annotations
@@ -61,26 +64,26 @@ from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
 from ..kernel.tolerance import or_value, reaches
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
+from ..simplest import simplest_mapping, unsearched_mappings
 from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, factors
-from .arrays.array_choices import ArrayPlans
-from .context import SearchContext
+from ..unmet_limits import unmet_limits
 from .counting.lines import never_fills_lines
 from .effort import EFFORT, Effort
-from .exploring import Exploring
-from .finishing import Finishing
-from .found import BestFound, FoundMapping
-from .limits import missing_dims
-from .open_items import OpenItem
-from .placements import OpenPlacement, Placements
-from .preparing import prepare
-from .reduced import ReducedQuestion
-from .simplest import simplest_mapping, unsearched_mappings
-from .standing import open_part
-from .surroundings import ALONE, Surroundings
-from .unmet_limits import unmet_limits
+from .exploring.exploring import Exploring
+from .exploring.finishing import Finishing
+from .exploring.found import BestFound, FoundMapping
+from .exploring.open_items import OpenItem
+from .exploring.standing import open_part
+from .growing.array_choices import ArrayPlans
+from .growing.context import SearchContext
+from .growing.placements import OpenPlacement, Placements
+from .growing.preparing import prepare
+from .question.limits import missing_dims
+from .question.reduced import ReducedQuestion
+from .question.surroundings import ALONE, Surroundings
 
 FREE = Constraints()
 

@@ -21,12 +21,12 @@ from ...cost_models import Objective, evaluate
 from ...cost_models.least_cost import least_cost
 from ...ir import Mapping, Problem, TilewrightError, UndecidedError
 from ..diagnosis import shortage_error
-from ..exact.simplest import unsearched_mappings
 from ..kernel.best_first import BestFirst
 from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import or_value
 from ..means import Means, OutOfMeans
+from ..simplest import unsearched_mappings
 from .answers import Found
 from .batch import root
 from .placement import placements

@@ -10,7 +10,7 @@ from ...cost_models import Cost, Objective
 from ...cost_models.open_choices import evaluate_open
 from ...ir import Mapping, Problem, TilewrightError
 from ..exact.search import search_exact
-from ..exact.simplest import simplest_mapping
+from ..simplest import simplest_mapping
 from ..space import Space
 from ..tilings import Tiling
 from .layer_searches import LayerFound

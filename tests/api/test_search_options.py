@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import tilewright as tw
 from tilewright.cli import app
 from tilewright.ir import ConstraintError
-from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.exact.exploring.found import BestFound
 from tilewright.mapper.space.size import space_size
 from tilewright.mapper.space.textbook import textbook_estimate
 from tilewright.mapper.strategies import STRATEGIES

@@ -21,11 +21,11 @@ from tilewright.mapper import means
 from tilewright.mapper.answer import TreeAnswer
 from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.exact.search import search_exact
-from tilewright.mapper.exact.simplest import unsearched_mappings
 from tilewright.mapper.fusing import answer_below, answer_cascade
 from tilewright.mapper.means import MARGIN, Account, Means, OutOfMeans, one_call
 from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.mapper.segmentation import GroupLost, NetworkQuestion, OneAfterTheOther, segment
+from tilewright.mapper.simplest import unsearched_mappings
 from tilewright.workloads import cascade, load_network
 from tilewright.workloads.softmax_forms import in_any_way
 

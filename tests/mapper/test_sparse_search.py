@@ -18,7 +18,7 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models.sparse import DensityLike, densities_of, evaluate_sparse, with_densities
 from tilewright.ir import InfeasibleError, MappingError, Problem
-from tilewright.mapper.exact.counting.zero_rules import ZeroRules
+from tilewright.mapper.exact.question.zero_rules import ZeroRules
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling

@@ -9,9 +9,9 @@ from ....cost_models import ENERGY, Objective
 from ....cost_models.cascades import VisitSizes
 from ....ir import Operation, Problem, Tensor
 from ...constraints import Constraints
+from ...exact.question.surroundings import Surroundings
 from ...exact.search import ExactSearch
-from ...exact.surroundings import Surroundings
-from ...exact.visits import short_visits, size_of_visits
+from ...exact.tiles.visits import short_visits, size_of_visits
 from ...means import Means
 from ...space import Space
 from ...tilings import Tiling

@@ -14,9 +14,9 @@ from ....cost_models.cascades import taken_bits
 from ....cost_models.layouts import has_lines
 from ....ir import Cascade, Problem
 from ...constraints import Constraints
-from ...exact.instances import array_vectors
 from ...exact.search import ExactSearch
-from ...exact.visits import most_that_divide, short_visits
+from ...exact.tiles.instances import array_vectors
+from ...exact.tiles.visits import most_that_divide, short_visits
 from ...means import Means, OutOfMeans
 from ...pareto.weights import (
     ENERGY_ALONE,

@@ -12,7 +12,7 @@ from ....cost_models import Objective, evaluate
 from ....cost_models.cascades.tensor_layouts import machine_for
 from ....ir import Cascade, Loop, MappingError, Node, Operation, Problem, Tree
 from ....ir import Mapping as OneMapping
-from ...exact.simplest import simplest_mapping, unsearched_mappings
+from ...simplest import simplest_mapping, unsearched_mappings
 from ..space.shared_loops import loop_item
 from ..terms.parts import FoundPart
 from ..terms.sharing import LoopAbove, SharedDim, shared_dims

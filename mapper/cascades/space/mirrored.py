@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ....arch import Architecture
 from ....cost_models.layouts import has_lines
 from ....ir import Loop, Node, Operation
-from ...exact.symmetry import mirror_of
+from ...exact.tiles.symmetry import mirror_of
 from ..terms.branch import BranchMapping, BranchQuestion, Sizes
 
 Images = Mapping[str, str]

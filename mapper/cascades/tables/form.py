@@ -10,7 +10,7 @@ from operator import mul
 
 from ....arch import Architecture, Fanout
 from ....ir import Loop, LoopNest, Mapping, Node, Operation, Problem, Tensor
-from ...exact.canonical import CanonicalForm, canonical_problem
+from ...exact.question.canonical import CanonicalForm, canonical_problem
 from ...exact.rows import Ints
 
 

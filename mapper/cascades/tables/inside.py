@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ....arch import Memory
 from ....cost_models.cost import capacity_parts
-from ...exact.instances import array_vectors
 from ...exact.rows import Flags, Floats, Ints, distinct, row_codes
+from ...exact.tiles.instances import array_vectors
 from .form import TableForm
 from .lattice import TileLattice, crossed
 from .machine import TableMachine

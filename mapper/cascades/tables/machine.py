@@ -9,7 +9,7 @@ from ....arch import Architecture, Fanout, Memory
 from ....cost_models.sets import is_plain
 from ....ir import Cascade, Operation
 from ...constraints import Constraints
-from ...exact.canonical import canonical_problem
+from ...exact.question.canonical import canonical_problem
 from ...space import Space
 from ...tilings import Tiling, factors
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....ir import Axis, Loop, Node
-from ...exact.instances import split_over_axes
 from ...exact.rows import Ints
+from ...exact.tiles.instances import split_over_axes
 from .inside import InsideTable
 from .nodes import CutTiles
 

@@ -2,9 +2,9 @@
 
 Only the outermost loop over a dimension may be so (docs/cascades.md: tiles nest exactly, and the last one alone may be
 ragged). Everything inside it divides its tile. Visits below are alike but for the last one along the dimension, and
-what they cost together is counted exactly: by the search of a branch (`exact/visits.py`), and for nodes above splits by
-the cost model. Bounds take a shorter visit for its part of the others: every count of words or steps, of fewer elements
-along dimensions that stand alone in their ranks, falls no faster than they do.
+what they cost together is counted exactly: by the search of a branch (`exact/tiles/visits.py`), and for nodes above
+splits by the cost model. Bounds take a shorter visit for its part of the others: every count of words or steps, of
+fewer elements along dimensions that stand alone in their ranks, falls no faster than they do.
 
 Which tiles: all, of dimensions up to `FEW`; of larger ones, for every number of steps the smallest that is a multiple
 of a *grain*: of 1, of the size of an axis of an array, or of all instances of an array.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from ....cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
 from ....ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
-from ...exact.visits import short_visits, size_of_visits
+from ...exact.tiles.visits import short_visits, size_of_visits
 from ...tilings import factors
 from .sharing import Passage, SharedDim, is_window
 

@@ -12,6 +12,6 @@ tile_bits.py     what words with zeros take in each tile
 waiting_lines.py what lines take of operands that wait above all arrays
 left_at_tiles.py what memories that gate or skip leave of words, at any tile
 
-They are added to what rows have been charged in `arrays/fanouts.py` and `loop_bands/loops.py`; the objective of the sum
+They are added to what rows have been charged in `growing/fanouts.py` and `growing/loops.py`; the objective of the sum
 is the bound of a row.
 """

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from ...tilings import Tiling
-from ..hierarchy import Hierarchy
+from ..question.hierarchy import Hierarchy
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 
 T = TypeVar("T")

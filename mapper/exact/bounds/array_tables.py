@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..lattice import Lattice
 from ..rows import Floats, Ints
+from ..tiles.lattice import Lattice
 
 
 def inside_each(lattice: Lattice, table: Floats, arrays: Sequence[Ints | None], limits: Sequence[int]) -> Floats:

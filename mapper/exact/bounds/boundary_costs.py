@@ -19,10 +19,10 @@ from ....ir import Rank, Tensor
 from ..counting.cost_columns import CostColumns
 from ..counting.lines import LineGaps
 from ..counting.zeros import EVERYTHING, Left
-from ..hierarchy import MAC, Hierarchy, MemoryBoundary
-from ..lattice import Lattice
+from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
+from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup, Limit
 from .left_at_tiles import LeftAtTiles
 from .tile_bits import TileBits

@@ -1,8 +1,8 @@
 """Lower bounds on what the rest of a mapping costs, for every tile at once.
 
-For every state (`hierarchy.py`: what is still to be placed, which boundaries wait to be charged) there is a table over
-the lattice of tiles (`lattice.py`): the least that everything further out can cost, column by column, above the tile.
-Tables follow from each other, from the outermost state inwards:
+For every state (`question/hierarchy.py`: what is still to be placed, which boundaries wait to be charged) there is a
+table over the lattice of tiles (`tiles/lattice.py`): the least that everything further out can cost, column by column,
+above the tile. Tables follow from each other, from the outermost state inwards:
 
 - At the next node group, tiles must fit (with those that the memory is still to hold), and the node group's own
   boundaries join those that wait.
@@ -31,11 +31,11 @@ import numpy as np
 from ...tilings import Tiling, grid
 from ..counting.footprints import Footprints
 from ..effort import EFFORT, Effort
-from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
-from ..instances import axis_limits
-from ..lattice import Lattice, LatticePart, check_searchable
+from ..question.hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
+from ..tiles.instances import axis_limits
+from ..tiles.lattice import Lattice, LatticePart, check_searchable
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds

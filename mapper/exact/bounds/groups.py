@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from ..effort import EFFORT, Effort
-from ..hierarchy import State
-from ..lattice import Lattice
+from ..question.hierarchy import State
 from ..rows import Ints
+from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
 

@@ -22,10 +22,10 @@ import math
 import numpy as np
 
 from ..counting.zeros import Left, ZeroBounds
-from ..hierarchy import Hierarchy, MemoryBoundary
-from ..instances import axis_limits
-from ..lattice import Lattice
+from ..question.hierarchy import Hierarchy, MemoryBoundary
 from ..rows import Ints
+from ..tiles.instances import axis_limits
+from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...constraints import Constraints
-from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
-from ..limits import SearchLimits
+from ..question.hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
+from ..question.limits import SearchLimits
 
 
 class LoopCharge(NamedTuple):

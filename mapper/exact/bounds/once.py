@@ -16,10 +16,10 @@ from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank
 from ...tilings import Tiling
-from ..at_work import first_has, instances_at_work
-from ..hierarchy import MemoryBoundary, Placement, State
-from ..instances import tiles_needed
+from ..question.hierarchy import MemoryBoundary, Placement, State
 from ..rows import Flags, Floats, Ints, Rows
+from ..tiles.at_work import first_has, instances_at_work
+from ..tiles.instances import tiles_needed
 from .array_groups import Limit, partly_decided
 from .boundary_costs import BoundaryBounds
 from .bounds import Bounds
@@ -32,7 +32,7 @@ class OnceEach(BoundaryBounds):
     Every instance of a memory is given each word at least once that anything inside it ever works on, however tiles
     and loops are chosen. So many words are wanted at least (`_wanted`):
 
-    - Along a dimension that a tensor does not have, by all instances that ever have work (`at_work.py`).
+    - Along a dimension that a tensor does not have, by all instances that ever have work (`tiles/at_work.py`).
     - Along a rank of several dimensions, c1 i1 + c2 i2 + ..., instances work on sets of indices A1, A2, ... that
       are apart from each other, and cover each dimension together. Sums of such sets are as many as |A1| + |A2| + ... -
       (dimensions - 1) at least, and more where one of two dimensions steps over the other (`_windows`).

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..counting.footprints import Footprints
 from ..counting.zeros import ZeroBounds
-from ..hierarchy import Hierarchy
-from ..lattice import Lattice
+from ..question.hierarchy import Hierarchy
 from ..rows import Floats
+from ..tiles.lattice import Lattice
 
 
 class TileBits:

@@ -15,7 +15,7 @@ from ....cost_models.cost import tensor_tile_words
 from ..counting.fill_point import FillPoint
 from ..counting.lines import LineBounds
 from ..counting.traffic import TrafficModel
-from ..hierarchy import MemoryBoundary, State
+from ..question.hierarchy import MemoryBoundary, State
 from ..rows import Floats, Ints, Rows
 from .bounds import Bounds
 

@@ -11,6 +11,5 @@ cost_columns.py  from words to cost columns: energy, and cycles of every port
 charges.py       what a boundary costs that is charged
 line_ranks.py    how many lines tiles touch along one rank
 lines.py         memories with lines: words packed without a gap, and what is known to be more
-zero_rules.py    operands with zeros: which rules of the search hold
 zeros.py         what they leave of words and bits, at least
 """

@@ -9,7 +9,7 @@ import numpy as np
 from ....cost_models.hops import hops
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....ir import Tensor
-from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Rows
 from .cost_columns import CostColumns
 from .fill_point import FillPoint

@@ -22,8 +22,8 @@ from ....arch import Architecture, Memory
 from ....cost_models import EDP, ENERGY, Objective
 from ....cost_models.ports import Port, ports_of, run_cycles
 from ...tilings import Tiling
+from ..question.surroundings import ALONE, Surroundings
 from ..rows import Floats, Ints
-from ..surroundings import ALONE, Surroundings
 from .lines import LineBounds
 from .zeros import ZeroBounds
 

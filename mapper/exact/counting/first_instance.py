@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..hierarchy import MemoryBoundary
+from ..question.hierarchy import MemoryBoundary
 from ..rows import Floats, Rows
 from .fill_point import FillPoint
 from .traffic import TrafficModel

@@ -10,7 +10,7 @@ import numpy as np
 from ....cost_models.cost import capacity_parts, held_width_bits
 from ....cost_models.sets import distinct_sums, is_plain
 from ....ir import Rank, Tensor
-from ..hierarchy import Hierarchy, NodeGroup
+from ..question.hierarchy import Hierarchy, NodeGroup
 from ..rows import Flags, Ints
 from .zeros import ZeroBounds
 

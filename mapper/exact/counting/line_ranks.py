@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from ....ir import Problem, Rank
-from ..lattice import Lattice
 from ..rows import Floats, Ints
+from ..tiles.lattice import Lattice
 
 
 @dataclass(frozen=True)

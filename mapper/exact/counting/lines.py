@@ -29,9 +29,9 @@ from ....cost_models.layouts.choices import possible_layouts
 from ....cost_models.layouts.transfers import Arrangement
 from ....cost_models.ports import Port
 from ....ir import Problem, Tensor
-from ..hierarchy import MAC, Hierarchy, MemoryBoundary
-from ..lattice import Lattice
+from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows, distinct, row_codes
+from ..tiles.lattice import Lattice
 from .fill_point import FillPoint
 from .line_ranks import LinedRank, lined_rank
 from .traffic import TrafficModel

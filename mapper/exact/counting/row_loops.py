@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..hierarchy import Path
+from ..question.hierarchy import Path
 from ..rows import Ints, Rows, ceil_div_array, count_active
 from .fill_point import FillPoint
 

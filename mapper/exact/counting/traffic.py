@@ -17,7 +17,7 @@ import numpy as np
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.passing import sums_inwards
 from ....ir import Tensor
-from ..hierarchy import MemoryBoundary, Path
+from ..question.hierarchy import MemoryBoundary, Path
 from ..rows import Floats, Ints, Rows, ceil_div_array
 from .fill_point import FillPoint
 from .rank_traffic import RankTraffic

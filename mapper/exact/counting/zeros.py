@@ -31,11 +31,11 @@ from ....cost_models.sparse.densities import TileWords
 from ....cost_models.sparse.formats import bits_for, metadata_bits
 from ....cost_models.sparse.shares import tile_words
 from ....ir import Tensor
-from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..question.zero_rules import ALIKE, ZeroRules
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel
-from .zero_rules import ALIKE, ZeroRules
 
 MOST_LISTED = 1 << 18
 """Words of a tensor up to which figures of its tiles are kept in a list of all extents: 2 MB each."""

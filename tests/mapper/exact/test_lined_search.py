@@ -55,7 +55,7 @@ def searched(problem: Problem, arch: Architecture, objective: object, ragged: bo
 @pytest.mark.parametrize("seeds", longer.blocks(SEEDS, BLOCK))
 def test_optimum_with_stated_layouts(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     # Rules for ragged trips count in small problems too.
-    monkeypatch.setattr("tilewright.mapper.exact.preparing.has_few_tiles", lambda problem: False)
+    monkeypatch.setattr("tilewright.mapper.exact.growing.preparing.has_few_tiles", lambda problem: False)
     for seed in seeds:
         (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
         arch = stated(

@@ -96,7 +96,7 @@ def test_optimum_of_brute_force(seeds: range, monkeypatch: pytest.MonkeyPatch) -
         if ragged:
             objective = OBJECTIVES[seed % len(OBJECTIVES)]
             with monkeypatch.context() as patch:
-                patch.setattr("tilewright.mapper.exact.preparing.has_few_tiles", lambda problem: False)
+                patch.setattr("tilewright.mapper.exact.growing.preparing.has_few_tiles", lambda problem: False)
                 value = searched(problem, arch, objective, "ragged")
             assert value == pytest.approx(expected[objective], rel=1e-9, abs=0), f"seed {seed}, the trips that may pay"
 

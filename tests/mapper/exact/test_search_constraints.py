@@ -18,8 +18,8 @@ from tilewright.ir import ConstraintError, InfeasibleError, Mapping, Problem
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.files import list_dataflows, load_constraints
 from tilewright.mapper.constraints.violations import violations
-from tilewright.mapper.exact import preparing
 from tilewright.mapper.exact.bounds.loop_charges import LoopCharges
+from tilewright.mapper.exact.growing import preparing
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import Tiling

@@ -11,8 +11,8 @@ from batches import Here, questions
 from tilewright.cost_models import evaluate
 from tilewright.mapper.answer import Answer, NestAnswer
 from tilewright.mapper.constraints.violations import violations
-from tilewright.mapper.exact.simplest import simplest_mapping
 from tilewright.mapper.question import NestQuestion
+from tilewright.mapper.simplest import simplest_mapping
 from tilewright.run.batch import run as run_module
 from tilewright.run.batch.job import Done, Failure, Outcome, run_job
 from tilewright.run.batch.run import run_batch

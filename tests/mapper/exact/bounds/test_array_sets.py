@@ -11,13 +11,13 @@ import pytest
 
 from generators import random_architecture, random_problem
 from paths import context_of
-from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
-from tilewright.mapper.exact.arrays.fanouts import bounded_by_groups, groups_of, rough_groups_of
-from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import any_arrays, group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.canonical import canonical_problem
-from tilewright.mapper.exact.context import SearchContext
+from tilewright.mapper.exact.growing.array_choices import ArrayPlans
+from tilewright.mapper.exact.growing.batch import Batch
+from tilewright.mapper.exact.growing.context import SearchContext
+from tilewright.mapper.exact.growing.fanouts import bounded_by_groups, groups_of, rough_groups_of
+from tilewright.mapper.exact.question.canonical import canonical_problem
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
 
 

@@ -20,16 +20,16 @@ from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.violations import loops_by_memory, violations
-from tilewright.mapper.exact.arrays.array_choices import ArrayChoices, ArrayPlans
-from tilewright.mapper.exact.arrays.fanouts import groups_of
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
-from tilewright.mapper.exact.canonical import canonical_problem
-from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT
-from tilewright.mapper.exact.hierarchy import Placement
-from tilewright.mapper.exact.placements import OpenPlacement, Placements
+from tilewright.mapper.exact.growing.array_choices import ArrayChoices, ArrayPlans
+from tilewright.mapper.exact.growing.context import SearchContext
+from tilewright.mapper.exact.growing.fanouts import groups_of
+from tilewright.mapper.exact.growing.placements import OpenPlacement, Placements
+from tilewright.mapper.exact.question.canonical import canonical_problem
+from tilewright.mapper.exact.question.hierarchy import Placement
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paths import context_of
 from tilewright.arch import load_arch
-from tilewright.mapper.exact.hierarchy import MemoryBoundary, NodeGroup
+from tilewright.mapper.exact.question.hierarchy import MemoryBoundary, NodeGroup
 from tilewright.workloads import gemm
 
 

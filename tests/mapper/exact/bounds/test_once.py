@@ -16,9 +16,9 @@ from tilewright.arch import load_arch
 from tilewright.cost_models.cost import tensor_tile_words
 from tilewright.ir import Problem, Tensor
 from tilewright.mapper.exact.bounds.once import OnceEach
-from tilewright.mapper.exact.hierarchy import MAC, MemoryBoundary
-from tilewright.mapper.exact.instances import tiles_needed
+from tilewright.mapper.exact.question.hierarchy import MAC, MemoryBoundary
 from tilewright.mapper.exact.rows import Rows
+from tilewright.mapper.exact.tiles.instances import tiles_needed
 from tilewright.mapper.tilings import TILINGS
 
 

@@ -21,12 +21,12 @@ from paths import context_of, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import MappingError, Problem
-from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
-from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import group_of
-from tilewright.mapper.exact.canonical import canonical_problem
-from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.hierarchy import Placement
+from tilewright.mapper.exact.growing.array_choices import ArrayPlans
+from tilewright.mapper.exact.growing.batch import Batch
+from tilewright.mapper.exact.growing.context import SearchContext
+from tilewright.mapper.exact.question.canonical import canonical_problem
+from tilewright.mapper.exact.question.hierarchy import Placement
 
 MOST_MAPPINGS = 1_000
 

@@ -10,8 +10,8 @@ import pytest
 
 import longer
 from tilewright.arch import load_arch
-from tilewright.mapper.exact.arrays import fanouts
 from tilewright.mapper.exact.effort import Effort
+from tilewright.mapper.exact.growing import fanouts
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d
 

@@ -9,7 +9,7 @@ from tilewright.arch import Architecture, Mac, load_arch
 from tilewright.cost_models.cost import check_fit, tensor_tile_words
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
 from tilewright.mapper.exact.counting.footprints import Footprints
-from tilewright.mapper.exact.hierarchy import Hierarchy, NodeGroup
+from tilewright.mapper.exact.question.hierarchy import Hierarchy, NodeGroup
 from tilewright.workloads import conv2d
 
 DRAM_ONLY = Architecture(name="memory", clock_hz=1e9, word_bits=8, levels=(memory("DRAM"),), mac=Mac(energy_pj=1.0))

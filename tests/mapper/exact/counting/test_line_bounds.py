@@ -16,10 +16,10 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.layouts import packed
 from tilewright.ir import InfeasibleError, Mapping, MappingError, Problem
-from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.counting.line_ranks import lined_rank
 from tilewright.mapper.exact.counting.lines import never_fills_lines
-from tilewright.mapper.exact.finishing import Finishing
+from tilewright.mapper.exact.exploring.finishing import Finishing
+from tilewright.mapper.exact.growing.batch import Batch
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.kernel.states import Closed
 from tilewright.workloads import conv2d, gemm

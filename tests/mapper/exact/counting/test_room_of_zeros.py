@@ -12,9 +12,9 @@ from generators import memory, tensor
 from tilewright.arch import Architecture, Mac
 from tilewright.cost_models.sparse import with_densities
 from tilewright.ir import Problem
-from tilewright.mapper.exact.counting.zero_rules import ZeroRules
 from tilewright.mapper.exact.counting.zeros import ZeroBounds
-from tilewright.mapper.exact.hierarchy import Hierarchy
+from tilewright.mapper.exact.question.hierarchy import Hierarchy
+from tilewright.mapper.exact.question.zero_rules import ZeroRules
 
 TENSORS = (tensor("I", "input", "M", "K"), tensor("W", "weight", "K", "N"), tensor("O", "output", "M", "N"))
 

@@ -15,9 +15,9 @@ from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models.closed_form import count_words
 from tilewright.ir import Mapping
-from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.counting.windows import fewest_sums
-from tilewright.mapper.exact.hierarchy import MAC
+from tilewright.mapper.exact.growing.context import SearchContext
+from tilewright.mapper.exact.question.hierarchy import MAC
 from tilewright.mapper.tilings import TILINGS
 
 SEEDS = 240

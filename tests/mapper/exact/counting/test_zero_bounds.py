@@ -17,9 +17,9 @@ from tilewright.cost_models.sparse import DensityLike, densities_of, with_densit
 from tilewright.cost_models.sparse.cost import fullest_bits
 from tilewright.cost_models.sparse.formats import metadata_bits, nonzero_share
 from tilewright.ir import Problem
-from tilewright.mapper.exact.counting.zero_rules import ZeroRules
 from tilewright.mapper.exact.counting.zeros import ZeroBounds
-from tilewright.mapper.exact.hierarchy import Hierarchy
+from tilewright.mapper.exact.question.hierarchy import Hierarchy
+from tilewright.mapper.exact.question.zero_rules import ZeroRules
 
 
 def test_dimensions_of_one_element_leave_rows_as_they_are() -> None:

@@ -1,0 +1,176 @@
+"""Rows that have been queued, and dominate those that come later by other steps.
+
+Where several memories follow each other without an array between them, many steps lead to the same tile with the same
+left to do.
+
+Lemma. Let all fanouts be passed, and let two rows have the same tile, the same state (`State`: what is still to be
+placed, and what waits), the same node group last, and alike where something waits since inside a fanout: all node
+groups and tiles from there on, and the arrays. Then whatever may follow one may follow the other, as far as memories
+have room, and costs as much: what is charged further out depends on the tile that charges it, and on instances between
+the holders, which lie inside. (Of node groups without a loop between them one order is tried; so the last one has to be
+the same.) So a row that has cost no more in any column, takes no more time steps, and no more room in any memory that
+is still to hold something, stands for the other one: it may be left aside, whatever steps it has taken.
+
+Only rows stand for others that have been queued before: all that grows from them is looked at, or bounded by what was
+let go of. Rows that dives have looked at are dropped again, and do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from ..counting.cost_columns import rounds_unequally
+from ..rows import Floats, Ints
+from .batch import Batch
+from .context import SearchContext
+
+BYTES_A_ROW = 200
+"""What is known of a row takes about so much besides its costs."""
+
+
+class KnownRows:
+    """The rows that one search has queued.
+
+    most  bytes that they may take: from then on none are added
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self.context = context
+        self.most = context.effort.known_share * context.means.memory_limit
+        self.nbytes = 0
+        self._known: dict[Hashable, _Alike] = {}
+        self._applies = (
+            context.hierarchy.space == "uneven"
+            and context.zeros is None
+            and context.limits.constraints.is_free
+            and not context.every_mapping
+            and context.costs.lines is None
+            and _columns_compare(context)
+        )
+
+    def new_ones(self, batch: Batch) -> Batch:
+        """The rows of a batch that none of those known stands for; they are known from now on, and have to be
+        queued."""
+        if not self._applies or batch.complete or not _is_settled(self.context, batch):
+            return batch
+        costs = np.concatenate([batch.costs, batch.steps[None], *self._room_taken(batch)])
+        alike = self._known.setdefault(self._key(batch), _Alike(len(costs)))
+        tiles = _codes(_waiting_on(batch))
+        new = np.flatnonzero(alike.standing_for(tiles, costs, self.context.effort.most_compared) < 0)
+        self.context.leave_aside("dominated", len(batch) - len(new))
+        if self.nbytes < self.most:
+            alike.add([tiles[row] for row in new.tolist()], costs[:, new])
+            self.nbytes += len(new) * (BYTES_A_ROW + costs.itemsize * len(costs))
+        return batch if len(new) == len(batch) else batch.take(new)
+
+    def _key(self, batch: Batch) -> Hashable:
+        """What rows of one batch have in common that their future costs depend on."""
+        path, since = batch.path, _waiting_since(batch)
+        innermost = tuple(held[0] for held in path.placement)
+        inside = (since, path.bands) if since < len(path.node_groups) - 1 else None
+        return batch.state, innermost, path.node_groups[since:], inside
+
+    def _room_taken(self, batch: Batch) -> list[Floats]:
+        """(1, rows) bits taken in every part of every memory that is still to hold something."""
+        found, hierarchy, nothing = [], self.context.hierarchy, np.zeros((1, len(batch)))
+        for memory in range(len(hierarchy.memories)):
+            if hierarchy.is_to_hold(batch.state.ahead, memory):
+                groups = [(k, g) for k, g in enumerate(batch.path.node_groups) if g.memory == memory]
+                held = [(t, batch.rows.tiles[k]) for k, g in groups for t in g.tensors]
+                used = self.context.footprints.used(memory, held) if held else []
+                found += [bits[None].astype(np.float64) for bits in used] or [nothing]
+        return found
+
+
+class _Alike:
+    """Rows of which the future costs the same where their tiles do, each with what it has cost.
+
+    Those of the same tiles form a chain: the last one first, and `before` each the place of the one before it.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self._last: dict[bytes, int] = {}
+        self._before = np.zeros(0, dtype=np.int64)
+        self._costs = np.zeros((columns, 0))
+        self._count = 0
+
+    def standing_for(self, tiles: list[bytes], costs: Floats, most: int) -> Ints:
+        """(rows,) the place of a row that stands for each; -1: of those with its tiles, so many of which are compared
+        at most, none does."""
+        found = np.full(len(tiles), -1, dtype=np.int64)
+        places = np.array([self._last.get(each, -1) for each in tiles], dtype=np.int64)
+        rows = np.flatnonzero(places >= 0)
+        for _ in range(most):
+            if not len(rows):
+                break
+            beaten = (self._costs[:, places[rows]] <= costs[:, rows]).all(axis=0)
+            found[rows[beaten]] = places[rows[beaten]]
+            rows = rows[~beaten]
+            places[rows] = self._before[places[rows]]
+            rows = rows[places[rows] >= 0]
+        return found
+
+    def add(self, tiles: list[bytes], costs: Floats) -> None:
+        first, self._count = self._count, self._count + len(tiles)
+        if self._count > len(self._before):
+            room = 2 * self._count
+            before, known = np.zeros(room, dtype=np.int64), np.zeros((len(costs), room))
+            before[:first], known[:, :first] = self._before[:first], self._costs[:, :first]
+            self._before, self._costs = before, known
+        self._costs[:, first : self._count] = costs
+        for place, each in enumerate(tiles, first):
+            self._before[place] = self._last.get(each, -1)
+            self._last[each] = place
+
+
+def _columns_compare(context: SearchContext) -> bool:
+    """Whether columns say enough to compare rows by.
+
+    They do not where columns of ports are averages over instances some of which have less to do than others: ports
+    inside arrays, with ragged tiles, where the first instance need not be the busiest (`counting/first_instance.py`).
+    The busiest one may then need more cycles where the average is lower, by the order of loops alone.
+    """
+    if rounds_unequally(context.hierarchy.arch, context.tiling):
+        return False
+    inside = context.hierarchy.memories[: max(context.hierarchy.inside, default=0)]
+    if context.tiling == "perfect" or not any(port.memory in inside for port in context.costs.cost_columns.ports):
+        return True
+    windows = any(len(rank) > 1 for tensor in context.hierarchy.problem.tensors for rank in tensor.ranks)
+    return context.costs.knows_busiest and not windows
+
+
+def _is_settled(context: SearchContext, batch: Batch) -> bool:
+    """Whether all that has been charged is known for good, and time steps with it."""
+    if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
+        return False
+    exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
+    return not exact and context.hierarchy.arch.latency != "with_fill"
+
+
+def _waiting_on(batch: Batch) -> list[Ints]:
+    """The tile; and where something waits since further inside, the tiles from there on, and the arrays: how many
+    instances have work in the last round depends on the tiles below them."""
+    tiles, arrays, since = batch.rows.tiles, batch.rows.arrays, _waiting_since(batch)
+    parts = [*tiles[since:], *(arrays if since < len(tiles) - 1 else ())]
+    return [column for part in parts for column in part.T]
+
+
+def _waiting_since(batch: Batch) -> int:
+    """The innermost node group on whose tile depends what is still to be charged: that of a boundary which waits, with
+    instances outside its inner memory. The last one, if there is none."""
+    path = batch.path
+    inner = (
+        path.node_group_of(boundary.inner, boundary.tensor)
+        for boundary in batch.state.waiting
+        if any(inside > boundary.inner for inside in path.hierarchy.inside)
+    )
+    return min(inner, default=len(batch.rows.tiles) - 1)
+
+
+def _codes(columns: list[Ints]) -> list[bytes]:
+    """(rows,) some columns of each row as one value."""
+    table = np.ascontiguousarray(np.stack(columns, axis=1))
+    codes: list[bytes] = table.view(f"V{table.itemsize * table.shape[1]}").ravel().tolist()
+    return codes
