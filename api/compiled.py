@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from .arch import Architecture
 from .arguments import (
@@ -42,12 +42,14 @@ from .mapper.segmentation import (
 )
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
+from .models import NetworkLike, as_network
 from .options import CompileKeywords, takes
 from .results import SearchResult, TreeResult, prepare_folder, write_file
-from .workloads import Network, load_network
+from .workloads import Network
 from .workloads.network import Uncounted
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
 
     from .mapper.emit import Verification
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from .mapper.question import Fuse
     from .run.documents.network_plans import NetworkPlanDocument
     from .stored import Note
+    from .workloads.graph import ModelTensor
 
 GROUP_SECONDS = 10.0
 """For the search of each group, unless told otherwise."""
@@ -221,6 +224,68 @@ class CompiledNetwork(Shown):
         words = reference_bytes(self._program) if self.macs <= REFERENCE_MACS else None
         return files if words is None else (*files, write_bytes(place / REFERENCE_FILE, words))
 
+    def run(self, inputs: Mapping[str, Any], form: NetworkForm | None = None) -> dict[str, np.ndarray[Any, Any]]:
+        """The outputs of the network, by their names, as arrays of the model's shapes and types.
+
+        inputs  arrays by name, of the model's shapes
+        form    "c": the C program, compiled at the first call, in a folder that is removed in the end; "numpy": the
+                program that counts words, which takes much longer; None: c, where there is a C compiler (CC, cc, gcc or
+                clang)
+
+        A network of a table computes with its random parameters on rows of words, by the names of operations.
+
+        Raises ProblemError for names and arrays that the model does not have, and TilewrightError as `save_program`
+        does.
+        """
+        from .network_runs import arrays_made, run_executable, run_text, words_given
+
+        if form is not None:
+            check_writes_networks(form, "form")
+        program, (given, made) = self._program, self._ends
+        words = words_given(checks.mapping(inputs, "inputs", "arrays by name", ProblemError), given, self.network)
+        rows = [words[key] for key in program.inputs]
+        if form == "numpy" or (form is None and self._executable is None):
+            found = run_text(*self._text_and_weights, rows)
+        elif self._executable is None:
+            raise MappingError("there is no C compiler", where="form", hint="set CC, or choose numpy")
+        else:
+            found = run_executable(self._executable, [program.words[key] for key in program.outputs], rows)
+        return arrays_made(dict(zip(program.outputs, found, strict=True)), made)
+
+    @property
+    def _ends(self) -> tuple[Sequence[ModelTensor], Sequence[ModelTensor]]:
+        """Inputs and outputs as the model names them; those of a table are rows of words."""
+        from .workloads.graph import ModelTensor
+
+        meaning, program = self.answer.question.graph.meaning, self._program
+        if meaning is not None and meaning.handed:
+            return meaning.given, meaning.handed
+        rows = {key: ModelTensor(key, key, (words,), "float64") for key, words in program.words.items()}
+        return [rows[key] for key in program.inputs], [rows[key] for key in program.outputs]
+
+    @cached_property
+    def _executable(self) -> Path | None:
+        """The compiled C program, in a folder that lasts as long as this result; None where there is no compiler."""
+        from .network_runs import compiled_program, compiler, folder_of
+
+        command = compiler()
+        if command is None:
+            return None
+        from .mapper.emit.network import WEIGHTS_FILE
+        from .report.parts.files import write_bytes
+
+        folder = folder_of(self)
+        write_file(folder / NETWORK_FILES["c"], self.emit("c"))
+        write_bytes(folder / WEIGHTS_FILE, self.weights())
+        return compiled_program(command, folder)
+
+    @cached_property
+    def _text_and_weights(self) -> tuple[str, np.ndarray[Any, Any]]:
+        """The numpy program, and the parameters that it takes."""
+        from .mapper.emit.network import network_weights
+
+        return self.emit("numpy"), network_weights(self._program)
+
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,
         nest.txt and, if a program can be written for it, reference.py; return the paths of all.
@@ -268,7 +333,7 @@ class CompiledNetwork(Shown):
 
 @takes(CompileKeywords, time_limit=GROUP_SECONDS, watch=None)
 def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compiled here otherwise
-    network: Network | str | os.PathLike[str],
+    network: NetworkLike,
     arch: ArchitectureLike,
     objective: ObjectiveLike = "energy",
     tiling: Tiling | None = None,
@@ -277,7 +342,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 ) -> CompiledNetwork:
     """The proven best way to cut a network into groups of operations that are each mapped as one (docs/networks.md).
 
-    network    a network, its name, or the path of a table or an ONNX file
+    network    a network, its name, the path of a table or an ONNX file, or an ONNX model: its bytes, or as onnx has it
     arch       an architecture, one of the library by name, or the path of an architecture file
     objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp",
                "ed2p", another formula, or any with limits, "energy where latency <= 1e6", which take several searches
@@ -309,7 +374,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     if watch is not None:
         checks.function(watch, "watch")
     is_shown = checks.flag(options["progress"], "progress")
-    found = network if isinstance(network, Network) else load_network(network, options["dims"], options["widths"])
+    found = as_network(network, options["dims"], options["widths"])
     limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
     stays, weights_in, total_limit = options["stays"], options["weights_in"], options["total_limit"]

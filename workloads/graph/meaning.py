@@ -139,6 +139,17 @@ class ApartOperation:
     epsilon: float = 0.0
 
 
+@dataclass(frozen=True)
+class ModelTensor:
+    """What a model is given, or hands out: its name there, who makes it here, its shape, and what numpy calls the type
+    of its elements."""
+
+    name: str
+    key: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
 ReferenceRows = tuple[Mapping[str, "np.ndarray[Any, Any]"], list["np.ndarray[Any, Any]"]]
 Reference = Callable[[Mapping[str, int]], ReferenceRows | None]
 """Inputs and outputs as the definition of a model has them."""
@@ -162,6 +173,8 @@ class NetworkMeaning:
     is_quantized  whether some operators are those of quantized models
     reference  for how many rows words of an input choose among, by input: random inputs, by their occurrences, and
                what the model's own definition makes of them; None where that is not known
+    given      every input under the model's name for it
+    handed     every output, likewise
     """
 
     finishes: Mapping[str, WordFinish]
@@ -176,6 +189,8 @@ class NetworkMeaning:
     types: Mapping[str, str] = field(default_factory=dict)
     is_quantized: bool = False
     reference: Reference | None = None
+    given: tuple[ModelTensor, ...] = ()
+    handed: tuple[ModelTensor, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """What searches in other processes ask for: what programs are made of stays here, with the file."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
+from ..graph import ModelTensor, NetworkMeaning
 from ..network import Network, NetworkLayer, Uncounted, Widths
 from .attention import attention
 from .convolutions import check_sizes, conv, conv_integer, qlinear_conv
@@ -18,7 +19,7 @@ from .edges import GraphEnds, onnx_wiring
 from .einsums import einsum_node
 from .expanded import read_expanded
 from .graph import graph_of, nodes_of, with_quantized_widths
-from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
+from .nodes import Dense, OnnxNode, OnnxValue, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
@@ -132,15 +133,20 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     passed += [passed_node(node) for node in nodes if not _is_read(node)]
     layers = tuple(_layers(path.stem, itertools.chain(*found.values())))
     simpler, counts = rewritten(model)
+    ends = GraphEnds(*(tuple(value.name for value in end) for end in (model.graph.input, model.graph.output)))
+    simpler_nodes = nodes_of(simpler)
     wiring, epilogues = onnx_wiring(
         path.stem,
-        nodes_of(simpler),
+        simpler_nodes,
         layers,
         found,
         OPERATORS,
-        ends=GraphEnds(*(tuple(value.name for value in end) for end in (model.graph.input, model.graph.output))),
+        ends=ends,
         stored=StoredModel(path, dims or {}, simpler),
     )
+    assert wiring.meaning is not None, "onnx_wiring gives one"
+    given, handed = _ends(ends, wiring.meaning, simpler_nodes)
+    wiring = replace(wiring, meaning=replace(wiring.meaning, given=given, handed=handed))
     return OnnxNetwork(
         path.stem,
         _source(model, path, dims or {}),
@@ -150,6 +156,24 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         graph=graph_of(model, nodes),
         wiring=wiring,
     )
+
+
+def _ends(
+    ends: GraphEnds, meaning: NetworkMeaning, nodes: Iterable[OnnxNode]
+) -> tuple[tuple[ModelTensor, ...], tuple[ModelTensor, ...]]:
+    """What is read of the inputs of a model, and its outputs; none of these where some are not known."""
+    values = {value.name: value for node in nodes for value in (*node.inputs, *node.outputs) if value is not None}
+    names = [key if key in values else key.removeprefix("input ") for key in meaning.inputs]
+    results = ends.results if len(meaning.outputs) == len(ends.results) else ()
+    given = tuple(_end(values[name], key) for name, key in zip(names, meaning.inputs, strict=True))
+    return given, tuple(_end(values[name], key) for name, key in zip(results, meaning.outputs, strict=False))
+
+
+def _end(value: OnnxValue, key: str) -> ModelTensor:
+    from onnx import TensorProto, helper
+
+    dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(value.type))
+    return ModelTensor(value.name, key, value.shape or (), str(dtype))
 
 
 def _is_read(node: OnnxNode) -> bool:
