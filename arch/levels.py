@@ -12,7 +12,7 @@ from .document import LEVEL_NAME, Field
 from .estimate_fields import given, memory_estimate, wants
 from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
 from .spec import ArrayAxis, Fanout, Halo, Keep, Keeps, Memory
-from .units import energy_pj, pj_per_bit
+from .units import cycles, energy_pj, pj_per_bit
 from .zeros import formats_of, savings_of
 
 _AN_INSTANCE_COUNT = "a whole number of instances such as 16"
@@ -28,8 +28,8 @@ _MEMORY_OPTIONAL = (
     "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
 )  # fmt: skip
 _BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
-_FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
-_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
+_FANOUT = {"fanout": "a name such as array"}
+_FANOUT_OPTIONAL = ("x", "y", "multicast", "spatial_reduction", "hop")
 
 
 def level_of(field: Field, scale: Scale, *, outermost: bool) -> Memory | Fanout:
@@ -90,11 +90,14 @@ def _with_estimates(memory: Memory, field: Field, scale: Scale) -> Memory:
 def _fanout(field: Field, scale: Scale) -> Fanout:
     members = field.members(_FANOUT, _FANOUT_OPTIONAL)
     per_bit = partial(pj_per_bit, word_bits=scale.word_bits)
+    if not members.keys() & {"x", "y"}:
+        raise field.error(f"missing, expected {_AN_INSTANCE_COUNT}, along x, y or both", key="x")
+    across = [ArrayAxis(size=1)] if "x" not in members else []
     return build(
         Fanout,
         field,
         name=_level_name(members["fanout"]),
-        axes=[_axis(members[key]) for key in ("x", "y") if key in members],
+        axes=across + [_axis(members[key], scale) for key in ("x", "y") if key in members],
         multicast=flag(members, "multicast", True),
         spatial_reduction=flag(members, "spatial_reduction", True),
         hop_pj_per_bit=members["hop"].quantity(per_bit, "an energy per size such as 0.06 pJ/bit")
@@ -179,10 +182,10 @@ def _halo(members: Mapping[str, Field]) -> Halo:
     return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
 
 
-def _axis(field: Field) -> ArrayAxis:
+def _axis(field: Field, scale: Scale) -> ArrayAxis:
     if isinstance(field.value, str):
         return build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
-    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce", "latency"))
     return build(
         ArrayAxis,
         field,
@@ -190,6 +193,11 @@ def _axis(field: Field) -> ArrayAxis:
         dims=_dims(members["dims"]) if "dims" in members else None,
         reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
         reduce=flag(members, "reduce", True),
+        latency_cycles=members["latency"].quantity(
+            partial(cycles, clock_hz=scale.clock_hz), "a duration such as 1 cycle"
+        )
+        if "latency" in members
+        else 0.0,
     )
 
 

@@ -44,7 +44,8 @@
         area: 0.4 mm2            # of one instance
         estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
       - fanout: array            # an array of everything below; one axis or two
-        x: 14                    # any dimension may be spread over it
+        x: {size: 14, latency: 1 cycle}         # any dimension may be spread over it; a hop along it takes a cycle, so
+                                 # that 13 cycles pass until all instances are at work (0 cycles, if not given)
         y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
                                  # `reduce: false`: no reduction loops
         multicast: true          # one read above serves every instance that wants the word (the default)

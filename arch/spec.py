@@ -59,10 +59,12 @@ Instances = Annotated[int, _Number, Field(gt=0, le=2**16)]
 Picojoules = Annotated[float, _Number, Field(ge=0, le=1e15), _NoSign]
 PerCycle = Annotated[float, _Number, Field(ge=1e-15, le=float(LARGEST_BITS))]
 Hertz = Annotated[float, _Number, Field(ge=1e-3, le=1e15)]
+Cycles = Annotated[float, _Number, Field(ge=0, le=1e15), _NoSign]
 SquareMillimetres = Annotated[float, _Number, Field(ge=0, le=1e9), _NoSign]
 
 _UNITS = (
     ("_bits_per_cycle", " bit/cycle"),
+    ("_cycles", " cycles"),
     ("_pj_per_cycle", " pJ/cycle"),
     ("_pj_per_bit", " pJ/bit"),
     ("_pj", " pJ"),
@@ -237,6 +239,11 @@ class Memory(Spec):
         """Whether reads and writes have ports of their own; if not, they share one, bounded or not."""
         return bool(self.read_bits_per_cycle or self.write_bits_per_cycle)
 
+    @property
+    def keeps_sums(self) -> bool:
+        """Whether partial sums may be kept."""
+        return self.keeps.output != "never"
+
     def without_lines(self) -> Memory:
         """The memory where all lines are full, and never lie in one bank when they pass together."""
         plain: dict[str, Any] = {"line_bits": None, "banks": None, "bank_ports": 1}
@@ -258,12 +265,15 @@ class ArrayAxis(Spec):
     reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
            `output` allows reduction loops only
     reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
+    latency_cycles  that a word takes from one instance to the next along the axis: what enters an array of 16 x 16 in
+           step reaches its far corner 30 hops later
     """
 
     size: Instances
     dims: tuple[str, ...] | None = None
     reuse: Role | None = None
     reduce: bool = True
+    latency_cycles: Cycles = 0.0
 
     def allows(self, problem: Problem, dim: str) -> bool:
         """Whether a dimension of the problem may be spread over it."""
@@ -296,6 +306,11 @@ class Fanout(Spec):
     def instances(self) -> int:
         """Of what is below it, for each instance of what is above it."""
         return math.prod(axis.size for axis in self.axes)
+
+    @property
+    def filling_cycles(self) -> float:
+        """From the first instance to the last: how long the array takes to fill with work, and to drain."""
+        return sum((axis.size - 1) * axis.latency_cycles for axis in self.axes)
 
 
 class Op(Spec):
@@ -438,6 +453,37 @@ class Architecture(Spec, Shown):
     def depth(self) -> dict[str, int]:
         """Position of every level in the hierarchy, outermost 0."""
         return {level.name: i for i, level in enumerate(self.levels)}
+
+    @cached_property
+    def filling_cycles(self) -> float:
+        """Cycles from the first instance of all arrays to the last one (`ArrayAxis.latency_cycles`)."""
+        return sum(fanout.filling_cycles for fanout in self.fanouts)
+
+    def filling_between(self, outer: str, inner: str) -> float:
+        """Those of the arrays between two memories."""
+        between = self.levels[self.depth[outer] : self.depth[inner]]
+        return sum(level.filling_cycles for level in between if isinstance(level, Fanout))
+
+    @property
+    def fills(self) -> bool:
+        """Whether the latency has cycles in which work has not reached all units, or has left some of them: those of
+        first tiles, or of arrays."""
+        return self.latency == "with_fill" or self.filling_cycles > 0
+
+    @property
+    def what_fills(self) -> str:
+        """As its file says it."""
+        return "latency: with_fill" if self.latency == "with_fill" else "the latency of an array's axis"
+
+    def without_fills(self) -> Architecture:
+        """The machine on which nothing has to be filled: no mapping is slower on it."""
+        levels = [
+            level.model_copy(update={"axes": tuple(a.model_copy(update={"latency_cycles": 0.0}) for a in level.axes)})
+            if isinstance(level, Fanout)
+            else level
+            for level in self.levels
+        ]
+        return self.model_copy(update={"latency": "steady", "levels": tuple(levels)})
 
     @property
     def mac_instances(self) -> int:

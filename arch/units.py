@@ -8,6 +8,7 @@
     hop        0.06 pJ/bit   1 pJ/word                    any energy per size
     area       0.05 mm2   1200 um2
     time       3 us   10 ns
+    duration   1 cycle   2 ns                             cycles, or any time
     length     28 nm
 
 A number is never read without its unit. Arithmetic is exact until the last step.
@@ -126,6 +127,7 @@ _SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_
 _ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
 _CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
 _TIME = _kind("a time", "3 us", _TIMES)
+_DURATION = _kind("a duration", "1 cycle or 2 ns", ["cycle", "cycles", *_TIMES])
 _BANDWIDTH = _kind(
     "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
 )
@@ -182,6 +184,23 @@ def seconds(text: str) -> float:
     if unit not in _TIMES:
         raise _wrong_unit(text, unit, _TIME)
     return float(number * _TIMES[unit])
+
+
+def cycles(text: str, *, clock_hz: float | None = None) -> float:
+    """A duration such as `1 cycle` or `2 ns`, in cycles. Zero is one.
+
+    clock_hz   clock [Hz]; without it a time is refused
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _DURATION, zero=True)
+    if unit in ("cycle", "cycles"):
+        return float(number)
+    if unit not in _TIMES:
+        raise _wrong_unit(text, unit, _DURATION)
+    if clock_hz is None:
+        raise ArchitectureError(f"{shown(text)} is a time, and no clock is known; expected cycles")
+    return float(number * _TIMES[unit] * Fraction(clock_hz))
 
 
 def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float | None = None) -> float:

@@ -133,6 +133,7 @@ def _axis(axis: ArrayAxis) -> str:
     said += [("dims", _list(axis.dims))] if axis.dims is not None else []
     said += [("reuse", axis.reuse)] if axis.reuse is not None else []
     said += [] if axis.reduce else [("reduce", "false")]
+    said += [("latency", f"{number_text(axis.latency_cycles)} cycles")] if axis.latency_cycles else []
     return str(axis.size) if len(said) == 1 else _mapping(said)
 
 

@@ -13,6 +13,9 @@ and then takes, of every port, bits of its busiest instance / bits per cycle. It
 is. Of jobs that could start, the one that the walk comes to first starts first, and nothing that has started is
 interrupted. All instances of a memory run in lockstep. A transfer of a memory that does not overlap compute keeps the
 MACs waiting.
+
+Where hops along an array take time, the last results are as much later as they pass hops; and so are those before each
+refill of a memory that does not overlap, for which the MACs wait.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from ..arch import Architecture, Memory
 from ..ir import Mapping
 from .boundaries import Boundary
 from .counts import Accesses
+from .filling import empties_array
 from .layouts import refuse_lines
 from .ports import access_bits
 from .simulator import Coordinates, Walk
@@ -89,7 +93,8 @@ class _TimedWalk(Walk):
         self.fetches = []
         results = len(self.updates)
         super().step(time)
-        mac = self._job({MACS: 1 / self.arch.mac.per_cycle}, [*self.fetches, *self.macs[-1:]])
+        working = 1 / self.arch.mac.per_cycle + self._emptied()
+        mac = self._job({MACS: working}, [*self.fetches, *self.macs[-1:]])
         if results > 1:
             mac.after.append(self.updates[results - 2])
         for update in self.updates[results:]:
@@ -136,7 +141,17 @@ class _TimedWalk(Walk):
             self.fetches.append(job)
         self._use_outside(boundary, job)
 
+    def finish(self) -> None:
+        """The last results pass through the arrays."""
+        self.macs[-1].cycles[MACS] += self.arch.filling_cycles
+
     # ---- parts -------------------------------------------------------------------------------------------------
+
+    def _emptied(self) -> float:
+        """Cycles for which the MACs have waited until arrays were empty, before they were refilled for this step."""
+        served = (b for b in self.boundaries if empties_array(b, self.arch) and self.is_served(b))
+        again = (self.arch.filling_between(b.outer.name, b.inner.name) for b in served if b.inner is not None)
+        return 0.0 if self.starts_branch() else sum(again)
 
     def _job(self, cycles: dict[Port | str, float], after: list[Job]) -> Job:
         job = Job(len(self.jobs), cycles, after)
@@ -220,6 +235,7 @@ def clocked_cycles(mapping: Mapping, arch: Architecture) -> float:
     refuse_lines(arch, "clocks", "time the mapping on the machine without the line of that memory")
     walk = _TimedWalk(mapping, arch)
     walk.run()
+    walk.finish()
     return _Clock(walk.jobs).run()
 
 

@@ -27,6 +27,7 @@ from ..ir import Digit, Loop, Problem, Rank, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts, FirstTile
+from .filling import empties_array
 from .hops import hops_along, legs_of
 from .moves import (
     ALL,
@@ -138,7 +139,7 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
 def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boundary]) -> Counts:
     """The compute steps of a nest, and the words that cross some of its boundaries."""
     arch = nest.arch
-    counts = Counts(steps=_steps(nest))
+    counts = Counts(steps=_steps(nest), visits=_settings(nest, nest.starts[-1]))
     for boundary in boundaries:
         outer, inner = (
             candidates(nest, boundary.tensor, p) for p in (boundary.outer_position, boundary.inner_position)
@@ -150,6 +151,8 @@ def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boun
         for fanout, hops in hops_along(legs_of(boundary, mapping, arch), partial(_passing, nest, boundary)):
             if fanout.hop_pj_per_bit:
                 counts.add_hops(fanout.name, boundary.tensor.name, hops)
+        if boundary.inner is not None and empties_array(boundary, arch):
+            counts.add_refills(boundary.outer.name, boundary.inner.name, _refills(nest, boundary))
     if arch.latency == "with_fill":
         counts.first_tiles = [_first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
     return counts
@@ -170,7 +173,33 @@ def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
         inner_words=words_in(nest, tensor, FIRST, Group(position, NOTHING, first_inner))[0],
         outer_finishes=tensor.is_output and may_finish(nest, boundary.outer_position),
         inner_finishes=tensor.is_output and may_finish(nest, position),
+        steps=0 if tensor.is_output else _steps_of_first(nest, nest.innermost_serving(tensor, position)),
     )
+
+
+def _steps_of_first(nest: Nest, serving: int) -> int:
+    """Count the compute steps of the first instance before the loop at `serving` steps for the first time."""
+    first, steps = frozenset((i, 0) for i in nest.spatial if i > serving), 1
+    for dim, digits in nest.digits.items():
+        inside = tuple(digit for digit in digits if digit.position > serving)
+        size = min(nest.problem.sizes[dim], math.prod(digit.trips for digit in inside))
+        place = first & {(digit.position, 0) for digit in inside}
+        steps *= sum(kind.count for kind in kinds_of_move(size, inside, 1, EVERY, NOTHING, place))
+    return steps
+
+
+def _refills(nest: Nest, boundary: Boundary) -> int:
+    """Count the tiles that come to an inner node after the first one of each visit of its branch."""
+    position = boundary.inner_position
+    tiles = _settings(nest, nest.innermost_serving(boundary.tensor, position) + 1)
+    return tiles - _settings(nest, nest.start(position))
+
+
+def _settings(nest: Nest, position: int) -> int:
+    """Count the settings of the temporal loops above a position in which the first instance has work."""
+    outside = Steps(max((i for i in nest.temporal if i < position), default=FIRST.last))
+    first = Group(position, only=frozenset((i, 0) for i in nest.spatial if i < position))
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, outside, first)) for dim in nest.problem.dim_names)
 
 
 def _passing(nest: Nest, boundary: Boundary, joined: frozenset[int]) -> int:

@@ -3,11 +3,13 @@
 energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
           + hops x pJ/bit on the way through arrays (hops.py) + leakage of all instances x latency
 latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
+          + cycles for which arrays fill (filling.py)
 cycles of a port = bits through it at the busiest instance / bits per cycle, or those of the banks that it waits for
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ from ..ir import Mapping, MappingError, Node, Tensor, TilewrightError
 from ..ir.display import ShownCost
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
-from .fill import idle_cycles
+from .fill import COMPUTE, idle_cycles, waiting_cycles
+from .filling import filling_cycles
 from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
 from .ports import AccessBits, access_bits, direction_cycles, run_cycles
@@ -112,6 +115,7 @@ class Cost(ShownCost):
     leakage_pj         of all instances over the whole run
     networks           fanouts whose hops cost energy, tensor by tensor
     fill_cycles        of the latency, what the first tiles in and the last ones out add to it
+    array_cycles       of the latency, what arrays take to fill with work and to drain, hop by hop
     zeros              what those of operands save, where these have a density: all figures are means then
     """
 
@@ -129,6 +133,7 @@ class Cost(ShownCost):
     leakage_pj: float = 0.0
     networks: tuple[NetworkUse, ...] = ()
     fill_cycles: float = 0.0
+    array_cycles: float = 0.0
     zeros: Zeros | None = None
 
     def objective(self, objective: ObjectiveLike) -> float:
@@ -191,13 +196,14 @@ def cost_of(
     macs = mapping.problem.macs if points is None else points
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
-    busy = {"compute": compute_cycles} | {m.name: m.cycles for m in memories}
-    steady = latency = _run_cycles(busy, memories)
+    busy = {COMPUTE: compute_cycles} | {m.name: m.cycles for m in memories}
+    filling = filling_cycles(counts, arch)
+    steady = latency = _run_cycles(busy, memories) + filling
     if arch.latency == "with_fill":
         idle = idle_cycles(arch, tensors, counts.first_tiles, lines.first)
-        serial = [m.name for m in memories if not m.overlaps]
-        busy = {name: cycles + idle[name] * (name not in serial) for name, cycles in busy.items()}
-        latency = _run_cycles(busy, memories)
+        busy |= {m.name: waiting_cycles(m.read_cycles, m.write_cycles, idle[m.name]) for m in memories if m.overlaps}
+        busy[COMPUTE] += idle[COMPUTE][0]
+        latency = _run_cycles(busy, memories) + filling
     networks = _networks(arch, tensors, counts)
     leakage = arch.total_leakage_pj_per_cycle * latency
     return Cost(
@@ -215,11 +221,12 @@ def cost_of(
         leakage_pj=leakage,
         networks=networks,
         fill_cycles=latency - steady,
+        array_cycles=filling,
     )
 
 
 def _run_cycles(busy: MappingABC[str, float], memories: Sequence[MemoryUse]) -> float:
-    return float(run_cycles(busy["compute"], [(m.overlaps, busy[m.name]) for m in memories]))
+    return float(run_cycles(busy[COMPUTE], [(m.overlaps, busy[m.name]) for m in memories]))
 
 
 def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) -> tuple[NetworkUse, ...]:
@@ -361,6 +368,12 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
         shared = frozenset(("input", "weight", "output")) - frozenset(memory.partition_bits)
         parts.append(Part(memory, shared, memory.size_bits))
     return tuple(parts)
+
+
+def largest_tile_bits(memory: Memory, tensor: Tensor) -> float:
+    """The bits that a tile of a tensor may have in a memory; infinitely many, where it is unbounded."""
+    copies = 2 if memory.double_buffered else 1
+    return min((part.bits / copies for part in capacity_parts(memory) if tensor.role in part.roles), default=math.inf)
 
 
 def check_fit(mapping: Mapping, arch: Architecture, lines: LineCounts = NO_LINES) -> None:

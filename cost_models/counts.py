@@ -33,6 +33,7 @@ class FirstTile:
     outer_words   that an outer instance reads, or that arrive at it
     inner_words   of the tile of an inner instance
     outer_finishes, inner_finishes  whether the memory may know a word of the output as finished
+    steps  compute steps in which the first tile of an operand is in use
     times  visits of a branch of a tree that start and end with them
     """
 
@@ -43,6 +44,7 @@ class FirstTile:
     inner_words: int
     outer_finishes: bool = False
     inner_finishes: bool = False
+    steps: int = 0
     times: int = 1
 
 
@@ -59,6 +61,9 @@ class Counts:
     in_use   instances of each memory that ever have a word of the tensor
     hops     words times hops, by (fanout, tensor), of fanouts whose hops cost energy
     first_tiles  of every boundary between memories, where the latency is to hold the time that they take
+    refills  by (outer, inner) memory, tiles that come to the inner one after the first of a visit, where the array
+             between them stands empty meanwhile (`filling.py`)
+    visits   of what is counted: 1, or those of a branch of a tree
     steps    compute steps: the time steps in which at least one MAC works
     """
 
@@ -67,6 +72,12 @@ class Counts:
     in_use: dict[tuple[str, str], int] = field(default_factory=dict)
     hops: dict[tuple[str, str], float] = field(default_factory=dict)
     first_tiles: list[FirstTile] = field(default_factory=list)
+    refills: dict[tuple[str, str], int] = field(default_factory=dict)
+    visits: int = 1
+
+    def add_refills(self, outer: str, inner: str, times: int) -> None:
+        """Count tiles that come to a memory after the first."""
+        self.refills[outer, inner] = self.refills.get((outer, inner), 0) + times
 
     def add_hops(self, fanout: str, tensor: str, hops: float) -> None:
         """Count hops of some words."""

@@ -12,8 +12,14 @@ a port of memory m is idle for the fills of all memories outside m, and for thei
     latency = max over resources of (fills outside + busy cycles + drains outside) + cycles of memories without overlap
 
 That is how a pipeline of stages with one long one is timed: what stands before it fills up, then it works without a
-pause, then what comes after it empties. `clock.py` is what it is compared with (results/clock). In a tree of several
-operations every visit of a branch fills and empties on its own.
+pause, then what comes after it empties. A port that carries words into m alone is at work itself while the first tiles
+come, and has done when the last ones are there, which are in use for a while:
+
+    idle of such a port = fills outside - its own part of them + last use + drains outside
+    last use            = fewest, over operands that come to m, of the cycles in which the MACs use one tile of it
+
+`clock.py` is what it is compared with (results/clock). In a tree of several operations every visit of a branch fills
+and empties on its own.
 """
 
 from __future__ import annotations
@@ -25,7 +31,13 @@ from ..arch import Architecture
 from ..ir import Tensor
 from .counts import Accesses, FirstTile
 from .passing import sums_drained
-from .ports import access_bits, port_cycles
+from .ports import access_bits, direction_cycles
+
+COMPUTE = "compute"
+
+Idle = Mapping[str, tuple[float, float]]
+"""Cycles before the first and after the last word of a run, per memory for the port that reads and the one that writes,
+and for COMPUTE."""
 
 
 def idle_cycles(
@@ -33,21 +45,32 @@ def idle_cycles(
     tensors: Mapping[str, Tensor],
     first_tiles: Sequence[FirstTile],
     lines: Mapping[tuple[str, str, str], int] = MappingProxyType({}),
-) -> dict[str, float]:
-    """Cycles before the first and after the last word, per memory and for `compute`.
+) -> Idle:
+    """Cycles for which ports and MACs wait for first and last tiles.
 
     lines  in which these tiles lie, by the memory that has lines, the other one, and the tensor
     """
     passing = dict.fromkeys((memory.name for memory in arch.memories), 0.0)
+    own = dict(passing)
+    last_use: dict[str, dict[str, float]] = {name: {} for name in passing}
     memories = {memory.name: memory for memory in arch.memories}
     for first in first_tiles:
         if memories[first.outer].overlaps and memories[first.inner].overlaps:  # else their time is added anyway
-            passing[first.outer] += first.times * tile_cycles(arch, tensors[first.tensor], first, lines)
-    idle, outside = {}, 0.0
+            tensor = tensors[first.tensor]
+            outside, inside = tile_cycles(arch, tensor, first, lines)
+            passing[first.outer] += first.times * max(outside, inside)
+            if not tensor.is_output:
+                own[first.inner] += first.times * inside
+                used = last_use[first.inner]
+                used[first.tensor] = used.get(first.tensor, 0.0) + first.times * first.steps / arch.mac.per_cycle
+    idle, before = {}, 0.0
     for memory in arch.memories:
-        idle[memory.name] = outside
-        outside += passing[memory.name]
-    return idle | {"compute": outside}
+        writing = before
+        if memory.write_bits_per_cycle is not None and not memory.keeps_sums:
+            writing += min(last_use[memory.name].values(), default=0.0) - own[memory.name]
+        idle[memory.name] = before, writing
+        before += passing[memory.name]
+    return idle | {COMPUTE: (before, before)}
 
 
 def tile_cycles(
@@ -55,9 +78,9 @@ def tile_cycles(
     tensor: Tensor,
     first: FirstTile,
     lines: Mapping[tuple[str, str, str], int] = MappingProxyType({}),
-) -> float:
-    """Return the cycles of a tile, and of the tiles that move together with it, on their way in or out; `lines` as in
-    `idle_cycles`."""
+) -> tuple[float, float]:
+    """Return the cycles of the outer and of the inner memory for a tile, and the tiles that move together with it, on
+    their way in or out; `lines` as in `idle_cycles`."""
     memories = {memory.name: memory for memory in arch.memories}
     outer_words, inner_words = first.outer_words, first.inner_words
     if not tensor.is_output:
@@ -66,12 +89,18 @@ def tile_cycles(
         outer = Accesses(writes=outer_words, finished_writes=outer_words * first.outer_finishes)
         drained = sums_drained(arch, inner_words)
         inner = Accesses(reads=drained, drains=drained, finished_reads=drained * first.inner_finishes)
-    cycles = []
-    for name, other, accesses in ((first.outer, first.inner, outer), (first.inner, first.outer, inner)):
+
+    def cycles(name: str, other: str, accesses: Accesses) -> float:
         memory, bits = memories[name], access_bits(arch, tensor, accesses)
         read, write = bits.read, bits.write
         if memory.line_bits is not None:
             whole = lines[name, other, tensor.name] * memory.line_bits
             read, write = whole * (read > 0), whole * (write > 0)
-        cycles.append(port_cycles(memory, read, write))
-    return max(cycles)
+        return max(direction_cycles(memory, read, write))
+
+    return cycles(first.outer, first.inner, outer), cycles(first.inner, first.outer, inner)
+
+
+def waiting_cycles(reading: float, writing: float, idle: tuple[float, float]) -> float:
+    """Cycles until the slower port of a memory has done, of those for which each is busy and idle."""
+    return max(reading + idle[0], writing + idle[1])

@@ -75,8 +75,9 @@ def _words(operation: Operation, tensor: Tensor) -> int:
 
 def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mapping[Tensor, float]) -> LeastCost:
     """By points and the unit that computes them, and by words of tensors that pass the outermost memory."""
-    energy, compute, read, write, outermost = 0.0, 0.0, 0.0, 0.0, arch.memories[0]
+    energy, compute, filling, read, write, outermost = 0.0, 0.0, 0.0, 0.0, 0.0, arch.memories[0]
     for number, unit in points:
+        filling += arch.filling_cycles  # for every operation, at least once
         energy += number * unit.energy_pj
         compute += number / (arch.mac_instances * unit.per_cycle)
     for tensor, words in moved.items():
@@ -85,5 +86,6 @@ def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mappi
         else:
             read += words * arch.width_bits(tensor)
     energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
-    cycles = float(run_cycles(compute, [(outermost.overlaps, max(direction_cycles(outermost, read, write)))]))
+    waiting = [(outermost.overlaps, max(direction_cycles(outermost, read, write)))]
+    cycles = float(run_cycles(compute, waiting)) + filling
     return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)

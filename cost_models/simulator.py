@@ -17,13 +17,14 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..arch import Architecture, Memory
 from ..ir import ArchitectureError, Loop, Mapping, MappingError, Tensor
 from ..ir.errors import checked
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, Counts, FirstTile
+from .filling import empties_array
 from .hops import Route, hops, legs_of
 
 Element = tuple[int, ...]
@@ -60,6 +61,9 @@ class Walk:
         self.legs = {(b.tensor.name, b.inner_position): legs_of(b, mapping, arch) for b in self.boundaries}
         self.hops: dict[Route, float] = defaultdict(float)
         self.first_tiles: list[FirstTile] = []
+        self.refills: dict[tuple[str, str], int] = defaultdict(int)
+        self.visits = 0
+        self.first_in_use: dict[int, int] = {}
         self.tile_of_loop = self._tiles()
         self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
@@ -146,6 +150,7 @@ class Walk:
 
     def step(self, time: dict[int, int]) -> None:
         self.steps += 1
+        self.visits += self.starts_branch()
         for boundary in reversed(self.boundaries):
             keeps_sums = boundary.tensor.is_output and boundary.inner is not None
             if keeps_sums and self.moved_loop != FIRST_STEP and self.is_served(boundary):
@@ -157,12 +162,38 @@ class Walk:
                 self.admit(boundary, time)
             else:
                 self.fill(boundary, time)
-            if boundary.inner is not None and self.starts_visit(boundary) and self.arch.latency == "with_fill":
-                self.first_tiles.append(self._first_tile(boundary, boundary.inner.name))
+            if self.arch.latency == "with_fill":
+                self._note_first_tile(boundary)
+            self.note_refill(boundary)
+
+    def note_refill(self, boundary: Boundary) -> None:
+        """Count the tile that comes with this step, if an array is empty meanwhile that had work before."""
+        if boundary.inner is not None and empties_array(boundary, self.arch):
+            again = self.is_served(boundary) and not self.starts_visit(boundary)
+            self.refills[boundary.outer.name, boundary.inner.name] += again
+
+    def starts_branch(self) -> bool:
+        """Whether the first step is taken; in trees, the first one of a visit of the operation's branch."""
+        return self.moved_loop == FIRST_STEP
 
     def starts_visit(self, boundary: Boundary) -> bool:  # noqa: ARG002 - in trees it depends on where a node stands
         """Whether a node gets its first tile with this step."""
         return self.moved_loop == FIRST_STEP
+
+    def _note_first_tile(self, boundary: Boundary) -> None:
+        """Record a tile that is the first of a visit, and the steps in which it is in use."""
+        position = boundary.inner_position
+        if boundary.inner is None:
+            return
+        if self.starts_visit(boundary):
+            self.first_in_use[position] = len(self.first_tiles)
+            self.first_tiles.append(self._first_tile(boundary, boundary.inner.name))
+        elif self.is_served(boundary):
+            self.first_in_use.pop(position, None)
+        if position in self.first_in_use and not boundary.tensor.is_output:
+            number = self.first_in_use[position]
+            first = self.first_tiles[number]
+            self.first_tiles[number] = replace(first, steps=first.steps + 1)
 
     def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
         """Record the tile that the instances hold now, and the words of it that each outer instance sends or will
@@ -432,7 +463,13 @@ class Walk:
             raise SimulationError("the nest did not accumulate every product of every output exactly once")
 
     def counts(self) -> Counts:
-        counts = Counts(steps=self.steps, hops=dict(self.hops), first_tiles=self.first_tiles)
+        counts = Counts(
+            steps=self.steps,
+            hops=dict(self.hops),
+            first_tiles=self.first_tiles,
+            refills=dict(self.refills),
+            visits=self.visits,
+        )
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())
             busiest = counts.busiest.setdefault((memory, tensor), Accesses())

@@ -194,7 +194,9 @@ class Trees:
             at = self.depth[first.outer]
             if self.arch.memories[at].overlaps and self.arch.memories[self.depth[first.inner]].overlaps:
                 cycles = tile_cycles(self.arch, way.operation.problem.tensor(first.tensor), first)
-                words[first.tensor][1 + 2 * len(self.arch.memories) + at] += first.times * cycles
+                words[first.tensor][1 + 2 * len(self.arch.memories) + at] += first.times * max(cycles)
+                inner = self.arch.memories[self.depth[first.inner]]
+                assert inner.keeps_sums or inner.write_bits_per_cycle is None, "its port is at work as the tile comes"
         return Counted(words, cost.compute_cycles, held)
 
     def latency(self, steps: Floats, words: Floats) -> Floats:

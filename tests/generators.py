@@ -181,12 +181,16 @@ def windows_below_arrays(rng: random.Random, most: int = 9) -> tuple[Problem, Ar
 
 def with_extras(rng: random.Random, arch: Architecture, *extras: str) -> Architecture:
     """The architecture with random figures for some of: leakage, block, hop, fill, ports (a port for each direction at
-    some memories), serial (some memories that do not overlap), widths (partial sums are wider)."""
+    some memories), serial (some memories that do not overlap), widths (partial sums are wider), arrays (a hop along an
+    axis takes time)."""
     levels: list[Memory | Fanout] = []
     for level in arch.levels:
         changes: dict[str, object] = {}
         if isinstance(level, Fanout):
             changes = {"hop_pj_per_bit": rng.choice([0.125, 0.5, 2.0])} if "hop" in extras else {}
+            if "arrays" in extras:
+                hops = (axis.model_copy(update={"latency_cycles": rng.choice([0.5, 1.0, 3.0])}) for axis in level.axes)
+                changes["axes"] = tuple(hops)
         else:
             changes = _memory_extras(rng, extras)
         levels.append(level.model_copy(update=changes))

@@ -54,10 +54,11 @@ def _first_tiles(path: OperationPath, mapping: Mapping, boundary: Boundary, arch
 
 def _count_visits(way: Way, arch: Architecture) -> Counts:
     """The sum over visits that are not all alike, and the nodes above the split that only this operation fills."""
-    counts = Counts()
+    counts = Counts(visits=0)
     for times, mapping in visits(way.path, way.made):
         visit = count_boundaries(Nest.of(mapping, arch), mapping, tuple(chains_of(mapping, arch)))
         counts.steps += times * visit.steps
+        counts.visits += times * visit.visits
         _join(counts, visit, times)
         counts.first_tiles += [replace(first, times=times) for first in visit.first_tiles]
     for boundary in above_the_split(way):
@@ -81,6 +82,8 @@ def _join(counts: Counts, more: Counts, times: int) -> None:
         counts.in_use[key] = max(counts.in_use.get(key, 0), instances)
     for (fanout, tensor), hops in more.hops.items():
         counts.add_hops(fanout, tensor, times * hops)
+    for (outer, inner), refills in more.refills.items():
+        counts.add_refills(outer, inner, times * refills)
 
 
 def _add(table: AccessTable, more: AccessTable, times: int = 1) -> None:

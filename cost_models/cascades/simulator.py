@@ -155,6 +155,7 @@ class OperationWalk(Walk):
                 self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
         for boundary in to_come:
             self.admit(boundary, time)
+            self.note_refill(boundary)
         self.brought = position
 
     def leave(self, address: Address) -> None:
@@ -172,6 +173,9 @@ class OperationWalk(Walk):
         if boundary.tensor.is_output and boundary.inner_position <= self.brought:
             return False
         return self.moved_loop < self.way.path.start(boundary.inner_position) or super().is_served(boundary)
+
+    def starts_branch(self) -> bool:
+        return self.moved_loop < self.way.path.starts[-1]
 
     def starts_visit(self, boundary: Boundary) -> bool:
         """Every visit of the branch that a node stands in fills on its own."""

@@ -12,7 +12,7 @@ from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
-from ..fill import idle_cycles
+from ..fill import COMPUTE, Idle, idle_cycles, waiting_cycles
 from ..ports import direction_cycles, run_cycles
 from .visits import VisitSizes, first_tiles_of_visits, uneven_visits
 
@@ -51,7 +51,7 @@ def visit_cost(
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
     visits = _uneven(mapping, arch, again, start, made) if made else _alike(mapping, arch, again, start)
-    idle: dict[str, float] = {}
+    idle: Idle = {}
     if arch.latency == "with_fill":
         tensors = {tensor.name: tensor for tensor in mapping.problem.tensors}
         idle = idle_cycles(arch, tensors, first_tiles_of_visits(mapping, arch, start))
@@ -149,11 +149,17 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
         for uses in zip(*(cost.memories for _, cost in visits), strict=True)
     )
     energy = mixed(cost.energy_pj - cost.leakage_pj for _, cost in visits)
-    computing = mixed(cost.compute_cycles for _, cost in visits)
-    return replace(first, memories=memories, energy_pj=energy, leakage_pj=0.0, compute_cycles=computing)
+    return replace(
+        first,
+        memories=memories,
+        energy_pj=energy,
+        leakage_pj=0.0,
+        compute_cycles=mixed(cost.compute_cycles for _, cost in visits),
+        array_cycles=mixed(cost.array_cycles for _, cost in visits),
+    )
 
 
-def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]], idle: dict[str, float]) -> Cost:
+def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]], idle: Idle) -> Cost:
     """The cost when ports are busy for other reasons too, and idle while the first and the last tiles pass; leakage by
     the latency that results."""
     memories = []
@@ -161,8 +167,15 @@ def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, floa
         reading, writing = direction_cycles(memory, *busy.get(memory.name, (0.0, 0.0)))
         cycles = use.read_cycles + reading, use.write_cycles + writing
         memories.append(replace(use, read_cycles=cycles[0], write_cycles=cycles[1], cycles=max(cycles)))
-    waiting = [(use.overlaps, use.cycles + (idle.get(use.name, 0.0) if use.overlaps else 0.0)) for use in memories]
-    latency = float(run_cycles(cost.compute_cycles + idle.get("compute", 0.0), waiting))
+    waits = idle or {use.name: (0.0, 0.0) for use in memories} | {COMPUTE: (0.0, 0.0)}
+    waiting = [
+        (
+            use.overlaps,
+            waiting_cycles(use.read_cycles, use.write_cycles, waits[use.name]) if use.overlaps else use.cycles,
+        )
+        for use in memories
+    ]
+    latency = float(run_cycles(cost.compute_cycles + waits[COMPUTE][0], waiting)) + cost.array_cycles
     leakage = arch.total_leakage_pj_per_cycle * latency
     energy = cost.energy_pj - cost.leakage_pj + leakage
     return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)

@@ -116,7 +116,7 @@ def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architectur
 
 
 def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
-    if arch.latency == "with_fill" and fused.tree.branches:
+    if arch.fills and fused.tree.branches:
         _check_fills(fused, arch)
     check_lines(fused, arch)
     for address, tree in fused.tree.walk():
@@ -133,7 +133,7 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
 def _check_fills(fused: FusedMapping, arch: Architecture) -> None:
     """MappingError for trees of which it is not known how long their branches fill and empty."""
     if arch.overlap == "across_operations":
-        message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
+        message = f"with 'overlap: across_operations' no operation waits for another: {arch.what_fills} says otherwise"
         raise MappingError(message, where=arch.name, hint="leave one of them out")
     for path in fused.paths.values():
         if any(loop.is_spatial and loop.trips > 1 for loop in path.shared_loops):

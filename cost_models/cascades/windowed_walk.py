@@ -73,7 +73,7 @@ class WindowedWalk:
         self.new: Tile = frozenset()
         self.done: set[Element] = set()
         self.accesses: dict[tuple[str, str, Coordinates], Accesses] = defaultdict(Accesses)
-        self.total = Counts()
+        self.total = Counts(visits=0)
 
     def finished(self, products: int) -> bool:
         return products == 1
@@ -188,7 +188,10 @@ class WindowedWalk:
 
     def _add(self, walk: Walk) -> None:
         self.total.steps += walk.steps
+        self.total.visits += walk.visits
         self.total.first_tiles += walk.first_tiles
+        for (outer, inner), times in walk.refills.items():
+            self.total.add_refills(outer, inner, times)
         for key, accesses in walk.instance_accesses.items():
             for name, words in vars(accesses).items():
                 setattr(self.accesses[key], name, getattr(self.accesses[key], name) + words)
@@ -208,12 +211,14 @@ class WindowedWalk:
             same = [b for b in chains_of(mapping, self.arch) if b.inner_position == boundary.inner_position]
             walk = _Part(mapping, self.arch, same)
             walk.run()
-            walk.steps = 0
+            walk.steps = walk.visits = 0
             start = self.way.path.start(boundary.inner_position)
             visits = math.prod(loop.trips for loop in mapping.nest.items[:start] if isinstance(loop, Loop))
             walk.first_tiles = [replace(first, times=visits) for first in walk.first_tiles]
+            walk.refills = {key: times - (visits - 1) for key, times in walk.refills.items()}
             self._add(walk)
         counted = Walk(self.way.mapping, self.arch, self.way.boundaries)
         counted.instance_accesses, counted.steps, counted.hops = self.accesses, self.total.steps, self.total.hops
-        counted.first_tiles = self.total.first_tiles
+        counted.first_tiles, counted.visits = self.total.first_tiles, self.total.visits
+        counted.refills |= self.total.refills
         return counted.counts()

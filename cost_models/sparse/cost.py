@@ -92,7 +92,8 @@ def evaluate_sparse(mapping: Mapping, arch: Architecture, densities: MappingABC[
     memories = tuple(_memory(sparse, memory, held, counts, traffic) for memory in arch.memories)
     operations = sparse.operations
     compute = dense.compute_cycles * (1.0 - operations.skipped / mapping.problem.macs)
-    latency = float(run_cycles(compute, [(m.overlaps, u.cycles) for m, u in zip(arch.memories, memories, strict=True)]))
+    waiting = [(m.overlaps, u.cycles) for m, u in zip(arch.memories, memories, strict=True)]
+    latency = float(run_cycles(compute, waiting)) + dense.array_cycles
     busy = {"compute": compute} | {use.name: use.cycles for use in memories}
     mac_energy = operations.done * arch.mac.energy_pj
     leakage = arch.total_leakage_pj_per_cycle * latency

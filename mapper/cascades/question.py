@@ -34,8 +34,8 @@ def overlaps(question: TreeQuestion) -> bool:
 def check_searchable(question: TreeQuestion) -> None:
     """TilewrightError for what the search over trees does not know."""
     arch = question.arch
-    if arch.latency == "with_fill" and arch.overlap == "across_operations" and len(question.cascade.operations) > 1:
-        message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
+    if arch.fills and arch.overlap == "across_operations" and len(question.cascade.operations) > 1:
+        message = f"with 'overlap: across_operations' no operation waits for another: {arch.what_fills} says otherwise"
         raise TilewrightError(message, where=arch.name, hint="leave one of them out")
     hint = "ask for the best tree of one cascade, or leave the line of that memory out"
     refuse_lines(arch, "fronts, rankings and groups of cascades", hint)

@@ -59,9 +59,10 @@ def _cost_rows(cost: Cost) -> list[tuple[Value, ...]]:
 
 def latency_parts(cost: Cost) -> dict[str, float]:
     """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first; and, where
-    the architecture has it, the `fill` that adds to them."""
+    the architecture has them, the `fill` by first and last tiles and the filling of `arrays`, which add to them."""
     parts = {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
-    return parts | {"fill": cost.fill_cycles} if cost.fill_cycles else parts
+    adding = {"fill": cost.fill_cycles, "arrays": cost.array_cycles}
+    return parts | {name: cycles for name, cycles in adding.items() if cycles}
 
 
 def outer_bytes(cost: Cost) -> float:

@@ -40,11 +40,13 @@ class LatencyBound:
     """The limits of the latency, those that overlap first, longest first.
 
     fill_cycles  that the first tiles in and the last ones out add
+    array_cycles that arrays take to fill with work, hop by hop
     waits_for    what is busy last, these included: "compute" or a memory
     """
 
     cycles: float
     fill_cycles: float
+    array_cycles: float
     waits_for: str
     limits: tuple[Limit, ...]
 
@@ -71,7 +73,7 @@ def latency_of(cost: Cost, arch: Architecture) -> LatencyBound:
     ]
     limits = _one_of_those_that_add(limits)
     order = sorted(limits, key=lambda limit: (not limit.overlaps, -limit.cycles))
-    return LatencyBound(cost.latency_cycles, cost.fill_cycles, cost.limited_by, tuple(order))
+    return LatencyBound(cost.latency_cycles, cost.fill_cycles, cost.array_cycles, cost.limited_by, tuple(order))
 
 
 def _one_of_those_that_add(limits: Sequence[Limit]) -> list[Limit]:
@@ -106,6 +108,9 @@ def latency_sentences(latency: LatencyBound) -> Iterator[str]:
         share = percent(latency.fill_cycles, latency.cycles)
         last = f" The last to be done is {latency.waits_for}." if latency.waits_for != binding.place else ""
         yield f"The first tiles in and the last ones out add {_cycles(latency.fill_cycles)}, {share}.{last}"
+    if latency.array_cycles:
+        share = percent(latency.array_cycles, latency.cycles)
+        yield f"Filling arrays takes {count(latency.array_cycles)} of {_cycles(latency.cycles)}, {share}."
 
 
 def _named(limit: Limit) -> str:

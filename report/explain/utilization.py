@@ -155,4 +155,5 @@ def _waits(latency: LatencyBound) -> str:
     reasons = [f"waiting for the port of {binding.name}"] if binding.memory else []
     reasons += [f"while {limit.name} moves words" for limit in latency.limits if not limit.overlaps and limit.cycles]
     reasons += ["for the first tiles and the last ones"] if latency.fill_cycles else []
+    reasons += ["while arrays fill"] if latency.array_cycles else []
     return " and ".join(reasons) or significant(latency.cycles)

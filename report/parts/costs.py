@@ -37,10 +37,12 @@ def cost_rows(cost: AnyCost, arch: Architecture) -> list[tuple[str, str]]:
     peak = arch.mac_instances * arch.mac.per_cycle
     edp = joule_seconds(cost.energy_pj, cost.latency_s)
     fill = _fill_cycles(cost, arch)
+    arrays = sum(part.array_cycles for part in parts_of(cost).values())
     return [
         ("Energy", f"{energy(cost.energy_pj)}, {energy(cost.energy_pj / cost.macs)} per {point}"),
         ("Latency", f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_s)} at {clock(cost.clock_hz)}"),
         *([("", f"{count(fill)} of them add to fill and to drain")] if fill else []),
+        *([("", f"{count(arrays)} of them, {percent(arrays, cost.latency_cycles)}, fill arrays")] if arrays else []),
         ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(edp)} J s"),
         ("Utilization", f"{percent(cost.utilization, 1)} of {significant(peak)} MACs per cycle"),
         *(("Bound by", bound_text(part)) for part in parts_of(cost).values() if len(parts_of(cost)) == 1),

@@ -211,7 +211,7 @@ def test_one_operation_costs_as_its_mapping() -> None:
         (
             "DRAM keeps A B C D O T U",
             machine(latency="with_fill", overlap="across_operations"),
-            "no operation waits for tiles",
+            "no operation waits for another",
         ),
         ("DRAM keeps A B C D O U\nGLB renews T", machine(), "no rows of T are read by two visits"),
     ],

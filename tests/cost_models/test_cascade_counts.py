@@ -11,7 +11,7 @@ import pytest
 from trees import KINDS, random_cascade, random_tree
 
 import longer
-from generators import random_architecture, random_mapping, random_problem
+from generators import random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture
 from tilewright.cost_models import count_words, simulate
 from tilewright.cost_models.cascades import count_tree, simulate_tree, ways_of
@@ -195,6 +195,23 @@ def test_first_tiles_are_those_of_every_visit(seeds: range) -> None:
             assert together(found[name].first_tiles) == together(expected.first_tiles), f"seed {seed}, {name}\n{fused}"
             compared += sum(together(expected.first_tiles).values()) > 1
     assert compared > len(seeds) // 3
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(90, 45))
+def test_arrays_fill_in_every_visit(seeds: range) -> None:
+    refilled = 0
+    for seed in seeds:
+        fused, arch = random_case(seed)
+        arch = with_extras(random.Random(seed), arch, "arrays", "serial")
+        try:
+            found = count_tree(fused, arch)
+        except MappingError:  # an array is shared
+            continue
+        for name, expected in simulate_tree(fused, arch).items():
+            one, other = (({k: n for k, n in c.refills.items() if n}, c.visits) for c in (found[name], expected))
+            assert one == other, f"seed {seed}, {name}\n{fused}"
+            refilled += bool(one[0]) or one[1] > 1
+    assert refilled > 5
 
 
 def together(tiles: list[FirstTile]) -> Counter[FirstTile]:

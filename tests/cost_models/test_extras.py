@@ -146,3 +146,17 @@ def test_hops_and_first_tiles_equal_those_of_the_simulator(start: int) -> None:
         found, expected = count_words(mapping, arch), simulate(mapping, arch)
         assert found.hops == expected.hops, f"seed {seed}\n{mapping}"
         assert found.first_tiles == expected.first_tiles, f"seed {seed}\n{mapping}"
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("start", range(0, 400, 50))
+def test_refills_of_arrays_equal_those_of_the_simulator(start: int) -> None:
+    refilled = 0
+    for seed in range(start, start + 50):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), "arrays", "serial")
+        mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.7)
+        found, expected = count_words(mapping, arch), simulate(mapping, arch)
+        assert (found.refills, found.visits) == (expected.refills, expected.visits), f"seed {seed}\n{mapping}"
+        refilled += any(found.refills.values())
+    assert refilled > 3

@@ -209,7 +209,7 @@ class WeightedSums(FirstTrees):
         otherwise than searches take them to, and where time may run out with ragged tiles. Else first trees are as soon
         found, and with nothing fused is one of them."""
         takes_time, arch = isinstance(self.solver, ExactBranches), self.counted_on
-        is_exact = arch.overlap != "across_operations" and arch.latency != "with_fill" and self._are_narrow
+        is_exact = arch.overlap != "across_operations" and not arch.fills and self._are_narrow
         is_late = self.means.limits_time and self.question.tiling == "ragged"
         return not takes_time or is_late or not is_exact
 

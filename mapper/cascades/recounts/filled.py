@@ -29,7 +29,7 @@ class FilledSearch(CascadeSearch):
     def __post_init__(self) -> None:
         check_searchable(self.question)
         self._filled = self.question.arch
-        self.question = replace(self.question, arch=self._filled.model_copy(update={"latency": "steady"}))
+        self.question = replace(self.question, arch=self._filled.without_fills())
         super().__post_init__()
 
     @property

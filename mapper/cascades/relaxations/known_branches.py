@@ -52,7 +52,7 @@ class KnownBranches:
     def __init__(self, operations: Mapping[str, Operation], arch: Architecture) -> None:
         self.operations = operations
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
-        self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
+        self._fills = arch.fills  # every visit fills on its own, however small it is
         self.count = 0
         """How often something has been learned."""
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}

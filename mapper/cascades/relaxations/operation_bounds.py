@@ -226,7 +226,7 @@ class OperationBounds:
         it weighs if they come from the nearest memory instead, and what each word weighs more since they do not. None
         where that is not known."""
         nearest, more, near = self.memories.upper[-1], 0.0, []
-        if self.memories.arch.latency == "with_fill" or nearest.block_bits or nearest.line_bits:
+        if self.memories.arch.fills or nearest.block_bits or nearest.line_bits:
             return None
         for name, home in homes:
             tensor = operation.problem.tensor(name)

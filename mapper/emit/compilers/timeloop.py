@@ -8,7 +8,7 @@ at all is a MappingError that names it:
     arrays without multicast or spatial reduction; several MACs per cycle
     tensors of different widths in one memory
     names with other characters than letters, digits, - and _
-    energies of hops, leakage, the time of the first and last tiles (`latency: with_fill`)
+    energies of hops, leakage, the time of the first and last tiles (`latency: with_fill`), that of hops through arrays
 
 A memory with a private part for each tensor becomes a memory for each.
 """
@@ -95,8 +95,8 @@ def _refuse_arrays(arch: Architecture) -> None:
             raise MappingError(f"{fanout.name} does not share words, or does not sum on the way out", where=_FILES)
         if fanout.hop_pj_per_bit:
             raise MappingError(f"the hops of {fanout.name} have an energy", where=_FILES)
-    if arch.total_leakage_pj_per_cycle or arch.latency != "steady":
-        raise MappingError("leakage, and the time of the first and last tiles, are not in them", where=_FILES)
+    if arch.total_leakage_pj_per_cycle or arch.fills:
+        raise MappingError("leakage, and the time of first and last tiles and of hops, are not in them", where=_FILES)
     if arch.mac.per_cycle != 1:
         raise MappingError(f"a MAC unit does {arch.mac.per_cycle:g} operations in a cycle, expected 1", where=_FILES)
 

@@ -188,6 +188,8 @@ class BoundaryBounds:
             if inner:
                 written = filled * (inner_bits * inner_gaps.words * timed)
                 self.cost_columns.book(costs, inner, nothing, written, inner_instances, costing=costing)
+                width = self.cost_columns.arch.partial_width_bits(tensor)
+                self.cost_columns.book_refills(costs, outer, inner, tensor, filled * width / inner_instances)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
         # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
@@ -212,6 +214,8 @@ class BoundaryBounds:
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
             more = inner_gaps.sums * timed
             self.cost_columns.book(costs, inner, read * more, written * more, inner_instances)
+            width = self.cost_columns.arch.partial_width_bits(tensor)
+            self.cost_columns.book_refills(costs, outer, inner, tensor, filled * width / inner_instances)
         return found
 
     def _least_bits(self, boundary: MemoryBoundary) -> Bits:

@@ -140,6 +140,10 @@ class BoundaryCosts:
                     written = written + gaps.of_finished(finished, *self._widths(tensor))
             read, written = read * timed, written * timed
             self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
+            if not outer:
+                arriving = filled * self.cost_columns.arch.partial_width_bits(tensor) / instances
+                outside = self.hierarchy.memories[boundary.outer]
+                self.cost_columns.book_refills(costs, outside, level, tensor, arriving)
             own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
             if own is not None:
                 busiest = own[0] * timed, own[1] * timed

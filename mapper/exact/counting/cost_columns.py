@@ -13,6 +13,7 @@ energy + rate * cycles, and whoever has a bound on it has a better bound on the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +21,10 @@ import numpy as np
 
 from ....arch import Architecture, Memory
 from ....cost_models import EDP, ENERGY, Objective
+from ....cost_models.cost import largest_tile_bits
 from ....cost_models.ports import Port, ports_of, run_cycles
+from ....ir import Tensor
+from ....ir.problem import ROLES
 from ...tilings import Tiling
 from ..question.surroundings import ALONE, Surroundings
 from ..rows import Floats, Ints
@@ -29,8 +33,14 @@ from .zeros import ZeroBounds
 
 
 def all_ports(arch: Architecture) -> tuple[Port, ...]:
-    """The bounded ports of all memories of an architecture."""
-    return tuple(port for memory in arch.memories for port in ports_of(memory))
+    """The bounded ports of all memories of an architecture; one that carries nothing of memories that have none, and
+    keep arrays waiting while they are refilled."""
+    found: list[Port] = []
+    for memory in arch.memories:
+        ports = list(ports_of(memory))
+        stalls = not memory.overlaps and arch.filling_between(arch.memories[0].name, memory.name) > 0
+        found += ports or ([Port(memory, False, False, math.inf)] if stalls else [])
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -174,6 +184,22 @@ class CostColumns:
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * more
 
+    def book_refills(self, costs: Floats, outer: Memory, inner: Memory, tensor: Tensor, bits: Floats) -> None:
+        """Add cycles for which arrays are empty while one instance of a memory that does not overlap is refilled.
+
+        bits  that come to the instance, at least: as few tiles as if each filled the memory, of which one is no refill.
+              Of several tensors each has a first tile, in every visit of a branch: how many visits, is not known here
+        """
+        waiting = 0.0 if inner.overlaps else self.arch.filling_between(outer.name, inner.name)
+        alone = self.surroundings is ALONE or [role for role in ROLES if inner.keeps[role] != "never"] == [tensor.role]
+        if waiting and alone:
+            refills = np.maximum(bits / largest_tile_bits(inner, tensor) - 1.0, 0.0)
+            for column, port in enumerate(self.ports, 1):
+                if port.memory is inner and port.waits_for is None:
+                    costs[column] += refills * waiting
+                    if self.exchange_rate is not None:
+                        costs[column + len(self.ports)] += self.exchange_rate * refills * waiting
+
     def book_banks(
         self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
     ) -> None:
@@ -202,7 +228,7 @@ class CostColumns:
             cycles, name = costs[column] + self._busy[column - 1], port.memory.name
             known = busiest.get(name)
             busiest[name] = port.memory.overlaps, cycles if known is None else np.maximum(known[1], cycles)
-        return run_cycles(steps / self.arch.mac.per_cycle, busiest.values())
+        return run_cycles(steps / self.arch.mac.per_cycle, busiest.values()) + self.arch.filling_cycles
 
     def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
         """The objective of complete columns; of bounds, a bound."""

@@ -146,7 +146,7 @@ def _is_settled(context: SearchContext, batch: Batch) -> bool:
     if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
         return False
     exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
-    return not exact and context.hierarchy.arch.latency != "with_fill"
+    return not exact and not context.hierarchy.arch.fills
 
 
 def _waiting_on(batch: Batch) -> list[Ints]:

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from cascade_cases import CHEAP, Case, random_case
+from generators import with_extras
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError, TilewrightError
@@ -43,6 +44,25 @@ def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
         assert answer.certificate.proven
 
 
+@pytest.mark.some(1)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_no_tree_is_faster_than_what_is_proven_where_arrays_fill(seed: int) -> None:
+    case, rng = random_case(seed, CHEAP), random.Random(seed)
+    arch = with_extras(rng, case.arch, "arrays", "serial")
+    filled = Case(case.kind, case.cascade, arch, case.tiling, case.space, case.fuse)
+    try:
+        answer = search_cascade(question(filled, "latency"))
+    except InfeasibleError:
+        return
+    assert evaluate_tree(answer.mapping, arch).latency_cycles == answer.certificate.value
+    for tree, *_ in filter(None, (case.trees.sample(rng) for _ in range(20))):
+        try:
+            cost = evaluate_tree(tree, arch)
+        except MappingError:
+            continue
+        assert answer.certificate.lower_bound <= cost.latency_cycles * (1 + 1e-9), f"{seed}\n{filled}\n{tree}"
+
+
 @pytest.mark.long
 def test_composed_figures_are_those_of_whole_trees() -> None:
     compared = 0
@@ -61,5 +81,5 @@ def test_composed_figures_are_those_of_whole_trees() -> None:
 def test_perfect_prefetching_leaves_nothing_to_fill() -> None:
     case = filled_case(2)
     both = case.arch.model_copy(update={"overlap": "across_operations"})
-    with pytest.raises(TilewrightError, match="no operation waits for tiles"):
+    with pytest.raises(TilewrightError, match="no operation waits for another"):
         search_cascade(Question(case.cascade, both, parse_objective("latency"), case.tiling, case.space, fuse="all"))

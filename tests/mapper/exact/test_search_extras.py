@@ -23,9 +23,9 @@ from tilewright.mapper.strategies import ConstraintModel
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
-EXTRAS = ("leakage", "block", "hop", "fill")
+EXTRAS = ("leakage", "block", "hop", "fill", "arrays")
 PORTS = ("ports", "serial", "widths")
-CASES = [*((extra,) for extra in EXTRAS), PORTS, (*EXTRAS, *PORTS)]
+CASES = [*((extra,) for extra in EXTRAS), PORTS, ("arrays", "serial"), (*EXTRAS, *PORTS)]
 PAIRS = 10
 MOST = 120
 """Mappings that the oracle tries per pair at most."""
@@ -37,7 +37,7 @@ def pairs(extras: tuple[str, ...], uneven: bool) -> Iterator[tuple[int, Problem,
         problem = random_problem(rng, 2 if uneven else 3)
         arch = random_architecture(rng, memories=rng.randint(0, 2), capacity=24)
         ragged = rng.random() < 0.4
-        if "hop" in extras and not arch.fanouts:
+        if {"hop", "arrays"} & set(extras) and not arch.fanouts:
             continue
         limit = MOST // 3 if uneven else MOST
         few = problem.macs <= 200 and brute_force.count(problem, arch, ragged, limit) < limit
