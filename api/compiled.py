@@ -292,7 +292,8 @@ class CompiledNetwork(Shown):
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
-        from .report.networks.network_plan import network_plan_html, network_plan_json
+        from .report.networks.network_plan import network_plan_json
+        from .report.networks.plan_html import network_plan_html
 
         place = prepare_folder(folder, _FILES)
         texts = network_plan_json(self.answer), network_plan_html(self.answer)

@@ -30,7 +30,8 @@ import numpy as np
 
 import tilewright as tw
 from tilewright.arch import ArrayAxis, Fanout, Memory
-from tilewright.report.parts.figures import BLUE, VERMILION, figure_style, save_figure
+from tilewright.report.parts.figures import figure_style, save_figure
+from tilewright.report.parts.palette import BLUE, VERMILION
 
 KIB = 8 * 1024
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.report.parts.figures import BLUE, GREY, VERMILION, figure_style
+from tilewright.report.parts.figures import figure_style
+from tilewright.report.parts.palette import BLUE, GREY, VERMILION
 
 FLAGS = "-O3 -march=native -mprefer-vector-width=512 -fopenmp-simd"
 TABLE = "mappings.csv"

@@ -24,7 +24,8 @@ import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.mapper.heuristics import PROPOSALS, HeuristicResult, search_heuristic
 from tilewright.mapper.question import Limits, Question
-from tilewright.report.parts.figures import BLUE, GREEN, GREY, VERMILION, figure_style, new_panels, save_figure
+from tilewright.report.parts.figures import figure_style, new_panels, save_figure
+from tilewright.report.parts.palette import BLUE, GREEN, GREY, VERMILION
 
 MARKS = (1.0, 10.0, 60.0)
 COLORS = {"random": GREY, "anneal": VERMILION, "genetic": GREEN, "exact": BLUE}

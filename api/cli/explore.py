@@ -105,15 +105,13 @@ def explore(
     """
     from ..explorations import explore as exploration_of
     from ..report.explorations.page import exploration_data, exploration_page, write_exploration
-    from ..report.parts.figures import figure_style
     from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
     batch.refuse_ignored(context, out, "dataflow")
     check_formats(names(formats))
     if out is not None:
-        with figure_style():  # pictures can be drawn
-            prepare_folder(out)
+        prepare_folder(out)
     with remembering_progress(kept=not batch.no_cache, fused=batch.fuse) as remembered:
         exploration = exploration_of(
             swept.network,
@@ -130,7 +128,7 @@ def explore(
             watch=remembered.watch,
             **batch.arguments(),
         )
-    files = write_exploration(exploration, out, names(formats), picture=True) if out is not None else ()
+    files = write_exploration(exploration, out, names(formats)) if out is not None else ()
     if json:
         show_document(exploration_data(exploration))
     else:

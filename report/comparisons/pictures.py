@@ -11,21 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...arch import Architecture
-from ..parts.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    figure_style,
-    fitting,
-    new_panels,
-    plain_ticks,
-    save_figure,
-)
+from ..parts.figures import figure_style, fitting, new_panels, plain_ticks, save_figure
+from ..parts.palette import BLACK, BLUE, BROWN, COLOURS, GREEN, GREY, ORANGE, PURPLE
 from ..parts.si import network_objective
 from .costs import LEAKAGE, MAC
 from .rows import FREE, ComparisonRows
@@ -35,14 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, BLACK)
 _SHAPES = "osD^vPX"
 _NETWORK = "hops"
 _LEVELS = {
     "outermost memory": BLUE,
     "between": ORANGE,
     "innermost memory": GREEN,
-    _NETWORK: SKY,
+    _NETWORK: BROWN,
     MAC: PURPLE,
     LEAKAGE: GREY,
 }
@@ -101,7 +87,7 @@ def dataflow_picture(comparison: ComparisonRows) -> Figure:
 
 
 def _dataflow_marks(panel: Axes, here: Sequence[Summary], index: int, count: int) -> None:
-    colour, lane = _COLOURS[index % len(_COLOURS)], _lane(index, count)
+    colour, lane = COLOURS[index % len(COLOURS)], _lane(index, count)
     mapped = [(place, s.penalty) for place, s in enumerate(here) if s.penalty is not None]
     panel.plot(
         [factor for _, factor in mapped],

@@ -13,13 +13,12 @@ from ...cost_models.crossings import Crossing, crossings_in, crossings_of
 from ...ir import Address, FusedMapping, Loop, Mapping
 from ...ir.display import Shown
 from ...ir.tree import loop_of
-from ..parts.html import document, picture, to_html
 from ..parts.leaves import AnyCost, AnyMapping, OperationNest, leaves_of
 from ..parts.text import plain_text
-from ..parts.work import work_of
 from .distance import distance_of
 from .energy import energy_parts
 from .facts import Facts, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
+from .html_page import explanation_html
 from .latency import latency_of
 from .loops import loops_of
 from .page import explanation_page
@@ -47,8 +46,7 @@ class Explanation(Facts, Shown):
 
     def html(self) -> str:
         """Page and picture as one HTML file, complete in itself."""
-        shown = picture(self.svg(), self.caption) + to_html(explanation_page(self))
-        return document(f"{work_of(self.mapping).name} on {self.arch.name}", shown)
+        return explanation_html(self, self.svg(), self.caption)
 
     def text(self) -> str:
         """All of it in sentences and tables, as `tilewright explain` prints it; so is `str` of it."""

@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tile_words
+from ...cost_models.crossings import crossings_of
 from ...ir import Loop, Mapping, Node
 from ...ir.units import count, percent, plural, size
-from ..parts.svg import CHARACTER, circle, label, line, rect, svg
+from ..parts.svg import CHARACTER, circle, label, line, path, rect, svg, tensor_classes
 from .groups import groups_of
-from .loops import LoopRole, tile_text
+from .loops import LoopRole, loops_of, tile_text
 from .marks import LEGEND, STYLE, mark, shape
 
 _MARGIN = 20
@@ -56,6 +57,11 @@ def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) ->
     return picture.text()
 
 
+def mapping_svg(mapping: Mapping, arch: Architecture) -> str:
+    """The picture of a mapping of which nothing else is known yet."""
+    return nest_svg(mapping, arch, loops_of(mapping, arch, crossings_of(mapping, arch)))
+
+
 class _NestDrawing:
     """What is drawn so far; `y` is where the next part starts, `depth` how many loops are around it."""
 
@@ -71,7 +77,7 @@ class _NestDrawing:
         self.name_width = CHARACTER * max(map(len, self.names.values()))
         spacing = max(44.0, self.name_width + 16)
         self.lanes = {t.name: _RIGHT + spacing * (i + 0.75) for i, t in enumerate(tensors)}
-        self.role = {t.name: t.role for t in tensors}
+        self.role = tensor_classes({t.name: t.role for t in tensors})
         self.width = _RIGHT + spacing * (len(tensors) + 0.25) + _MARGIN
         self.y = float(_MARGIN)
         self.lanes_from = self.lanes_to = 0.0
@@ -198,10 +204,12 @@ class _NestDrawing:
         drawn = [min(axis, _CELLS) for axis in sizes]
         filled = [_filled(d, u, axis) for d, u, axis in zip(drawn, used, sizes, strict=True)]
         columns, rows = (*drawn, 1)[:2]
+        squares: dict[str, list[str]] = {"cell": [], "idle": []}
         for row, column in itertools.product(range(rows), range(columns)):
             at_work = column < filled[0] and (len(filled) < 2 or row < filled[1])
-            x = _RIGHT - _PAD - _CELL * (columns - column)
-            self.over.append(rect(x, top + _CELL * row, 4, 4, "cell" if at_work else "idle", 1))
+            x, y = _RIGHT - _PAD - _CELL * (columns - column), top + _CELL * row
+            squares["cell" if at_work else "idle"].append(f"M{x:g} {y:g}h4v4h-4z")
+        self.over += [path("".join(drawn), kind) for kind, drawn in squares.items() if drawn]
         return top + _CELL * rows
 
     def mac(self) -> None:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from ...ir import Address, FusedMapping, Loop
 from ...ir.units import percent, size
+from ..parts.palette import COLOURS, colour_classes
 from ..parts.svg import CHARACTER, label, line, rect, svg
 from .facts import Facts, MemoryLoad
 
@@ -18,28 +19,14 @@ _GAP = 46
 _BAR_HEIGHT = 150
 _LEAST_BAR_WIDTH = 74
 _SMALLEST_NAMED = 13  # pixels of a part with its name in it
-
-_PALETTE = (
-    "#0072b2",
-    "#d55e00",
-    "#00815e",
-    "#cc79a7",
-    "#8a6d00",
-    "#3b8fb8",
-    "#7a5195",
-    "#b4532a",
-    "#4d7c0f",
-    "#94405a",
-)
+_LONGEST_NAME = 16  # of a tensor that bars are made wide for
 
 _TREE_STYLE = f"""
-{" ".join(f".c{i} {{ fill: {colour} }}" for i, colour in enumerate(_PALETTE))}
+{colour_classes("c", "inside")}
 .branch {{ fill: none; stroke: #718096; stroke-width: 1 }}
 .shared {{ font-weight: bold }}
 .capacity {{ stroke: #b00020; stroke-width: 2; stroke-dasharray: 6 3 }}
-.part {{ fill-opacity: 0.75 }}
-.exchanged {{ stroke: #1a202c; stroke-width: 2; fill-opacity: 1 }}
-.inside {{ fill: #ffffff; font-weight: bold }}
+.exchanged {{ stroke: #1a202c; stroke-width: 2 }}
 @media (prefers-color-scheme: dark) {{ .exchanged {{ stroke: #e2e8f0 }} .capacity {{ stroke: #ff8a80 }} }}
 """
 
@@ -51,10 +38,11 @@ def tree_svg(e: Facts, fused: FusedMapping) -> str:
     drawing.tree((), _MARGIN)
     below = drawing.y
     drawing.y = drawing.top
+    drawing.legend()
     for load in e.memories:
         drawing.memory(load)
     drawing.y = max(drawing.y, below)
-    drawing.legend()
+    drawing.notes()
     return drawing.text()
 
 
@@ -64,14 +52,15 @@ class _TreeDrawing:
     def __init__(self, e: Facts, fused: FusedMapping) -> None:
         self.e, self.fused = e, fused
         tensors = fused.cascade.tensors
-        self.colour = {tensor: f"c{i % len(_PALETTE)}" for i, tensor in enumerate(tensors)}
+        self.colour = {tensor: i % len(COLOURS) for i, tensor in enumerate(tensors)}
         self.parts: list[Markup] = []
         self.y = float(_MARGIN)
         self.top = self.y
         widest = max((self._extent(address) for address, _ in self.fused.tree.walk()), default=0.0)
         self.left_width = max(260.0, widest + 2 * _PAD)
         names = [operation.name for operation in e.operations]
-        self.bar = max(_LEAST_BAR_WIDTH, max(len(name) for name in names) * CHARACTER + 10)
+        longest = max(map(len, (*names, *(tensor[:_LONGEST_NAME] for tensor in tensors))))
+        self.bar = max(_LEAST_BAR_WIDTH, longest * CHARACTER + 10)
         self.bars_from = _MARGIN + self.left_width + 70
         self.width = self.bars_from + self.bar * len(names) + 90 + _MARGIN
         title = (len(fused.cascade.name) + len(e.arch.name) + 5) * 10.5 + 2 * _MARGIN
@@ -137,21 +126,28 @@ class _TreeDrawing:
 
     def _part(self, x: float, y: float, height: float, tensor: str, exchanged: bool) -> None:
         kind = "part exchanged" if exchanged else "part"
-        self.parts.append(rect(x, y, self.bar, max(height, 0.5), f"{kind} {self.colour[tensor]}", 0, tensor))
+        self.parts.append(rect(x, y, self.bar, max(height, 0.5), f"{kind} c{self.colour[tensor]}", 0, tensor))
         if height >= _SMALLEST_NAMED:
             room = max(1, int((self.bar - 6) / CHARACTER))
-            self._text(x + self.bar / 2, y + height / 2 + 4, tensor[:room], "inside", "middle")
+            self._text(
+                x + self.bar / 2, y + height / 2 + 4, tensor[:room], f"name inside{self.colour[tensor]}", "middle"
+            )
 
     def legend(self) -> None:
-        self.y += _LINE
-        x = float(_MARGIN)
+        """The colours of the tensors, above the bars."""
+        x = left = self.bars_from
         for tensor, colour in self.colour.items():
-            width = CHARACTER * (len(tensor) + 4)
-            if x + width > self.width - _MARGIN:
-                x, self.y = float(_MARGIN), self.y + _LINE
-            self.parts.append(rect(x, self.y - 9, 10, 10, colour, 0))
+            width = CHARACTER * (len(tensor) + 3) + 4
+            if x + width > self.width - _MARGIN and x > left:
+                x, self.y = left, self.y + _LINE
+            self.parts.append(rect(x, self.y - 9, 10, 10, f"c{colour}", 0))
             self._text(x + 14, self.y, tensor, "quiet")
             x += width
+        self.y += _LINE
+
+    def notes(self) -> None:
+        """How the picture is read."""
+        self.y += _LINE
         for words in (
             "Boxes: branches, done one after the other. Bold loops are shared by all branches below.",
             "Bars: what a memory holds while an operation works; framed: intermediates. Dashed: its room,",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +16,35 @@ from ..comparisons.files import write_tables
 from ..comparisons.tables import energy_table, latency_table, layer_table
 from ..fused import FusedComparison
 from ..fused.tables import fused_tables
-from ..parts.figures import save_figure, svg_of
+from ..parts.figures import save_figure
 from ..parts.files import write_bytes
-from ..parts.html import document, heading, picture, to_html
 from ..parts.tables import Table
 from ..parts.text import columns, pairs, plain_text, section
 from .exploration import Exploration
+from .html_page import exploration_html
 from .measures import Budget
 from .points import Point
-
-_JOULES = 1e-12  # in a picojoule
 
 
 def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> Group:
     """The whole page: what was asked, every point, the front, what is missing."""
+    parts: list[RenderableType] = [
+        pairs(asked_rows(exploration)),
+        section(f"Points, sums over all {_parts(exploration)}; * is on the front", _table(exploration)),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def asked_rows(exploration: Exploration) -> list[tuple[str, str]]:
+    """What was asked, what is proven, the best point, and what to know of the figures."""
     settings = exploration.comparison.settings
     summaries = [point.summary for point in exploration.points]
     unproven = len(exploration.unproven)
     best = exploration.best
-    asked = [
+    return [
         ("Network", exploration.comparison.networks[0]),
         *(("MACs", told) for told in exploration.left_out.values()),
         ("Sweep", f"{exploration.sweep}, {count(len(summaries) + len(exploration.beyond))} points"),
@@ -46,24 +57,6 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
         *([("Area", f"estimates: {estimates}")] if (estimates := _estimated_areas(exploration)) else []),
         *(("Note", note) for note in exploration.notes),
     ]
-    parts: list[RenderableType] = [
-        pairs(asked),
-        section(f"Points, sums over all {_parts(exploration)}; * is on the front", _table(exploration)),
-    ]
-    written = [str(path) for path in files]
-    if written:
-        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
-    return Group(*parts)
-
-
-def exploration_html(exploration: Exploration) -> str:
-    """The page as one HTML file, complete in itself: the picture of the points and the front, then the tables.
-
-    Raises TilewrightError when matplotlib is not installed.
-    """
-    seen = picture(svg_of(exploration.figure()), "Points and front of the exploration")
-    title = f"{exploration.comparison.networks[0]} on machines over {exploration.sweep}"
-    return document(title, heading(title, 1), seen, to_html(exploration_page(exploration)))
 
 
 def exploration_data(exploration: Exploration) -> dict[str, Any]:
@@ -78,16 +71,16 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
     }
 
 
-def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
-    """Write the table of the points, those of all layers, the page as a text, and if a picture is asked for, it and
-    the page with it, index.html; return the paths."""
+def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write the table of the points, those of all layers, the page as a text and as index.html, and if matplotlib is
+    there, the picture of the front; return the paths."""
     paths = list(write_tables((exploration.table(), *_detail_tables(exploration)), folder, formats))
     paths.append(write_bytes(folder / "page.txt", plain_text(exploration_page(exploration)).encode()))
-    if picture:
+    if find_spec("matplotlib"):
         figure = exploration.figure()
         paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
-        paths.append(write_bytes(folder / "index.html", exploration_html(exploration).encode()))
-    return paths
+    page = exploration_html(exploration, asked_rows(exploration))
+    return [*paths, write_bytes(folder / "index.html", page.encode())]
 
 
 def _front_told(unproven: int) -> str:

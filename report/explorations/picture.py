@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..parts.figures import BLUE, GREY, figure_style, legend_above, new_figure, plain_ticks
+from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks
+from ..parts.palette import BLUE, GREY
 from .measures import MEASURES, Measure
 from .points import ExplorationPoints
 

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from ...ir.units import count, energy, joule_seconds, plural, seconds, significant
 from ...run.batch.run import Progress
-from ..parts.html import document, heading, picture, to_html, to_list
+from ..parts.html import picture
 from ..parts.proofs import verdict, verdict_of
 from ..parts.text import columns, pairs, section, wrapped
+from ..web import Page, page_html, rendered
 from .comparison import FusedComparison
 from .findings import saving_words
 from .rows import FusedRow
@@ -36,14 +37,14 @@ def fused_page(comparison: FusedComparison, files: Iterable[object] = ()) -> Gro
 
 def fused_html(comparison: FusedComparison) -> Markup:
     """The page as a file of HTML, with the picture, where matplotlib is there to draw it."""
-    return document(
-        comparison.title,
-        heading(comparison.title, 1),
-        to_list(comparison.findings),
-        drawn(comparison),
-        to_html(fused_page(comparison)),
-        heading("Made by", 2),
-        Markup('<pre style="white-space:pre-wrap">{}</pre>').format(comparison.command),
+    return page_html(
+        Page(
+            comparison.title,
+            findings=comparison.findings,
+            picture=drawn(comparison),
+            sections=[rendered(fused_page(comparison))],
+            command=comparison.command,
+        )
     )
 
 

@@ -7,19 +7,19 @@ from markupsafe import Markup
 from ...ir.units import count, plural
 from ...mapper.memory_plan import LiveBuffer, MemoryPlan
 from ...mapper.memory_plan.buffers import live_bytes
+from ..parts.palette import COLOURS, VERMILION, colour_classes
 from ..parts.svg import CHARACTER, label, line, polyline, rect, svg
 
 _WIDTH, _HEIGHT = 860, 430
 _LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 50, 40
 _LINE = 14
 
-_COLOURS = """
-.b0 { fill: #9ecae1 } .b1 { fill: #fdd0a2 } .b2 { fill: #a1d99b } .b3 { fill: #dadaeb } .b4 { fill: #fcc5c0 }
-.buffer { stroke: #4a5568; stroke-width: 0.5 }
-.live { fill: none; stroke: #1a202c; stroke-width: 1.5 }
-.limit { stroke: #d55e00; stroke-dasharray: 5 3 }
-.inside { fill: #1a202c }
-@media (prefers-color-scheme: dark) { .live { stroke: #e2e8f0 } }
+_STYLE = f"""
+{colour_classes("b", "inside")}
+.buffer {{ stroke: #ffffff; stroke-width: 0.5 }}
+.live {{ fill: none; stroke: #1a202c; stroke-width: 1.5 }}
+.limit {{ stroke: {VERMILION}; stroke-dasharray: 5 3 }}
+@media (prefers-color-scheme: dark) {{ .live {{ stroke: #e2e8f0 }} .buffer {{ stroke: #171b22 }} }}
 """
 
 
@@ -51,7 +51,7 @@ class _MemoryDrawing:
         parts += self.axes()
         buffers = plural(len(self.plan.buffers.buffers), "buffer")
         about = f"Addresses upwards, time from {self.begin} to {self.end}: {buffers}"
-        return svg(_WIDTH, _HEIGHT, title, about, _COLOURS, [*parts, self.live()])
+        return svg(_WIDTH, _HEIGHT, title, about, _STYLE, [*parts, self.live()])
 
     def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[Markup]:
         """A rectangle for each time at which it is live, with its name where there is room for it."""
@@ -61,9 +61,9 @@ class _MemoryDrawing:
             x = self.x(lower)
             width = self.x(upper) - x
             about = f"{buffer.name}: {start} to {stop}, live {lower} to {upper}"
-            parts.append(rect(x, y, width, height, f"buffer b{number % 5}", 0, about))
+            parts.append(rect(x, y, width, height, f"buffer b{number % len(COLOURS)}", 0, about))
             if width >= CHARACTER * (len(buffer.name) + 1) and height >= _LINE:
-                parts.append(label(x + 4, y + height / 2 + 4, buffer.name, "inside"))
+                parts.append(label(x + 4, y + height / 2 + 4, buffer.name, f"inside{number % len(COLOURS)}"))
         return parts
 
     def axes(self) -> list[Markup]:

@@ -1,4 +1,4 @@
-"""A compiled network as a page of text, as plan.json, and as an HTML page with the addresses of every memory."""
+"""A compiled network as a page of text, and as plan.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -16,11 +15,9 @@ from ...ir.units import count, energy, percent, plural, seconds, significant, si
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
 from ...run.documents.network_plans import network_plan_of
-from ..parts.html import document, heading, picture, to_html
 from ..parts.proofs import proof_rows, verdict, verdict_of
 from ..parts.tables import Table, Value
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
-from .memory_picture import memory_svg
 
 SEGMENT_COLUMNS = (
     *("group", "operations", "same_as", "times"),
@@ -39,14 +36,10 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
         ("MACs", question.uncounted.beside(answer.macs)),
         *architecture_rows(question.arch),
     ]
-    has_on_chip = answer.staying or answer.left_out
     parts: list[RenderableType] = [
         pairs(rows),
         section("Groups, one after the other", _groups_shown(answer)),
-        *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
-        section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
-        section("Addresses", _arena_table(answer)),
-        section("Certificate", pairs(_certificate_rows(answer))),
+        *plan_sections(answer),
     ]
     written = [str(path) for path in files]
     if written:
@@ -54,14 +47,15 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     return Group(*parts)
 
 
-def network_plan_html(answer: NetworkAnswer) -> Markup:
-    """The page as a file of HTML, with a picture of every memory: time to the right, addresses upwards."""
-    pictures: list[Markup] = []
-    for (memory, roles), plan in answer.arenas.items():
-        what = f"{memory}{_part(answer.question.arch, memory, roles)} while one operation after the other works"
-        pictures += [heading(what, 2), picture(memory_svg(plan), what)]
-    title = f"{answer.question.graph.network} on {answer.question.arch.name}"
-    return document(title, heading(title, 1), to_html(network_plan_page(answer)), *pictures)
+def plan_sections(answer: NetworkAnswer) -> list[RenderableType]:
+    """What stays on chip, what fusing saves, addresses, and what is proven."""
+    has_on_chip = answer.staying or answer.left_out
+    return [
+        *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
+        section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(fusing_verdict(answer)))))),
+        section("Addresses", _arena_table(answer)),
+        section("Certificate", pairs(_certificate_rows(answer))),
+    ]
 
 
 def network_plan_json(answer: NetworkAnswer) -> str:
@@ -137,7 +131,8 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
     return Group(table, Text(""), Text("\n".join(wrapped(told))))
 
 
-def _verdict(answer: NetworkAnswer) -> str:
+def fusing_verdict(answer: NetworkAnswer) -> str:
+    """What fusing saves, and by what, in a sentence or two."""
     if answer.saves is None and isinstance(answer.question.objective, Capped):
         return "With nothing fused no way was found that keeps the limit: there is nothing to compare with."
     if answer.saves is None:
@@ -196,14 +191,14 @@ def _arena_table(answer: NetworkAnswer) -> RenderableType:
         height, number = max(heights, key=lambda found: (found[0], -found[1]))
         capacity = plan.capacity or height
         figures = count(len(plan.buffers.buffers)), size(8 * height), size(8 * capacity), percent(height, capacity)
-        table.add_row(f"{memory}{_part(arch, memory, roles)}", f"group {number}", *figures)
+        table.add_row(part_name(arch, memory, roles), f"group {number}", *figures)
     return table
 
 
-def _part(arch: Architecture, memory: str, roles: tuple[str, ...]) -> str:
-    """Which part of a memory, where it has several."""
+def part_name(arch: Architecture, memory: str, roles: tuple[str, ...]) -> str:
+    """A memory, and which part of it where it has several."""
     parted = next(level.partition_bits for level in arch.memories if level.name == memory)
-    return f" ({', '.join(roles)})" if parted else ""
+    return f"{memory} ({', '.join(roles)})" if parted else memory
 
 
 def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:

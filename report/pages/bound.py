@@ -16,7 +16,8 @@ from ...ir import Cascade, Problem
 from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
 from ...mapper.ski_slope import SlopePoint, compulsory_of
-from ..parts.figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, plain_ticks, save_figure
+from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks, save_figure
+from ..parts.palette import BLUE, GREY, VERMILION
 from ..parts.text import columns, pairs, section
 from ..parts.work import Work, work_rows
 

@@ -14,7 +14,8 @@ from ...cost_models.gpu import Advice, Gemm, GemmCost, Gpu, ModelAccuracy, Sweep
 from ...cost_models.gpu.alignment import thread_width
 from ...cost_models.gpu.sweep import largest_power_of_two
 from ...ir.units import percent, plural, seconds, significant
-from ..parts.figures import BLACK, GREY, figure_style, legend_above, new_figure, new_panels
+from ..parts.figures import figure_style, legend_above, new_figure, new_panels
+from ..parts.palette import BLACK, GREY
 from ..parts.tables import Table as ValueTable
 from ..parts.text import columns, pairs, section
 

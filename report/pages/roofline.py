@@ -22,7 +22,8 @@ from ...cost_models import Cost, roofline
 from ...cost_models.intensity import FLOP_PER_MAC, arithmetic_intensity, attainable, ridge_point
 from ...ir import Problem, TilewrightError, did_you_mean
 from ...ir.units import percent, significant
-from ..parts.figures import BLACK, BLUE, GREEN, GREY, ORANGE, figure_style, legend_above, new_figure
+from ..parts.figures import figure_style, legend_above, new_figure
+from ..parts.palette import BLACK, BLUE, GREEN, GREY, ORANGE
 from ..parts.text import architecture_rows, columns, pairs, section
 
 if TYPE_CHECKING:

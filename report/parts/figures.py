@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito, "Color Universal Design": apart for readers with any kind of colour vision.
-BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-GREY = "#767676"
-
 _STYLE: Any = {
     "axes.grid": True,
     "axes.axisbelow": True,

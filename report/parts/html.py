@@ -5,7 +5,8 @@ Every page and every picture is made of `Markup` templates: what is put into one
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 from rich.console import Group, RenderableType
@@ -17,25 +18,26 @@ from rich.text import Text
 _CELL = "padding:.1em .8em .1em 0;border:0;vertical-align:top;white-space:pre-line"
 
 
-def to_html(page: RenderableType) -> Markup:
-    """A page of texts, tables and groups of them; it brings no style sheet, so that it changes nothing around it."""
-    return Markup('<div style="max-width:76em;overflow-x:auto;font-size:90%">{}</div>').format(joined(_parts(page)))
+def to_html(page: RenderableType, styled: bool = True) -> Markup:
+    """A page of texts, tables and groups of them.
+
+    styled  with styles of its own, for notebooks: it brings no style sheet, so that it changes nothing around it; else
+            with the classes that the pages of reports have rules for, and with tables that sort
+    """
+    parts = joined(_parts(page, _Look(styled)))
+    return (
+        Markup('<div style="max-width:76em;overflow-x:auto;font-size:90%">{}</div>').format(parts) if styled else parts
+    )
 
 
 def picture(svg: str, what: str) -> Markup:
     """A picture inside the page, as large as it is: a narrow page scrolls it, for its texts would get too small.
     As an image, for a style inside an SVG would hold for everything around it."""
     data = base64.b64encode(svg.encode()).decode()
-    image = Markup('<img style="max-width:none" alt="{}" src="data:image/svg+xml;base64,{}">').format(what, data)
+    image = Markup('<img class="drawn" style="max-width:none" alt="{}" src="data:image/svg+xml;base64,{}">').format(
+        what, data
+    )
     return Markup('<div style="overflow-x:auto">{}</div>').format(image)
-
-
-def document(title: str, *parts: Markup) -> Markup:
-    """A whole file around such parts."""
-    head = '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-    head += '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title></head>'
-    body = '<body style="font-family:sans-serif;margin:1em">{}</body></html>\n'
-    return Markup(head + body).format(title, joined(parts))
 
 
 def heading(text: str, level: int) -> Markup:
@@ -53,46 +55,83 @@ def joined(parts: Iterable[Markup]) -> Markup:
     return Markup("").join(parts)
 
 
-def _parts(page: RenderableType) -> Iterator[Markup]:
+@dataclass(frozen=True)
+class _Look:
+    """Whether elements have styles of their own, or classes of a style sheet."""
+
+    styled: bool
+
+    def attribute(self, style: str, name: str) -> Markup:
+        """What gives an element its look; nothing where no rule is for it."""
+        if self.styled:
+            return Markup(' style="{}"').format(style)
+        return Markup(' class="{}"').format(name) if name else Markup("")
+
+
+def _parts(page: RenderableType, look: _Look) -> Iterator[Markup]:
     if isinstance(page, Group):
         for part in page.renderables:
-            yield from _parts(part)
+            yield from _parts(part, look)
     elif isinstance(page, Padding):
-        yield from _parts(page.renderable)
+        yield from _parts(page.renderable, look)
     elif isinstance(page, Table):
-        yield _table(page)
+        yield _table(page, look)
     elif isinstance(page, ProgressBar):
         yield Markup('<progress max="{:g}" value="{:g}"></progress>').format(page.total or 1, page.completed)
     else:
-        yield _text(page if isinstance(page, Text) else Text(str(page)))
+        yield _text(page if isinstance(page, Text) else Text(str(page)), look)
 
 
-def _text(text: Text) -> Markup:
+def _text(text: Text, look: _Look) -> Markup:
     if not text.plain.strip():
         return Markup("")
     if str(text.style) == "bold":
+        if not look.styled:
+            return Markup("<h2>{}</h2>").format(text.plain)
         return Markup('<div style="font-weight:bold;margin:.8em 0 .2em">{}</div>').format(text.plain)
     if "\n" in text.plain or text.no_wrap:
-        lines = "pre" if text.no_wrap and text.overflow is None else "pre-wrap"  # sentences say `overflow="fold"`
-        return Markup('<pre style="margin:0;line-height:1.25;white-space:{}">{}</pre>').format(lines, text.plain)
+        is_code = text.no_wrap and text.overflow is None  # sentences say `overflow="fold"`
+        if not look.styled and not is_code:
+            return Markup('<div class="told">{}</div>').format(text.plain)
+        style = f"margin:0;line-height:1.25;white-space:{'pre' if is_code else 'pre-wrap'}"
+        return Markup("<pre{}>{}</pre>").format(look.attribute(style, ""), text.plain)
     return Markup("<div>{}</div>").format(text.plain)
 
 
-def _table(table: Table) -> Markup:
+def _table(table: Table, look: _Look) -> Markup:
     head = [column.header for column in table.columns] if table.show_header else []
     columns = [list(column.cells) for column in table.columns]
-    names = Markup("<thead>{}</thead>").format(_row("th", head, table)) if any(map(str, head)) else ""
-    rows = zip(*columns, strict=True) if columns else ()
-    body = joined(_row("td", row, table) for row in rows)
-    made = '<table style="border-collapse:collapse;width:auto;margin:0">{}<tbody>{}</tbody></table>'
-    return Markup(made).format(names, body)
+    is_named = any(map(str, head))
+    names = Markup("<thead>{}</thead>").format(_row("th", head, table, look)) if is_named else ""
+    rows: list[Sequence[RenderableType]] = list(zip(*columns, strict=True)) if columns else []
+    if is_named and not look.styled:
+        rows = _filled(rows, table)
+    body = joined(_row("td", row, table, look) for row in rows)
+    style = look.attribute("border-collapse:collapse;width:auto;margin:0", "sorts" if is_named else "pairs")
+    made = Markup("<table{}>{}<tbody>{}</tbody></table>").format(style, names, body)
+    return made if look.styled else Markup('<div class="wide">{}</div>').format(made)
 
 
-def _row(tag: str, cells: Iterable[RenderableType], table: Table) -> Markup:
+def _filled(rows: Iterable[Sequence[RenderableType]], table: Table) -> list[Sequence[RenderableType]]:
+    """Rows with the words again that stand once for several rows: a table that sorts has no order to read them from."""
+    found: list[Sequence[RenderableType]] = []
+    for row in rows:
+        cells, open_left = list(row), True
+        for number, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
+            open_left = open_left and column.justify != "right" and not str(cell)
+            if open_left and found:
+                cells[number] = found[-1][number]
+        found.append(cells)
+    return found
+
+
+def _row(tag: str, cells: Iterable[RenderableType], table: Table, look: _Look) -> Markup:
     made = []
     for cell, column in zip(cells, table.columns, strict=True):
         align = "right" if column.justify == "right" else "left"
         bold = ";font-weight:bold" if column.style == "bold" or tag == "th" else ";font-weight:normal"
         words = cell.plain if isinstance(cell, Text) else str(cell)
-        made.append(Markup('<{0} style="{1};text-align:{2}{3}">{4}</{0}>').format(tag, _CELL, align, bold, words))
+        kind = " ".join((*(["text"] if align == "left" else []), *(["pre"] if "\n" in words else [])))
+        attribute = look.attribute(f"{_CELL};text-align:{align}{bold}", kind)
+        made.append(Markup("<{0}{1}>{2}</{0}>").format(tag, attribute, words))
     return Markup("<tr>{}</tr>").format(joined(made))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup
 
@@ -25,10 +26,15 @@ text { font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace
 .input { stroke: #0072b2; fill: #0072b2 }
 .weight { stroke: #d55e00; fill: #d55e00 }
 .output { stroke: #00815e; fill: #00815e }
+.more1 { stroke: #9a4c95; fill: #9a4c95 }
+.more2 { stroke: #8c5a2b; fill: #8c5a2b }
+.more3 { stroke: #a87400; fill: #a87400 }
+.more4 { stroke: #767676; fill: #767676 }
+.more5 { stroke: #8a8000; fill: #8a8000 }
 line { stroke-width: 2.5 }
 .link { stroke: #a0aec0; stroke-width: 1 }
 .may { fill: #ffffff; stroke-width: 2.5 }
-text.input, text.weight, text.output { stroke: none }
+text.input, text.weight, text.output, text.more1, text.more2, text.more3, text.more4, text.more5 { stroke: none }
 @media (prefers-color-scheme: dark) {
   text { fill: #e2e8f0 }
   .quiet { fill: #a0aec0 }
@@ -39,12 +45,29 @@ text.input, text.weight, text.output { stroke: none }
   .input { stroke: #56b4e9; fill: #56b4e9 }
   .weight { stroke: #e69f00; fill: #e69f00 }
   .output { stroke: #3ccba0; fill: #3ccba0 }
+  .more1 { stroke: #d58fd0; fill: #d58fd0 }
+  .more2 { stroke: #d09a66; fill: #d09a66 }
+  .more3 { stroke: #f3c14b; fill: #f3c14b }
+  .more4 { stroke: #a8a8a8; fill: #a8a8a8 }
+  .more5 { stroke: #f0e442; fill: #f0e442 }
   .link { stroke: #4a5568 }
   .may { fill: #171b22 }
 }
 """
-"""Of all of them; each picture may add to it. The colours are those of `figures.py`, the green a little darker, since
-words are written in it."""
+"""Of all of them; each picture may add to it. The colours are those of `palette.py`, some a little darker, since words
+are written in them."""
+
+
+def tensor_classes(roles: Mapping[str, str]) -> dict[str, str]:
+    """A class of its own for each tensor, up to eight: the first of a role has that of the role.
+
+    roles  by the names of the tensors: `input`, `weight` or `output`
+    """
+    found: dict[str, str] = {}
+    more = itertools.cycle(f"more{number}" for number in range(1, 6))
+    for name, role in roles.items():
+        found[name] = next(more) if role in found.values() else role
+    return found
 
 
 def svg(width: float, height: float, title: str, about: str, style: str, shapes: Iterable[Markup]) -> str:
@@ -78,6 +101,11 @@ def circle(x: float, y: float, kind: str, radius: float = 6) -> Markup:
 def polygon(points: str, kind: str) -> Markup:
     """A filled shape with these corners."""
     return Markup('<polygon points="{}" class="{}"/>').format(points, kind)
+
+
+def path(steps: str, kind: str) -> Markup:
+    """Any outline, such as many squares at once."""
+    return Markup('<path d="{}" class="{}"/>').format(steps, kind)
 
 
 def polyline(points: str, kind: str) -> Markup:

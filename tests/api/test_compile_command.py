@@ -74,8 +74,16 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
             for buffer in memory["buffers"]:
                 assert all(at + buffer["size_bytes"] <= memory["capacity_bytes"] for at in buffer["offsets"])
     html = (tmp_path / "out" / "network.html").read_text(encoding="utf-8")
-    assert "data:image/svg+xml;base64," in html
-    assert "<h2>GLB while one operation after the other works</h2>" in html
+    assert "proven optimal for energy" in html
+    assert [f'<details id="group-{number}">' in html for number, _ in enumerate(groups, 1)] == [True] * len(groups)
+    data = json.loads(html.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    plan = data["timelines"]["plan"]
+    assert plan["operations"][-1][3] == pytest.approx(plan["total"])
+    assert [lane["name"] for lane in plan["memories"]] == ["GLB"]
+    for name, start, stop, low, high, kind in plan["memories"][0]["tiles"]:
+        assert 0 <= start <= stop <= plan["total"] * (1 + 1e-9), name
+        assert 0 <= low < high <= plan["memories"][0]["height"], name
+        assert ("(stays)" in name) == (kind == 0)
     kept = tw.load_mapping(tmp_path / "out" / "groups" / "1" / "mapping.json")
     stays = groups[0]["stays"]  # what stays on chip goes to the outermost memory where the group is alone
     assert (kept.recorded.cost.energy_pj > groups[0]["energy_pj"]) == bool(stays)

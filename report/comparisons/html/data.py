@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....arch import Architecture
-from ....ir.units import count, significant
+from ....ir import Mapping
+from ....ir.units import count, plural, significant
 from ....mapper.certificate import Certificate
+from ...explain.picture import mapping_svg
 from ...parts.proofs import proof_rows, pruned_row
 from ...parts.si import machines_compare, network_objective, si_unit
+from ...web.details import packed
 from ..comparison import Comparison
-from ..findings import findings
 from ..hybrid import Hybrid
 from ..page import best_text, proof_words
 from ..rows import Row
@@ -23,23 +25,35 @@ from ..summaries import Summary, Winner
 Document = dict[str, Any]
 
 
+def page_title(comparison: Comparison) -> str:
+    """The title of the page."""
+    return f"{', '.join(comparison.networks)}: dataflows across architectures"
+
+
+def asked(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """What was asked."""
+    settings = comparison.settings
+    unproven = sum(row.status == "unproven" for row in comparison.rows)
+    return (
+        ("Objective", settings.objective.name),
+        ("Space", f"{settings.space}, {settings.tiling} tilings"),
+        ("Architectures", ", ".join(comparison.archs)),
+        ("Dataflows", ", ".join(comparison.dataflows)),
+        ("Proof", f"{plural(unproven, 'mapping')} not proven" if unproven else "all mappings proven optimal"),
+    )
+
+
 def page_data(comparison: Comparison) -> Document:
     """The document of a comparison."""
-    texts = _Texts()
-    rows = [_row(comparison, row, texts) for row in comparison.rows]
-    settings = comparison.settings
-    goal = network_objective(settings.objective)
+    texts, pictures = Numbered(), Pictures()
+    rows = [_row(comparison, row, texts, pictures) for row in comparison.rows]
+    goal = network_objective(comparison.settings.objective)
     return {
-        "title": f"{', '.join(comparison.networks)}: dataflows across architectures",
-        "tool": comparison.written_by,
-        "command": comparison.command,
         "objective": {
             "name": goal.name,
             "unit": si_unit(goal).replace("formula", "of pJ and cycles"),
             "compares": machines_compare(goal, comparison.machines.values()),
         },
-        "asked": f"objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings",
-        "findings": list(findings(comparison)),
         "networks": list(comparison.networks),
         "archs": [_machine(comparison.machines[name]) for name in comparison.archs],
         "dataflows": list(comparison.dataflows),
@@ -48,10 +62,11 @@ def page_data(comparison: Comparison) -> Document:
         "hybrids": [_hybrid(h) for h in comparison.hybrids()],
         "rows": rows,
         "texts": texts.found,
+        "pictures": packed(pictures.found),
     }
 
 
-class _Texts:
+class Numbered:
     """Texts by number, each once."""
 
     def __init__(self) -> None:
@@ -63,6 +78,21 @@ class _Texts:
             self._numbers[text] = len(self.found)
             self.found.append(text)
         return self._numbers[text]
+
+
+class Pictures:
+    """The pictures of mappings by number, each drawn once: many dataflows come to one mapping."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._numbers: dict[tuple[Mapping, str], int] = {}
+
+    def number(self, mapping: Mapping, arch: Architecture) -> int:
+        key = mapping, arch.name
+        if key not in self._numbers:
+            self._numbers[key] = len(self.found)
+            self.found.append(mapping_svg(mapping, arch))
+        return self._numbers[key]
 
 
 def _machine(arch: Architecture) -> Document:
@@ -136,7 +166,7 @@ def _counted(h: Hybrid) -> dict[str, int]:
     return {dataflow: chosen.count(dataflow) for dataflow in sorted(set(chosen))}
 
 
-def _row(comparison: Comparison, row: Row, texts: _Texts) -> Document:
+def _row(comparison: Comparison, row: Row, texts: Numbered, pictures: Pictures) -> Document:
     found: Document = {
         "network": row.network,
         "layer": row.layer,
@@ -148,8 +178,8 @@ def _row(comparison: Comparison, row: Row, texts: _Texts) -> Document:
         "macs": row.problem.macs,
         "command": texts.number(row.command),
     }
-    cost, proof = row.cost, row.certificate
-    if cost is None or proof is None:
+    cost, proof, mapping = row.cost, row.certificate, row.mapping
+    if cost is None or proof is None or mapping is None:
         return found | {"diagnosis": texts.number(row.diagnosis)}
     return found | {
         "energy": cost.energy_pj,
@@ -163,6 +193,7 @@ def _row(comparison: Comparison, row: Row, texts: _Texts) -> Document:
         "parts": [[part.place, part.tensor, part.energy_pj] for part in row.energy_parts if part.energy_pj],
         "waits": {name: cycles for name, cycles in row.latency_parts.items() if cycles},
         "nest": texts.number(row.nest),
+        "picture": pictures.number(mapping, row.machine),
         "certificate": _certificate(proof),
     }
 

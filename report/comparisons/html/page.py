@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-
 from markupsafe import Markup
 
+from ...web import Page, page_html
+from ...web.template import static_text
 from ..comparison import Comparison
-from .data import page_data
+from ..findings import findings
+from .data import asked, page_data, page_title
 
-SCRIPTS = ("format.js", "bars.js", "plots.js", "finding.js", "details.js", "tables.js", "views.js")
+SCRIPTS = ("bars.js", "scatter.js", "finding.js", "mapping.js", "tables.js", "views.js")
+"""Of this page, beside those of every page."""
 
 
 def html_page(comparison: Comparison) -> Markup:
     """The page as one text. It loads nothing: data, style and scripts are in it."""
-    data = page_data(comparison)
-    return _static("page.html").format(
-        title=data["title"],
-        style=_static("style.css"),
-        data=_as_script(json.dumps(data, separators=(",", ":"), allow_nan=False)),
-        scripts=Markup("\n").join(_static(name) for name in SCRIPTS),
+    page = Page(
+        title=page_title(comparison),
+        asked=asked(comparison),
+        findings=findings(comparison),
+        picture=Markup('<div id="finding-section"><div id="finding" class="plot"></div></div>'),
+        sections=[static_text("body.html", __package__)],
+        command=comparison.command,
+        tool=comparison.written_by,
+        data=page_data(comparison),
+        scripts=[static_text(name, __package__) for name in SCRIPTS],
     )
-
-
-def _static(name: str) -> Markup:
-    return Markup((files(__package__) / "static" / name).read_text(encoding="utf-8"))
-
-
-def _as_script(document: str) -> Markup:
-    """JSON that may stand inside a script element: nothing in it can end that element, or start a comment."""
-    return Markup(document.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+    return page_html(page)

@@ -1,8 +1,5 @@
 // Stacked bars of layers: energy by memory or by tensor, latency by what it waits for, utilization.
 
-const COLOURS = 8;
-const colour = (index) => `var(--c${index % COLOURS})`;
-
 /** A way to cut a layer's figure into parts: `parts(row)` are [name, amount], `figure(row)` is written beside the bar. */
 const MEASURES = {
   "energy by memory": {
@@ -36,14 +33,8 @@ function drawBars(rows, measureName) {
   const solved = rows.filter((row) => row.energy != null);
   const names = [...new Set(solved.flatMap((row) => measure.parts(row).map(([name]) => name)))];
   byId("legend").replaceChildren(...names.map((name, i) => element("span", {}, swatch(i), name)));
-  const layers = Map.groupBy ? Map.groupBy(rows, (row) => row.layer) : grouped(rows, (row) => row.layer);
+  const layers = grouped(rows, (row) => row.layer);
   byId("bars").replaceChildren(...[...layers.values()].map((group) => layerBars(group, measure, names)));
-}
-
-function grouped(rows, key) {
-  const found = new Map();
-  for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
-  return found;
 }
 
 const swatch = (index) => element("span", { class: "swatch", style: `background:${colour(index)}`, "aria-hidden": "true" });
@@ -60,7 +51,7 @@ function layerBars(rows, measure, names) {
 function bar(row, measure, names, most) {
   if (row.energy == null) {
     const why = data.texts[row.diagnosis].split("\n")[0];
-    return element("button", { type: "button", class: "bar none", onclick: () => showDetails(row) },
+    return element("button", { type: "button", class: "bar none", onclick: () => showMapping(row) },
       element("span", {}, row.dataflow), element("span", { class: "track" }, row.status === "failed" ? "failed" : "no mapping"),
       element("span", { class: "figure", title: why }, "-"));
   }
@@ -69,6 +60,6 @@ function bar(row, measure, names, most) {
   const label = `${row.layer}, ${row.dataflow}: ${measure.figure(row)}${parts.length > 1 ? ` (${said})` : ""}. Show its mapping.`;
   const track = element("span", { class: "track" }, ...parts.map(([name, amount]) =>
     element("span", { style: `width:${(100 * amount) / most}%;background:${colour(names.indexOf(name))}`, title: name })));
-  return element("button", { type: "button", class: "bar", "aria-label": label, onclick: () => showDetails(row) },
+  return element("button", { type: "button", class: "bar", "aria-label": label, onclick: () => showMapping(row) },
     element("span", {}, row.dataflow), track, element("span", { class: "figure" }, measure.figure(row)));
 }

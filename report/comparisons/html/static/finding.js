@@ -1,6 +1,7 @@
 // The finding in one picture: what every fixed dataflow costs over the free choice, for each network and architecture.
 
-const MARK = 9, LINE = 14, MOST_FACTOR = 10; // pixels for a mark of a line, and for a line of a label
+const MARK = 12, LINE = 14, MOST_FACTOR = 10; // pixels for a mark of a line, and for a line of a label
+const FAR = 4; // times as far from 1 as six in seven of all factors: what is farther is drawn at the end of the scale
 
 /** One line for each network and architecture; marks of a line stand above one another, so that equal ones are all seen. */
 function drawFinding(summaries) {
@@ -14,13 +15,14 @@ function drawFinding(summaries) {
   const labels = new Map([...places].map(([place, [s]]) => [place, fitting([s.network, `on ${s.arch}`], left)]));
   const tallest = Math.max(...[...labels.values()].map((lines) => lines.length));
   const row = Math.max(MARK * Math.max(names.length, 2) + 4, LINE * tallest + 4), high = row * places.size + 28;
-  const most = Math.max(...found.map((s) => s.penalty), 1.05);
-  const x = most > MOST_FACTOR ? logScale(0.9, 1.15 * most, left, wide - 16) : linearScale(0.97, 1.04 * most, left, wide - 16);
+  const most = cap(found.map((s) => s.penalty));
+  const x = most > MOST_FACTOR ? logScale(0.9, 1.15 * most, left, wide - 16) : linearScale(1 - 0.05 * (most - 1), 1 + 1.08 * (most - 1), left + 16, wide - 16);
   const svg = shape("svg", { viewBox: `0 0 ${wide} ${high}`, role: "group", "aria-label": "Price of every dataflow over the free choice" });
   for (const tick of factorTicks(most, (wide - left) / 72)) {
     svg.append(shape("line", { class: tick === 1 ? "roof" : "axis", x1: x(tick), x2: x(tick), y1: 4, y2: high - 22 }),
       shape("text", { x: x(tick), y: high - 6, "text-anchor": "middle" }, `${significant(tick, 3)}×`));
   }
+  let beyond = 0;
   [...places].forEach(([place, group], line) => {
     const y = 4 + row * (line + 0.5);
     svg.append(shape("line", { class: "axis", x1: 0, x2: wide, y1: y + row / 2, y2: y + row / 2 }),
@@ -30,11 +32,16 @@ function drawFinding(summaries) {
       const lane = MARK * (names.indexOf(s.dataflow) - (names.length - 1) / 2);
       const label = `${place}, ${s.dataflow}: ${s.penalty == null ? "no mapping for every layer" : factor(s.penalty)}`;
       if (s.penalty == null) svg.append(shape("text", { x: left + 6, y: y + 4 + lane, fill: "currentColor" }, "–", shape("title", {}, label)));
-      else svg.append(dot(x(s.penalty), y + lane, data.dataflows.indexOf(s.dataflow), label, () => choose(s), 4.5));
+      else svg.append(dot(x(Math.min(s.penalty, most)), y + lane, data.dataflows.indexOf(s.dataflow), label, () => showPlace(s), 4.5));
+      if (s.penalty > most) {
+        beyond += 1;
+        svg.append(shape("text", { x: x(most) - 9, y: y + lane + 4, "text-anchor": "end" }, `${significant(s.penalty, 3)}× ▸`));
+      }
     }
   });
   const over = priced ? "free choice of mapping" : "best architecture of the network";
-  const note = `${data.objective.name} of whole networks over that of the ${over}; –: no mapping for some layer.`;
+  const capped = beyond ? ` The scale ends at ${significant(most, 3)}×: ${beyond} beyond it ${beyond > 1 ? "stand" : "stands"} at its end, with ${beyond > 1 ? "their figures" : "its figure"}.` : "";
+  const note = `${data.objective.name} of whole networks over that of the ${over}; –: no mapping for some layer.${capped}`;
   byId("finding").replaceChildren(dataflowLegend(names), svg, element("p", { class: "quiet" }, note));
 }
 
@@ -44,7 +51,12 @@ function overBest(summaries) {
   return summaries.map((s) => ({ ...s, penalty: s.value == null ? null : s.value / least(s.network) }));
 }
 
-const linearScale = (low, high, from, to) => (value) => from + ((value - low) / (high - low)) * (to - from);
+/** Where a scale of factors ends: at the greatest, unless a few of them, up to one in seven, would squeeze all others. */
+function cap(factors) {
+  const sorted = [...factors].sort((a, b) => a - b), most = Math.max(sorted[sorted.length - 1], 1.05);
+  const usual = Math.max(sorted[Math.floor(0.85 * (sorted.length - 1))], 1.05);
+  return sorted.length >= 5 && most - 1 > FAR * (usual - 1) ? 1 + 1.25 * (usual - 1) : most;
+}
 
 /** Round factors from 1 on: few enough to be read side by side. */
 function factorTicks(most, room) {

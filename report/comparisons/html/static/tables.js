@@ -1,4 +1,4 @@
-// Tables: networks (sortable), kinds of layers, hybrids.
+// Tables: networks, the best dataflow of each layer, kinds of layers, hybrids.
 
 const SUMMARY_COLUMNS = [
   { head: "network", text: true, key: (s) => s.network },
@@ -11,12 +11,10 @@ const SUMMARY_COLUMNS = [
   { head: "utilization", key: (s) => s.utilization, show: (s) => percent(s.utilization) },
   { head: "waits for", text: true, key: (s) => waitsFor(s), show: (s) => waitsFor(s) },
   { head: "× free", key: (s) => s.penalty, show: (s) => factor(s.penalty) },
-  { head: "× free, layers", key: (s) => s.layerPenalty, show: (s) => factor(s.layerPenalty), partial: true },
+  { head: "× free, layers", key: (s) => s.layerPenalty, show: (s) => factor(s.layerPenalty) },
 ];
 
 const NOTABLE = 1.005; // factors below this are called equal
-
-let sorting = { column: null, down: false };
 
 /** What most of a network's time waits for. */
 function waitsFor(summary) {
@@ -25,38 +23,56 @@ function waitsFor(summary) {
   return found.length ? `${found[0][0]} ${percent(found[0][1] / total)}` : "";
 }
 
-function drawSummary(summaries, choose) {
-  const rows = sorting.column == null ? summaries : [...summaries].sort(order(SUMMARY_COLUMNS[sorting.column]));
-  const heads = SUMMARY_COLUMNS.map((column, i) => {
-    const state = sorting.column === i ? (sorting.down ? "descending" : "ascending") : "none";
-    const sort = () => {
-      sorting = { column: i, down: sorting.column === i && !sorting.down };
-      drawSummary(summaries, choose);
-      byId("summary-table").querySelectorAll("th button")[i].focus();
-    };
-    return element("th", { class: column.text ? "text" : "", scope: "col", "aria-sort": state },
-      element("button", { type: "button", onclick: sort }, column.head));
+/** Fill a table, whose headings sort it; columns are { head, text, key, show }, and a cell without key is empty. */
+function fillTable(id, columns, rows, cellOf = tableCell) {
+  const heads = columns.map((column) => element("th", { class: column.text ? "text" : "", scope: "col" }, column.head));
+  byId(id).replaceChildren(element("thead", {}, element("tr", {}, ...heads)),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column, i) => cellOf(row, column, i))))));
+  sortable(byId(id));
+}
+
+function tableCell(row, column) {
+  const key = column.key(row);
+  const attributes = { class: [column.text ? "text" : "", column.mark?.(row) ? "best" : ""].join(" ").trim(), "data-key": key ?? "" };
+  return element("td", attributes, key == null ? "" : column.show ? column.show(row) : key);
+}
+
+function drawSummary(summaries) {
+  fillTable("summary-table", SUMMARY_COLUMNS, summaries, (s, column, index) => {
+    if (index === 0) {
+      const label = `Show the layers of ${s.network} on ${s.arch}`;
+      return element("td", { class: "text", "data-key": s.network },
+        element("button", { type: "button", "aria-label": label, onclick: () => showPlace(s) }, s.network));
+    }
+    return index === 3 && s.missing ? element("td", { "data-key": "" }, `${s.missing} without mapping`) : tableCell(s, column);
   });
-  byId("summary-table").replaceChildren(element("thead", {}, element("tr", {}, ...heads)),
-    element("tbody", {}, ...rows.map((s) => element("tr", {}, ...SUMMARY_COLUMNS.map((column, i) => summaryCell(s, column, i, choose))))));
 }
 
-function order(column) {
-  const sign = sorting.down ? -1 : 1;
-  return (a, b) => {
-    const [x, y] = [column.key(a), column.key(b)];
-    if (x == null || y == null) return (x == null) - (y == null); // what is missing comes last
-    return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
-  };
-}
-
-function summaryCell(s, column, index, choose) {
-  if (index === 0) {
-    const label = `Show the layers of ${s.network} on ${s.arch}`;
-    return element("td", { class: "text" }, element("button", { type: "button", "aria-label": label, onclick: () => choose(s) }, s.network));
-  }
-  if (column.key(s) == null) return element("td", {}, index === 3 && s.missing ? `${s.missing} without mapping` : "");
-  return element("td", { class: column.text ? "text" : "" }, column.show ? column.show(s) : column.key(s));
+/** For each layer of the chosen place its best fixed dataflow, and what every dataflow costs over the free choice. */
+function drawBest(byLayer) {
+  const groups = [...byLayer.values()], fixed = data.dataflows.filter((name) => groups.some((group) => group.some((row) => row.dataflow === name)));
+  const of = (group, name) => group.find((row) => row.dataflow === name && row.energy != null);
+  const rows = groups.map((group) => {
+    const named = group.filter((row) => row.dataflow !== "free"), solved = (named.length ? named : group).filter((row) => row.energy != null);
+    const least = Math.min(...solved.map((row) => row.value)), ties = solved.filter((row) => row.value <= least * NOTABLE);
+    return { group, first: group[0], best: ties[0], ties, words: solved.length ? bestText(ties.map((row) => row.dataflow), [...new Set((named.length ? named : group).map((row) => row.dataflow))]) : "none maps it" };
+  });
+  const columns = [
+    { head: "layer", text: true, key: ({ first }) => first.layer, show: ({ first, best }) => (best
+      ? element("button", { type: "button", onclick: () => showMapping(best) }, first.layer) : first.layer) },
+    { head: "kind", text: true, key: ({ first }) => first.kind },
+    { head: "times", key: ({ first }) => first.repeat },
+    { head: "best dataflow", text: true, key: (row) => row.words },
+    { head: "energy", key: ({ best }) => best?.energy, show: ({ best }) => energy(best.energy) },
+    { head: "latency", key: ({ best }) => best?.seconds, show: ({ best }) => seconds(best.seconds) },
+    { head: "waits for", text: true, key: ({ best }) => best?.limit },
+    ...fixed.filter((name) => name !== "free").map((name) => ({
+      head: `${name}, × free`, key: ({ group }) => of(group, name)?.penalty, show: ({ group }) => factor(of(group, name).penalty),
+      mark: ({ ties, group }) => ties.length < group.filter((row) => row.dataflow !== "free").length && ties.some((row) => row.dataflow === name),
+    })),
+  ];
+  byId("best-layers-note").textContent = `${place.network} on ${place.arch}, figures of one occurrence with its best dataflow; select a layer to see that mapping.`;
+  fillTable("best-table", columns, rows);
 }
 
 function drawKinds(archs, dataflows) {
@@ -67,6 +83,7 @@ function drawKinds(archs, dataflows) {
   const head = titles.map((name, i) => element("th", { class: i < 2 || i === titles.length - 1 ? "text" : "", scope: "col" }, name));
   byId("kinds-table").replaceChildren(element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...[...rows.values()].map((group) => kindRow(group, fixed))));
+  sortable(byId("kinds-table"));
 }
 
 function kindRow(group, fixed) {
@@ -102,4 +119,5 @@ function drawHybrids(networks, archs) {
       element("td", { class: "text" }, h.single ?? "none maps all layers"),
       element("td", {}, h.gain ? factor(h.gain) : "-"), element("td", {}, h.overFree ? factor(h.overFree) : "-"),
       element("td", { class: "text" }, words(h))))));
+  sortable(byId("hybrids-table"));
 }

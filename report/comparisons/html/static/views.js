@@ -21,7 +21,7 @@ function chooser(title, kind, names) {
 
 const passes = (s) => chosen.network.has(s.network) && chosen.arch.has(s.arch) && chosen.dataflow.has(s.dataflow);
 
-function choose(summary) {
+function showPlace(summary) {
   Object.assign(place, { network: summary.network, arch: summary.arch });
   drawPlace();
   byId("layers").scrollIntoView({ behavior: "smooth" });
@@ -39,32 +39,20 @@ function drawPlace() {
   drawBars([...byLayer.values()].flat(), place.measure);
   const machine = data.archs.find((arch) => arch.name === place.arch);
   if (machine) drawRoofline(rows, machine);
+  drawBest(byLayer);
 }
 
 function draw() {
   const summaries = data.summaries.filter(passes);
   byId("shown").textContent = `${summaries.length} of ${data.summaries.length} combinations shown`;
   drawFinding(summaries);
-  drawSummary(summaries, choose);
-  drawScatter(summaries, choose);
+  drawSummary(summaries);
+  drawScatter(summaries);
   drawPlace();
   drawKinds(archNames.filter((name) => chosen.arch.has(name)), data.dataflows.filter((name) => chosen.dataflow.has(name)));
   drawHybrids(data.networks.filter((name) => chosen.network.has(name)), archNames.filter((name) => chosen.arch.has(name)));
 }
 
-byId("title").textContent = data.title;
-byId("asked").textContent = `${data.asked}; ${data.tool}`;
-byId("findings").append(...data.findings.map((text) => element("li", {}, text)));
-byId("command").textContent = data.command;
-byId("copy-command").addEventListener("click", (event) => copy(data.command, event.currentTarget));
-byId("tool").textContent = `Made by ${data.tool} with: ${data.command}`;
 byId("filters").append(filterGroup("Networks", "network", data.networks), filterGroup("Architectures", "arch", archNames),
   filterGroup("Dataflows", "dataflow", data.dataflows));
-draw();
-let drawnFor = plotWidth();
-addEventListener("resize", () => { // plots are as wide as the page
-  if (plotWidth() === drawnFor) return;
-  drawnFor = plotWidth();
-  draw();
-});
-document.documentElement.dataset.ready = "yes";
+drawings.push(draw);

@@ -6,17 +6,19 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tilewright.report import web
 from tilewright.report.comparisons import html
 from tilewright.report.comparisons.comparison import Comparison
 from tilewright.report.comparisons.html import html_page
-from tilewright.report.parts.html import document, heading, to_list
+from tilewright.report.web import Page, page_html
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
-STATIC = Path(html.__file__).parent / "static"
+STATIC = {package: Path(package.__file__ or "").parent / "static" for package in (html, web)}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
@@ -50,7 +52,7 @@ def test_it_opens_filters_and_sorts(browser: Any, comparison: Comparison, tmp_pa
     assert rows.count() == 3
     assert page.locator("#shown").inner_text() == "3 of 6 combinations shown"
     page.get_by_label("tpu_v1", exact=True).check()
-    page.get_by_role("button", name="energy", exact=True).click()
+    page.locator("#summary-table").get_by_role("button", name="energy", exact=True).click()
     heading = page.locator("#summary-table th", has_text="energy")
     assert heading.get_attribute("aria-sort") == "ascending"
     best = min(s.energy_pj or 0.0 for s in comparison.summaries())
@@ -66,11 +68,56 @@ def test_a_bar_opens_its_mapping(browser: Any, comparison: Comparison, tmp_path:
     page.keyboard.press("Enter")
     assert page.locator("dialog h2").inner_text() == f"{row.layer} of tiny on eyeriss, weight-stationary"
     assert page.locator("#details-nest").inner_text() == row.nest
+    page.wait_for_function("document.querySelector('dialog .drawing')?.shadowRoot?.querySelector('svg')")
+    drawn = page.evaluate("document.querySelector('dialog .drawing').shadowRoot.querySelector('title').textContent")
+    assert drawn == f"Mapping of {row.problem.name} on eyeriss"
     assert row.command in page.locator("dialog .command").inner_text()
     assert "proven optimal" in page.locator("dialog dl").first.inner_text()
     page.keyboard.press("Escape")
     assert not page.locator("dialog").is_visible()
     assert complaints == []
+
+
+def test_layers_have_a_table_of_their_best_dataflows(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    page, complaints = opened(browser, comparison, tmp_path)
+    rows = page.locator("#best-table tbody tr")
+    assert rows.count() == len(comparison.of("tiny", "eyeriss", "free"))
+    first = comparison.of("tiny", "eyeriss", "weight-stationary")[0]
+    rows.first.get_by_role("button").click()
+    assert page.locator("dialog h2").inner_text().startswith(f"{first.layer} of tiny on eyeriss, ")
+    assert complaints == []
+
+
+def test_no_dot_is_above_the_roof(browser: Any) -> None:
+    corners = "[[0, 100], [50, 20], [200, 20]]"
+    scripts = ("format.js", "plots.js"), "scatter.js"
+    source = "".join((STATIC[web] / name).read_text(encoding="utf-8") for name in scripts[0])
+    source += (STATIC[html] / scripts[1]).read_text(encoding="utf-8")
+    page = browser.new_page()
+    page.set_content('<main></main><script id="data" type="application/json">{}</script>')
+    points = "Array.from({ length: 40 }, () => [30, heightAt(corners, 30)]).concat(Array(40).fill([120, 20]))"
+    body = f"const corners = {corners}; const found = dodged({points}, 8, (x) => heightAt(corners, x));"
+    body += "return found.map(([x, y]) => y - heightAt(corners, x));"
+    below = page.evaluate("source => new Function(source)()", f"{source}\n{body}")
+    assert len(below) == 80
+    assert min(below) > -1e-9
+    assert len({round(one, 3) for one in below}) > 5  # and they have moved apart
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1e6), (3, 80), (2.1, 9.7), (4.01, 4.9), (0.72, 0.73), (1.5e-3, 2e-3)])
+def test_an_axis_has_three_ticks_or_more(browser: Any, low: float, high: float) -> None:
+    found = evaluated(browser, web, "plots.js", f"[ticks({low}, {high}), evenTicks({low}, {high}, 5)]")
+    for ticks in found:
+        assert len(ticks) >= 3
+        assert all(low * (1 - 1e-6) <= tick <= high * (1 + 1e-6) for tick in ticks)
+
+
+def test_a_few_far_factors_do_not_squeeze_the_others(browser: Any) -> None:
+    usual = [1 + 0.01 * i for i in range(20)]
+    ends = evaluated(browser, html, "finding.js", f"[cap({usual}), cap({[*usual, 40.0, 900.0]}), cap({[1, 900.0]})]")
+    assert ends[0] == pytest.approx(1.19)
+    assert 1.19 < ends[1] < 1.5
+    assert ends[2] == 900
 
 
 def test_what_has_no_mapping_opens_its_reason(browser: Any, with_a_gap: Comparison, tmp_path: Path) -> None:
@@ -101,9 +148,9 @@ def test_it_fits_a_phone(browser: Any, comparison: Comparison, tmp_path: Path, s
     assert complaints == []
 
 
-def evaluated(browser: Any, script: str, expression: str) -> Any:
+def evaluated(browser: Any, package: ModuleType, script: str, expression: str) -> Any:
     """What an expression is in one of the page's scripts."""
-    source = (STATIC / script).read_text(encoding="utf-8")
+    source = (STATIC[package] / script).read_text(encoding="utf-8")
     page = browser.new_page()
     page.set_content('<script id="data" type="application/json">{}</script>')
     return page.evaluate("source => new Function(source)()", f"{source}\nreturn {expression};")
@@ -117,20 +164,23 @@ def test_names_run_no_scripts(browser: Any, comparison: Comparison, tmp_path: Pa
     page.reload()
     page.wait_for_selector("html[data-ready=yes]")
     assert hostile in page.locator("#summary-table").inner_text()
-    page.set_content(document(hostile, heading(hostile, 1), to_list([hostile])))
+    page.set_content(page_html(Page(hostile, findings=[hostile])))
     assert page.locator("h1").inner_text() == hostile
     assert complaints == []
 
 
 def test_numbers_keep_their_exponents(browser: Any) -> None:
     shown = evaluated(
-        browser, "format.js", "[8.452e10, 8.01e10, 1e10, 2e20, 12.5, 1e-10, 0.5, 1234].map((one) => significant(one))"
+        browser,
+        web,
+        "format.js",
+        "[8.452e10, 8.01e10, 1e10, 2e20, 12.5, 1e-10, 0.5, 1234].map((one) => significant(one))",
     )
     assert shown == ["8.452e10", "8.01e10", "1e10", "2e20", "12.5", "1e-10", "0.5", "1,234"]
 
 
 def test_labels_of_a_narrow_picture_are_whole(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
-    lines = evaluated(browser, "finding.js", "fitting(['mobilenet_v2', 'on nvdla_small'], 148)")
+    lines = evaluated(browser, html, "finding.js", "fitting(['mobilenet_v2', 'on nvdla_small'], 148)")
     assert lines == ["mobilenet_v2", "on nvdla_small"]
     page, _ = opened(browser, comparison, tmp_path, viewport={"width": 390, "height": 740})
     assert "…" not in page.locator("#finding").inner_text()

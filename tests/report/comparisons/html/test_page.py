@@ -9,7 +9,8 @@ from typing import Any
 
 from tilewright.report.comparisons.comparison import Comparison
 from tilewright.report.comparisons.html import html_page
-from tilewright.report.comparisons.html.page import SCRIPTS, _static
+from tilewright.report.comparisons.html.page import SCRIPTS
+from tilewright.report.web.template import static_text
 
 
 def data_of(page: str) -> Any:
@@ -69,4 +70,4 @@ def test_names_are_never_markup(comparison: Comparison) -> None:
 
 def test_every_script_is_in_the_page(comparison: Comparison) -> None:
     page = html_page(comparison)
-    assert all(_static(name) in page for name in SCRIPTS)
+    assert all(static_text(name, "tilewright.report.comparisons.html") in page for name in SCRIPTS)

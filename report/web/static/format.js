@@ -2,6 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
+const drawings = []; // functions that draw something as wide as the page: called at first, and when the width changes
 
 const ENERGY = [[1e12, "J"], [1e9, "mJ"], [1e6, "µJ"], [1e3, "nJ"], [1, "pJ"]];
 const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
@@ -24,7 +25,25 @@ const energy = (pj) => scaled(pj, ENERGY);
 const seconds = (s) => scaled(s, TIME);
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 const factor = (value) => (value == null ? "" : `${value.toFixed(value < 10 ? 3 : 1)}×`);
-const rate = (perSecond) => scaled(perSecond, [[1e12, "TMAC/s"], [1e9, "GMAC/s"], [1e6, "MMAC/s"], [1, "MAC/s"]]);
+const RATE = [[1e15, "PMAC/s"], [1e12, "TMAC/s"], [1e9, "GMAC/s"], [1e6, "MMAC/s"], [1, "MAC/s"]];
+const rate = (perSecond) => scaled(perSecond, RATE);
+const COUNT = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+const BYTES = [[1024 ** 3, "GiB"], [1024 ** 2, "MiB"], [1024, "KiB"], [1, "B"]];
+const amount = (value) => scaled(value, COUNT).trim();
+const bytes = (value) => scaled(value, BYTES);
+
+/** How numbers of an axis are written, by the unit that they are in. */
+const UNITS = { pJ: energy, s: seconds, "MAC/s": rate, B: bytes, count: amount, plain: (value) => significant(value), "%": percent };
+const SCALES = new Map([[energy, ENERGY], [seconds, TIME], [rate, RATE], [bytes, BYTES], [amount, COUNT]]);
+
+/** The same for a short axis: one unit, and as many digits as tell neighbours apart. */
+function inOneUnit(text, low, high) {
+  const units = SCALES.get(text);
+  if (!units) return text;
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  const [scale, unit] = units.find(([one]) => most >= one) ?? units[units.length - 1];
+  return (value) => `${Number((value / scale).toPrecision(6))} ${unit}`.trim();
+}
 
 /** An element with attributes (`on...` are listeners) and children, which are elements or texts. */
 function element(name, attributes = {}, ...children) {
@@ -68,4 +87,14 @@ async function copy(text, button) {
   }
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+/** Things by what they have in common, in the order in which each is seen first. */
+function grouped(things, key) {
+  const found = new Map();
+  for (const one of things) {
+    if (!found.has(key(one))) found.set(key(one), []);
+    found.get(key(one)).push(one);
+  }
+  return found;
 }

@@ -1,0 +1,149 @@
+"""A compiled network as an HTML page: totals and proof, a timeline, and every group with its tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from ...ir.units import count, energy, percent, seconds
+from ...mapper.fusing import on_chip
+from ...mapper.segmentation import NetworkAnswer, Segment
+from ..explain.explanation import explain_mapping
+from ..parts.costs import table_parts
+from ..parts.html import joined
+from ..parts.proofs import proof_rows, verdict_of
+from ..parts.text import pairs
+from ..web import Details, Page, folded, page_html, rendered, section, timeline
+from .network_plan import fusing_verdict, part_name, plan_sections
+from .schedule import Tile, memory_lanes, shifts_of
+
+TILES = (
+    ("stays on chip between groups", 1),
+    ("passes from operation to operation", 2),
+    ("weights", 3),
+    ("read", 0),
+    ("written", 4),
+)
+"""What tiles are, with the numbers of their colours."""
+
+
+def network_plan_html(answer: NetworkAnswer) -> Markup:
+    """The page as the text of one HTML file, complete in itself."""
+    question, proof = answer.question, answer.certificate
+    details = Details()
+    groups = [_group(answer, number, segment, details) for number, segment in enumerate(answer.segments, 1)]
+    clock = question.arch.clock_hz
+    time = seconds(answer.latency_cycles / clock)
+    told = "proven optimal" if proof.proven else f"{verdict_of(proof)}, not proven optimal"
+    page = Page(
+        title=f"{question.graph.network} on {question.arch.name}",
+        asked=[
+            ("Objective", f"{proof.objective}: {told}"),
+            ("Energy", energy(answer.energy_pj)),
+            ("Latency", f"{time}, {count(answer.latency_cycles)} cycles"),
+            (f"Words at {question.arch.memories[0].name}", count(answer.outer_words)),
+        ],
+        findings=[
+            f"A run takes {energy(answer.energy_pj)} and {time}, {told} for {proof.objective}.",
+            fusing_verdict(answer),
+        ],
+        picture=section(
+            "Timeline",
+            timeline("plan"),
+            note="Operations in time, how busy MACs and ports are meanwhile, and what lies at which address. Select a "
+            "group to see its tree. Operations that share loops take turns: each is drawn as long as all its turns.",
+        ),
+        sections=[
+            section(
+                "Groups",
+                joined(groups),
+                note="In the order in which they run. Select one for its tree and its figures.",
+            ),
+            *(rendered(part) for part in plan_sections(answer)),
+        ],
+        data={"timelines": {"plan": timeline_data(answer)}, **details.data()},
+    )
+    return page_html(page)
+
+
+def timeline_data(answer: NetworkAnswer) -> dict[str, Any]:
+    """Operations, ports and memories along the time of a run, in seconds and bytes."""
+    clock = answer.question.arch.clock_hz
+    shifts = shifts_of(answer)
+    lanes = list(dict.fromkeys(name for shift in shifts for name in shift.busy))
+    memories = memory_lanes(answer, {place: part_name(answer.question.arch, *place) for place in answer.arenas})
+    return {
+        "total": answer.latency_cycles / clock,
+        "operations": [
+            [shift.name, shift.group, shift.start / clock, shift.stop / clock, shift.cost.limited_by]
+            for shift in shifts
+        ],
+        "kinds": TILES,
+        "busy": [[lane, [round(shift.busy.get(lane, 0.0), 4) for shift in shifts]] for lane in lanes],
+        "memories": [
+            {
+                "name": lane.name,
+                "capacity": lane.capacity,
+                "height": lane.height,
+                "tiles": [
+                    [
+                        tile.name,
+                        tile.start / clock,
+                        tile.stop / clock,
+                        tile.low,
+                        tile.high,
+                        _kind_of(answer, tile),
+                    ]
+                    for tile in lane.tiles
+                ],
+            }
+            for lane in memories
+        ],
+    }
+
+
+def _kind_of(answer: NetworkAnswer, tile: Tile) -> int:
+    """The number of what a tile is, in `TILES`."""
+    if tile.stays:
+        return 0
+    number, _, tensor = tile.name.partition(".")
+    found = answer.segments[int(number) - 1].answer
+    assert found is not None
+    cascade = found.mapping.cascade
+    if tensor in cascade.intermediates:
+        return 1
+    roles = [t.role for one in cascade.operations for t in one.problem.tensors if t.name == tensor]
+    return 2 if "weight" in roles else 4 if "output" in roles else 3
+
+
+def _group(answer: NetworkAnswer, number: int, segment: Segment, details: Details) -> Markup:
+    found = segment.answer
+    names = " + ".join(segment.names) + (f" ({segment.times:,} times)" if segment.times > 1 else "")
+    if found is None:
+        return folded(f"group-{number}", _summary(number, names, "no MACs to count"), Markup(""))
+    totals, clock = segment.totals, answer.question.arch.clock_hz
+    share = percent(totals.latency_cycles, answer.latency_cycles)
+    time = f"{seconds(totals.latency_cycles / clock)} ({share})"
+    figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}"
+    kept = [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
+    kept += [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
+    first = answer.segments[segment.alike]
+    like = first.answer or found
+    drawing = explain_mapping(like.mapping, answer.question.arch, like.cost)
+    picture = details.picture(drawing.svg())
+    rows = [
+        ("Words", f"{count(totals.outer_words)} at {answer.question.arch.memories[0].name}"),
+        *([("On chip", ", ".join(kept))] if kept else []),
+        *([("As", f"group {segment.alike + 1}, but for names")] if segment.alike < number - 1 else []),
+        *proof_rows(found.certificate),
+    ]
+    place = Markup('<div data-picture="{}" data-about="{}"></div>').format(picture, drawing.caption)
+    parts = [rendered(pairs(rows)), place, *map(rendered, table_parts(found.cost)[:2])]
+    command = f"tilewright explain groups/{segment.alike + 1}/mapping.json"
+    parts.append(Markup('<p class="quiet">In the folder of this page: <code>{}</code></p>').format(command))
+    return folded(f"group-{number}", _summary(number, names, figures), *parts)
+
+
+def _summary(number: int, names: str, figures: str) -> Markup:
+    return Markup('<b>{}</b> {} <span class="quiet">{}</span>').format(number, names, figures)

@@ -1,0 +1,111 @@
+"""When the operations of a compiled network work: shifts one after the other, and what lies in every memory meanwhile.
+
+Figures of operations that share loops are sums over all their turns, so their shifts stand one after the other, each as
+long as all of its turns. Where operations overlap, the shifts of a group are shortened to what the group takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...cost_models import Cost
+from ...mapper.segmentation import NetworkAnswer
+
+
+@dataclass(frozen=True)
+class Shift:
+    """An operation at work.
+
+    name     of it
+    group    the number of its group, from 1
+    start, stop  in cycles
+    cost     of one of its occurrences
+    """
+
+    name: str
+    group: int
+    start: float
+    stop: float
+    cost: Cost
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """The share of the time that the MACs and the busiest port of every memory are at work."""
+        cycles = self.cost.latency_cycles
+        ports = {memory.name: memory.cycles / cycles for memory in self.cost.memories if memory.cycles}
+        return {"MACs": self.cost.utilization} | ports
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Addresses in a memory for a while.
+
+    name     of the tile
+    start, stop  in cycles
+    low, high    first address and the one after the last, in bytes
+    stays    whether it stays from group to group
+    """
+
+    name: str
+    start: float
+    stop: float
+    low: int
+    high: int
+    stays: bool
+
+
+@dataclass(frozen=True)
+class MemoryLane:
+    """One part of a memory over the run.
+
+    name      of the memory, and of the part where it has several
+    capacity  in bytes; None: not stated
+    height    bytes that are used
+    tiles     in it
+    """
+
+    name: str
+    capacity: int | None
+    height: int
+    tiles: tuple[Tile, ...]
+
+
+def shifts_of(answer: NetworkAnswer) -> tuple[Shift, ...]:
+    """The operations of all groups in time."""
+    return tuple(shift for shift in _shifts(answer) if isinstance(shift, Shift))
+
+
+def _shifts(answer: NetworkAnswer) -> Iterator[Shift | float]:
+    """A shift for every moment of the addresses, or the time of one at which no operation works."""
+    now = 0.0
+    for number, segment in enumerate(answer.segments, 1):
+        if segment.answer is None:
+            if segment.arenas:
+                yield now
+            continue
+        parts = segment.answer.cost.operations
+        whole = sum(part.latency_cycles for part in parts.values())
+        scale = segment.totals.latency_cycles / whole if whole else 0.0
+        for name in segment.answer.cost.occupancy:
+            part = parts[name]
+            stop = now + scale * part.latency_cycles
+            yield Shift(name, number, now, stop, part)
+            now = stop
+
+
+def memory_lanes(answer: NetworkAnswer, name_of: dict[tuple[str, tuple[str, ...]], str]) -> tuple[MemoryLane, ...]:
+    """What lies where in every bounded memory; `name_of` are the names of their parts."""
+    times: list[tuple[float, float]] = []
+    for shift in _shifts(answer):
+        times.append((shift.start, shift.stop) if isinstance(shift, Shift) else (shift, shift))
+    staying = {f"{one.name} (stays)" for one in answer.staying}
+    lanes = []
+    for place, plan in answer.arenas.items():
+        tiles = [
+            Tile(buffer.name, times[first][0], times[last - 1][1], low, high, buffer.name in staying)
+            for buffer, low, high in plan.places()
+            for first, last in buffer.lives
+        ]
+        lanes.append(MemoryLane(name_of[place], plan.capacity, plan.height, tuple(tiles)))
+    return tuple(lanes)

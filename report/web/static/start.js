@@ -1,0 +1,55 @@
+// What static pages ask for by attributes: tables, plots, dialogs; and drawing anew when the width changes.
+
+function detailOf(name) {
+  const found = data.details[name];
+  return { ...found, parts: found.parts.map((part) => (part.shared == null ? part : data.shared[part.shared])) };
+}
+
+/** What opens a dialog; the row or dot that was chosen stays marked. */
+function choose(name) {
+  for (const one of document.querySelectorAll("[data-detail], [data-of]")) {
+    one.classList.toggle("chosen", (one.dataset.detail ?? one.dataset.of) === name);
+  }
+  openDetails(detailOf(name));
+}
+
+document.addEventListener("click", (event) => {
+  const found = event.target.closest("[data-detail]");
+  if (found) choose(found.dataset.detail);
+});
+
+function unfold(folded) {
+  const place = folded.querySelector("[data-picture]");
+  if (place && !place.childElementCount) place.append(drawing(Number(place.dataset.picture), place.dataset.about));
+}
+
+/** A link to something in a folded part unfolds it. */
+function showTarget() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target && target.tagName === "DETAILS") target.open = true;
+}
+
+function drawAll() {
+  for (const place of document.querySelectorAll("[data-plot]")) drawPlot(place, data.plots[place.dataset.plot]);
+  for (const place of document.querySelectorAll("[data-timeline]")) drawTimeline(place, data.timelines[place.dataset.timeline]);
+}
+
+for (const table of document.querySelectorAll("table.sorts")) {
+  sortable(table);
+  filterable(table);
+}
+for (const folded of document.querySelectorAll("details")) folded.addEventListener("toggle", () => unfold(folded));
+for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy, button));
+addEventListener("hashchange", showTarget);
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
+showTarget();
+drawings.push(drawAll, () => document.querySelectorAll(".wide").forEach(scrolling));
+const drawEverything = () => drawings.forEach((draw) => draw());
+drawEverything();
+let drawnFor = plotWidth();
+addEventListener("resize", () => {
+  if (plotWidth() === drawnFor) return;
+  drawnFor = plotWidth();
+  drawEverything();
+});
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,68 @@
+// Tables that sort by a heading, filter by a text, and say what stands beyond a narrow page.
+
+const LONG = 8, LONG_TEXT = 36; // rows from which on a filter is worth its place, letters from which on lines break
+const PREFIX = { "": 1, p: 1e-12, n: 1e-9, "µ": 1e-6, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 1024, Mi: 1024 ** 2, Gi: 1024 ** 3 };
+
+/** What a cell sorts by: its own key, the number with unit that it begins with, or its words; nothing comes last. */
+function sortKey(cell) {
+  const text = (cell.dataset.key ?? cell.textContent).trim();
+  if (text === "" || text === "-" || text === "–") return null;
+  const match = /^([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(Ki|Mi|Gi|[pnµumkMGT])?([A-Za-z%×]|$|\s|\()/u.exec(text);
+  if (!match) return text;
+  const number = Number(match[1].replaceAll(",", ""));
+  const unit = match[2] && /[A-Za-z]/.test(match[3]) ? match[2] : "";
+  return Number.isNaN(number) ? text : number * PREFIX[unit];
+}
+
+function compareKeys(a, b, sign) {
+  if (a == null || b == null) return (a == null) - (b == null);
+  if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+  return sign * String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+function sortRows(table, column, down) {
+  const body = table.tBodies[0], keys = new Map([...body.rows].map((row) => [row, sortKey(row.cells[column])]));
+  body.append(...[...body.rows].sort((a, b) => compareKeys(keys.get(a), keys.get(b), down ? -1 : 1)));
+  [...table.tHead.rows[0].cells].forEach((cell, i) => cell.setAttribute("aria-sort", i !== column ? "none" : down ? "descending" : "ascending"));
+  Object.assign(table.dataset, { column, down: down ? "yes" : "" });
+}
+
+/** Cells with long texts break their lines. */
+function breaking(table) {
+  for (const cell of table.querySelectorAll("tbody td.text")) cell.classList.toggle("long", cell.textContent.length > LONG_TEXT);
+}
+
+/** Make buttons of the headings; a table that was sorted before it was drawn anew is sorted again. */
+function sortable(table) {
+  if (!table.tHead || !table.tBodies[0]) return;
+  breaking(table);
+  [...table.tHead.rows[0].cells].forEach((cell, i) => {
+    if (!cell.textContent || cell.querySelector("button")) return;
+    const button = element("button", { type: "button", onclick: () => sortRows(table, i, cell.getAttribute("aria-sort") === "ascending") });
+    button.append(...cell.childNodes);
+    cell.replaceChildren(button);
+    cell.setAttribute("aria-sort", "none");
+  });
+  if (table.dataset.column) sortRows(table, Number(table.dataset.column), Boolean(table.dataset.down));
+}
+
+/** A line above a long table: rows that contain a text. */
+function filterable(table) {
+  const rows = () => [...table.tBodies[0].rows];
+  if (rows().length < LONG) return;
+  const count = element("span", { class: "quiet", role: "status" });
+  const box = element("input", { type: "search", placeholder: "Filter rows", "aria-label": `Filter rows of ${table.dataset.title ?? "the table"}` });
+  box.addEventListener("input", () => {
+    const wanted = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of rows()) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
+    count.textContent = wanted.length ? ` ${rows().filter((row) => !row.hidden).length} of ${rows().length} rows` : "";
+  });
+  table.closest(".wide").before(element("p", { class: "filter" }, box, count));
+}
+
+/** A table that is wider than the page scrolls by keyboard too, and says so. */
+function scrolling(wide) {
+  const isWide = wide.scrollWidth > wide.clientWidth + 1;
+  wide.classList.toggle("more", isWide);
+  if (isWide) Object.entries({ tabindex: 0, role: "region", "aria-label": "A wide table: scroll for more columns" }).forEach(([name, value]) => wide.setAttribute(name, value));
+}
