@@ -471,6 +471,12 @@ class Architecture(Spec, Shown):
         return self.latency == "with_fill" or self.filling_cycles > 0
 
     @property
+    def refills(self) -> bool:
+        """Whether some arrays run empty before a memory inside them is refilled."""
+        outermost = self.memories[0].name
+        return any(not m.overlaps and self.filling_between(outermost, m.name) > 0 for m in self.memories)
+
+    @property
     def what_fills(self) -> str:
         """As its file says it."""
         return "latency: with_fill" if self.latency == "with_fill" else "the latency of an array's axis"

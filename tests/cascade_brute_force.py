@@ -31,7 +31,7 @@ from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, way
 from tilewright.cost_models.cost import capacity_parts, cost_of
 from tilewright.cost_models.fill import tile_cycles
 from tilewright.cost_models.ports import access_bits, direction_cycles
-from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor
+from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor, ceil_div
 from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
@@ -453,7 +453,15 @@ class Trees:
         drained = np.round(written.drained[0] * (insides.widened[:, None] - 1)).astype(np.int64)
         bits = insides.held + written.held[operation.name] + drained
         energy = words[:, 0] + self.points_pj(operation)
-        return _Sums(energy, self.latency(insides.steps, words), bits, insides.items)
+        latency = self.latency(insides.steps, words) + self.filling(skeleton, operation)
+        return _Sums(energy, latency, bits, insides.items)
+
+    def filling(self, skeleton: Skeleton, operation: Operation) -> float:
+        """Cycles in which arrays fill, in every visit."""
+        cut = zip(self.tile(skeleton, operation), operation.problem.dims, strict=True)
+        visits = math.prod(ceil_div(size, tile) for (_, tile), (_, size) in cut)
+        links = [(axis.size - 1) * axis.latency_cycles for fanout in self.arch.fanouts for axis in fanout.axes]
+        return visits * sum(links)
 
     def sample(self, rng: random.Random) -> tuple[FusedMapping, float, float, bool] | None:
         """A random tree, its composed energy and latency, and whether it fits; none where a branch has no mapping."""

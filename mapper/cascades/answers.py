@@ -127,5 +127,6 @@ def _kind(question: TreeQuestion, whole_front: bool) -> type[CascadeSearch]:
     """Return the class of search for a machine on which latencies add up over operations, or on which they do not."""
     if overlaps(question) or (whole_front and question.arch.overlap == "across_operations"):
         return OverlappedSearch
-    is_filled = question.arch.fills and len(question.cascade.operations) > 1
+    adds_up = question.arch.latency == "steady" and not question.arch.refills
+    is_filled = not adds_up and len(question.cascade.operations) > 1
     return FilledSearch if is_filled else CascadeSearch

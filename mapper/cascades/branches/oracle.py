@@ -270,7 +270,7 @@ class ExactBranches:
         for fanout in self.arch.fanouts:
             in_use = array_vectors(problem, fanout, self.tiling, [True] * len(sizes)).prod(axis=1)
             units *= int(in_use.max(initial=1))
-        return problem.macs / units
+        return problem.macs / units + self.arch.filling_cycles
 
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least if no port were bounded, and no memory outside the arrays: what these must

@@ -1,4 +1,5 @@
-"""Latency with the time of first and last tiles (`latency: with_fill`): bounds without it, trees counted with it.
+"""Latency with the time of first and last tiles (`latency: with_fill`), and of arrays that are filled again for what
+registers keep: bounds without it, trees counted with it.
 
 Every visit of a branch fills and empties, and so does every visit of a sub-tree for the nodes that stand in it. So a
 node above a split is worth more than what it saves in words, and costs of parts do not add up as `tree_search.py` takes

@@ -146,7 +146,8 @@ class TableBranches:
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes if the only unit computes at all times."""
         kind = self.cascade.operation(operation).kind
-        return math.prod(size for _, size in sizes) / self.arch.mac.of(kind).per_cycle
+        points = math.prod(size for _, size in sizes)
+        return points / self.arch.mac.of(kind).per_cycle + self.arch.filling_cycles
 
     def step_function(self, question: BranchQuestion) -> StepFunction:
         """The least energy for every room, with leakage; the question's own room is not looked at."""
@@ -236,7 +237,7 @@ class TableBranches:
                 busiest = np.maximum(busiest, cycles)
             else:
                 alone[port.memory] = np.maximum(alone[port.memory], cycles)
-        latency: Floats = busiest + serial + alone[0] + alone[1]
+        latency: Floats = busiest + serial + alone[0] + alone[1] + self.arch.filling_cycles
         return latency
 
     # ---- tables --------------------------------------------------------------------------------------------

@@ -146,7 +146,8 @@ def _is_settled(context: SearchContext, batch: Batch) -> bool:
     if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
         return False
     exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
-    return not exact and not context.hierarchy.arch.fills
+    arch = context.hierarchy.arch
+    return not exact and arch.latency == "steady" and not arch.refills
 
 
 def _waiting_on(batch: Batch) -> list[Ints]:

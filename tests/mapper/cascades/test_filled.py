@@ -8,6 +8,7 @@ import pytest
 
 from cascade_cases import CHEAP, Case, random_case
 from generators import with_extras
+from tilewright.arch import Fanout, Memory
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError, TilewrightError
@@ -42,6 +43,31 @@ def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
     assert best[objective].value <= answer.certificate.value * more, f"{seed}\n{case}"
     if objective == "energy" and not case.arch.total_leakage_pj_per_cycle:
         assert answer.certificate.proven
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_best_of_all_trees_is_proven_where_arrays_fill_in_every_visit(seed: int) -> None:
+    case = random_case(seed, CHEAP)
+    arch = with_extras(random.Random(seed), case.arch, "arrays")
+    levels = tuple(level if isinstance(level, Fanout) else overlapping(level) for level in arch.levels)
+    arch = arch.model_copy(update={"levels": levels})
+    filled, objective = (
+        Case(case.kind, case.cascade, arch, case.tiling, case.space, case.fuse),
+        ("latency", "edp")[seed % 2],
+    )
+    best = filled.trees.best()
+    try:
+        answer = search_cascade(question(filled, objective))
+    except InfeasibleError:
+        assert not best
+        return
+    assert answer.certificate.proven
+    assert answer.certificate.value == pytest.approx(best[objective].value, rel=1e-9), f"{seed}\n{filled}"
+
+
+def overlapping(memory: Memory) -> Memory:
+    return memory.model_copy(update={"overlaps": True})
 
 
 @pytest.mark.some(1)
