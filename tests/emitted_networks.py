@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -29,6 +30,7 @@ from tilewright.mapper.emit.lowering.lowering import lower
 from tilewright.mapper.emit.network import (
     NetworkProgram,
     emit_c_network,
+    emit_numpy_network,
     network_program,
     network_weights,
     stored_bytes,
@@ -280,3 +282,11 @@ def model_inputs(model: onnx.ModelProto, seed: int, rows: dict[str, int]) -> dic
         words = rng.integers(-count, count, shape) if count else rng.standard_normal(shape)
         found[given.name] = words.astype(onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
     return found
+
+
+def run_by_numpy(program: NetworkProgram, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """The outputs of the numpy program, each as a row."""
+    names: dict[str, Any] = {"__name__": "network"}
+    exec(compile(emit_numpy_network(program, "weights.bin"), "<network>", "exec"), names)
+    given = [np.asarray(inputs[key], np.float64) for key in program.inputs]
+    return list(names["run"](given, network_weights(program))[0])

@@ -247,9 +247,12 @@ def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
 def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str) -> None:
     """TilewrightError where no program can be written, before anything is searched."""
     if emit is not None:
-        from ..mapper.emit.network import check_writable
+        from ..mapper.emit.network import check_writable, linked
 
-        check_writable(graph, cast("NetworkElement", element))
+        check_writable(graph, cast("NetworkElement", element), emit)
+        functions = linked(graph) if emit == "c" else ()
+        if functions:
+            say(f"functions to link, which network_extern_stub.c has empty: {', '.join(functions)}")
 
 
 def _as_stored(question: NetworkQuestion) -> NetworkQuestion:

@@ -57,13 +57,15 @@ def _layer_table(network: Network, word_bits: int) -> Table:
 
 def _programs_text(graph: NetworkGraph) -> str:
     """Forms in which the whole network can be written as a program, or why in none."""
-    from ...mapper.emit.network import check_writable  # here, since numpy comes with it
+    from ...mapper.emit.network import forms_of, linked  # here, since numpy comes with it
 
     try:
-        check_writable(graph)
+        forms = forms_of(graph)
     except MappingError as error:
         return error.message
-    return "compile --emit c, numpy"
+    functions = linked(graph) if "c" in forms else ()
+    to_link = f"; for c, {', '.join(functions)} to link" if functions else ""
+    return f"compile --emit {', '.join(forms)}{to_link}"
 
 
 def _between_table(graph: NetworkGraph) -> Table:

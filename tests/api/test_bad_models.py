@@ -29,13 +29,13 @@ def said(path: Path, **options: Any) -> str:
 def test_all_operators_without_a_program_are_named(tmp_path: Path) -> None:
     nodes = [
         node("MatMul", ["x", "w"], ["a"], "first"),
-        node("Shrink", ["a"], ["b"], "shrink"),
-        node("CumSum", ["b", "axis"], ["c"], "sums"),
-        node("MatMul", ["c", "v"], ["y"], "second"),
+        node("RandomNormalLike", ["a"], ["b"], "noise"),
+        node("Unique", ["b"], ["u"], "different"),
+        node("MatMul", ["b", "v"], ["y"], "second"),
     ]
-    stored = {"w": WEIGHTS, "v": WEIGHTS.T.copy(), "axis": np.array(0)}
-    message = said(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, stored=stored)))
-    assert "Shrink shrink: there is no program for this operator; CumSum sums: there is no program" in message
+    stored = {"w": WEIGHTS, "v": WEIGHTS.T.copy()}
+    message = said(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, ("y", "u"), stored=stored)))
+    assert "RandomNormalLike noise: its words are random; Unique different: there is no program where" in message
     assert "what a program can have stands in docs/networks.md" in message
 
 

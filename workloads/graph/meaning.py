@@ -95,7 +95,7 @@ class ApartRead:
 
 
 ApartReduction = Literal["sum", "mean", "max", "product", "argmax", "log_sum_exp"]
-ApartKind = Literal["move", "words", ApartReduction, "weighted", "softmax", "log_softmax", "norm", "gather"]
+ApartKind = Literal["move", "words", ApartReduction, "weighted", "softmax", "log_softmax", "norm", "gather", "computed"]
 """How the words of an output are made of others; see `ApartOperation`."""
 
 NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
@@ -103,6 +103,38 @@ NORMALIZING = frozenset(("softmax", "log_softmax", "norm"))
 
 REDUCING: frozenset[str] = frozenset(get_args(ApartReduction))
 """What makes one word of all that it takes, each after the expression."""
+
+
+@dataclass(frozen=True)
+class ComputedTensor:
+    """A whole tensor that a computed operation reads or makes: its name in the operation's model, the type of its
+    elements as ONNX names it, and its shape."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An operator that no mapping has, as a model of its own.
+
+    name       by which programs call it
+    operators  types of its nodes
+    model      an ONNX file of it alone
+    operands   what it reads, in the order of the operation's reads
+    results    what it makes: their words stand one tensor behind the other
+    attributes of an operator that programs write in plain loops
+    missing    why onnx's reference implementation does not compute it; empty: it does
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    model: bytes
+    operands: tuple[ComputedTensor, ...]
+    results: tuple[ComputedTensor, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +147,8 @@ class ApartOperation:
                 sum of their exponentials; "weighted": the sum, each word times
                 its factors of all axes; "softmax", "log_softmax", "norm": every word that is taken of the first, beside
                 all that are taken with it, and then the expression of it and of one word of each other; "gather": rows
-                of the first along `axis`, those that the words of the second name, in place of that axis
+                of the first along `axis`, those that the words of the second name, in place of that axis; "computed":
+                what an operator of the model makes of whole tensors
     shape       of the output
     reads       what it is made of
     expression  of the names of `reads`
@@ -125,6 +158,7 @@ class ApartOperation:
     axis        along which rows are gathered
     after       what is done with the result of a reduction, WORD
     epsilon     what a norm adds to the variance
+    computed    the operator
     """
 
     how: ApartKind
@@ -137,6 +171,7 @@ class ApartOperation:
     axis: int = 0
     after: Expression | None = None
     epsilon: float = 0.0
+    computed: Computed | None = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +206,7 @@ class NetworkMeaning:
     forms     by reader and what it reads, the form that it reads, where that is not what is made
     types     of inputs and outputs, as the model names them: INT8, FLOAT
     is_quantized  whether some operators are those of quantized models
+    computed  by occurrence, the operators that no mapping has
     reference  for how many rows words of an input choose among, by input: random inputs, by their occurrences, and
                what the model's own definition makes of them; None where that is not known
     given      every input under the model's name for it
@@ -188,6 +224,7 @@ class NetworkMeaning:
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     is_quantized: bool = False
+    computed: Mapping[str, Computed] = field(default_factory=dict)
     reference: Reference | None = None
     given: tuple[ModelTensor, ...] = ()
     handed: tuple[ModelTensor, ...] = ()

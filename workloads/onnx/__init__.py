@@ -8,6 +8,7 @@ graph.py         nodes, their names, producers and consumers
 rewrites/        a graph with the same outputs and less to do
 edges.py         which layer reads which, for cascades
 views.py         how the words of a tensor lie in what a node makes
+computed.py      operators that no mapping has, computed apart
 between_nodes.py what nodes that do not multiply are as operations
 apart.py         what is done between groups: moves of data, tensors that are broadcast
 reductions.py    reductions, pooling, softmax and norms there

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import Call, Expression, Operand, ProblemError
 from ..graph.meaning import Apart, ApartOperation, ApartRead
+from .finished_words import broadcast_shape
 from .lies import Lies
 from .nodes import OnnxNode
 from .reductions import NORMALIZED, POOLING, REDUCING, check_normed, check_reduced, normalized, over, pooled, reduced
@@ -69,16 +70,22 @@ def apart_of(
     if node.op in _MOVING:
         _check_moving(node, lies)
         return lambda: _moved(node, lies, number, stored)
-    if node.op in WORDS:
-        unknown = [value.name for value, one in zip(node.inputs, lies, strict=True) if value and one is None]
-        if unknown:
-            raise ProblemError(f"no program works out {unknown[0]}", where=node.where)
-        word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
+    if node.op in WORDS and number == 0:
+        _check_words(node, lies)
         return lambda: _by_words(node, lies, singles=singles)
     found = _of_many(node, lies, stored) if number == 0 else None
     if found is not None:
         return found
     raise ProblemError("there is no program for this operator", where=node.where)
+
+
+def _check_words(node: OnnxNode, lies: Sequence[Lies | None]) -> None:
+    unknown = [value.name for value, one in zip(node.inputs, lies, strict=True) if value and one is None]
+    if unknown:
+        raise ProblemError(f"no program works out {unknown[0]}", where=node.where)
+    if any(value and not value.constant and broadcast_shape(node, value) for value in node.inputs[1:]):
+        raise ProblemError("its parameters for each channel are data", where=node.where)
+    word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
 
 
 def _of_unknown_shape(node: OnnxNode) -> ProblemError:

@@ -8,6 +8,7 @@ what a program does there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from ..graph.meaning import (
     Apart,
     ApartOperation,
     ApartRead,
+    Computed,
     NetworkMeaning,
     ReferenceRows,
     StoredOperand,
@@ -28,12 +30,14 @@ from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrenc
 from ..network import NetworkLayer
 from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
+from .computed import call_name, computed_apart, computed_node, one_result
 from .finished_words import broadcast_shape, changed_words, less_zero_point, own_words, zero_point
 from .integers import INTEGERS
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue, Repeated
 from .quantized import QUANTIZED
 from .referenced import reference_words
+from .shapes import RANDOM
 from .transposed import MOST_PHASES, filter_of, phase_layers, put_together
 from .values import StoredModel
 from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
@@ -69,15 +73,13 @@ def onnx_wiring(
     """
     rows = {node: layer.name for layer in layers for node in layer.nodes}
     every = list(nodes)
-    names = {node.name for node in every}
     written = {value.name for node in every for value in node.outputs}
     apart: frozenset[str] = frozenset()
-    singles = any(node.op in QUANTIZED for node in every)
     while True:  # every round has more tensors apart
-        reader = _NodeReader(rows, parts, frozenset(dense), names, stored, apart, singles=singles)
+        reader = _NodeReader(rows, parts, frozenset(dense), every, ends, stored, apart)
         for node in every:
             reader.read(node)
-        meaning = reader.meaning(ends)
+        meaning = reader.meaning()
         more = (reader.wanted & written) - apart
         if not more:
             return NetworkGraph(network, tuple(reader.found), meaning), reader.epilogues
@@ -88,7 +90,6 @@ class _NodeReader:
     """One use for one file.
 
     apart    tensors that lie for themselves, though they could be views of others
-    singles  whether floats are rounded to single precision after every step
 
     Afterwards `wanted` has those that some reader needs so.
     """
@@ -98,15 +99,19 @@ class _NodeReader:
         rows: Mapping[str, str],
         parts: Mapping[str, Sequence[tuple[str, Repeated]]],
         dense: frozenset[str],
-        taken: set[str],
+        nodes: Sequence[OnnxNode],
+        ends: GraphEnds,
         stored_model: StoredModel,
         apart: frozenset[str],
-        *,
-        singles: bool,
     ) -> None:
-        self.singles = singles
-        self.rows, self.parts, self.dense, self.taken = rows, parts, dense, taken
-        self.stored_model, self.apart = stored_model, apart
+        self.singles = any(node.op in QUANTIZED for node in nodes)  # floats are rounded to these after every step
+        self.rows, self.parts, self.dense, self.taken = rows, parts, dense, {node.name for node in nodes}
+        self.stored_model, self.apart, self.ends = stored_model, apart, ends
+        read = (value.name for node in nodes for value in node.inputs if value is not None)
+        self.used = frozenset((*ends.results, *read))
+        self.computed: dict[str, Computed] = {}
+        self.called: set[str] = set()
+        self.skipped: set[str] = set()
         self.wanted: set[str] = set()
         self.made_apart: dict[str, Apart] = {}
         self.extents: dict[str, tuple[int, ...]] = {}
@@ -131,7 +136,7 @@ class _NodeReader:
             return
         is_layer = not node.domain and node.op in self.dense and bool(node.outputs)
         try:
-            is_apart = any(value.name in self.apart for value in node.outputs)
+            is_apart = any(value.name in self.apart for value in node.outputs) or self._has_more(node)
             view = None if is_layer or node.domain or is_apart else self._passed(node, values)
             if view is not None:
                 self.views[node.output.name] = view
@@ -156,10 +161,23 @@ class _NodeReader:
             if value is not None and not value.constant:
                 self.view(value)
 
+    def _has_more(self, node: OnnxNode) -> bool:
+        """Whether something reads another output of a node than its first."""
+        return any(value.name in self.used for value in node.outputs[1:])
+
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
-        parts = [one for one in self.found[-MOST_PHASES:] if one.part_of == occurrence.name]
+        """Add what a node is; one that no program has otherwise as an operator that is computed apart."""
+        reasons = self._without_program(node, occurrence)
+        if reasons:
+            try:
+                computed = self._computed_node(node)
+            except ProblemError as error:
+                self.unknown.append(f"{node.where}: {error.message}")
+            else:
+                self._add_computed(node, computed, self._taken_apart(node, occurrence))
+                return
+        parts = self._parts_of(occurrence)
         self.found.append(occurrence)
-        reason = self._program_apart(node, occurrence)
         for one in (*parts, occurrence):
             self._note(node, one)
         for number, value in enumerate(node.outputs):
@@ -167,34 +185,102 @@ class _NodeReader:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
                 if number and occurrence.kind == OUTSIDE and occurrence.sources:
                     self.found.append(replace(occurrence, name=name, shape=value.shape))
-                    self._program_apart(node, self.found[-1], number)
                 view = made(name, value.shape)
                 self.extents[name] = value.shape
-                finish = WordFinish(Operand(WORD)) if number else self._own_finish(node, occurrence, view, reason)
+                finish = WordFinish(Operand(WORD)) if number else self._own_finish(node, occurrence, view)
                 self.views[value.name] = replace(view, finish=finish)
-            elif number == 0 and reason is not None:
-                self.unknown.append(f"{node.where}: {reason}")
+
+    def _parts_of(self, occurrence: Occurrence) -> list[Occurrence]:
+        return [one for one in self.found[-MOST_PHASES:] if one.part_of == occurrence.name]
+
+    def _taken_apart(self, node: OnnxNode, occurrence: Occurrence) -> Occurrence:
+        """The occurrence of a node that is computed apart: its layers, if it has some, have operands of their own."""
+        parts = self._parts_of(occurrence)
+        if any(one.sources for one in parts):
+            del self.found[len(self.found) - len(parts) :]
+        elif occurrence.kind == OUTSIDE or occurrence.follows:
+            return occurrence
+        return self._on_its_own(node)
+
+    def _without_program(self, node: OnnxNode, occurrence: Occurrence) -> list[str]:
+        """Find what programs do for an occurrence; why there are none that do all of it, otherwise."""
+        reasons: list[str] = []
+        if occurrence.kind == OUTSIDE and occurrence.sources and occurrence.name not in self.made_apart:
+            try:
+                for number, value in enumerate(node.outputs):
+                    if number == 0 or value.name in self.used:
+                        name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
+                        self._find_apart(node, name, number)
+            except ProblemError as error:
+                reasons.append(error.message)
+        elif occurrence.kind != OUTSIDE and self._has_more(node):
+            reasons.append("no operation makes its other outputs")
+        reason = without_program(node, occurrence)
+        reasons += [] if reason is None else [reason]
+        if node.output.shape is not None and not reasons:
+            own_words(node, occurrence, made(node.name, node.output.shape), reasons)
+            for position, value in enumerate(node.inputs):
+                if value is not None and value.name in self.views:
+                    less_zero_point(node, position, self.views[value.name], reasons)
+        return reasons
+
+    def _find_apart(self, node: OnnxNode, name: str, number: int) -> None:
+        """Find what a program does for one output. ProblemError where there is none."""
+        lies = [self._lies(node, value) for value in node.inputs]
+        found = apart_of(node, lies, number, self.stored_model, singles=self.singles)
+        self._done_apart(node, name, found)
+
+    def _done_apart(self, node: OnnxNode, name: str, found: Apart) -> None:
+        views = [self.views.get(value.name) if value is not None else None for value in node.inputs]
+        self.made_apart[name] = lambda: self._in_their_forms(found(), views)
+
+    def _computed_node(self, node: OnnxNode) -> Computed:
+        """The node as an operator that no mapping has. ProblemError where programs cannot have it either."""
+        if node.op in RANDOM:
+            raise ProblemError("its words are random")
+        lies = [self._lies(node, value, whole=True) for value in node.inputs]
+        unknown = [v.name for v, one in zip(node.inputs, lies, strict=True) if v is not None and one is None]
+        if unknown:
+            raise ProblemError(f"no program works out {unknown[0]}")
+        return computed_node(node, call_name(node.name, self.called), self.used, self.stored_model)
+
+    def _add_computed(self, node: OnnxNode, computed: Computed, occurrence: Occurrence) -> None:
+        """Add what an operator makes that no mapping has: one tensor, or all of them in a row and then each."""
+        self.called.add(computed.name)
+        parts = self._parts_of(occurrence)
+        lies = [self._lies(node, value, whole=True) for value in node.inputs]
+        for value in node.inputs:
+            if value is not None and value.name in self.views and not self.views[value.name].is_as_made:
+                self.wanted.add(value.name)
+        several = len(computed.results) > 1
+        size = sum(math.prod(result.shape) for result in computed.results)
+        whole = (size,) if several else computed.results[0].shape
+        occurrence = replace(occurrence, shape=whole)
+        self.found.append(occurrence)
+        name = occurrence.name
+        self.computed[name], self.extents[name] = computed, whole
+        self._done_apart(node, name, partial(computed_apart, computed, node, lies))
+        for one in (*parts, occurrence):
+            for value in node.inputs:
+                if value is not None and value.name in self.views:
+                    self.forms.note(self.views[value.name], one.name)
+        self.skipped |= {one.name for one in parts}
+        values = {value.name: value for value in node.outputs}
+        for number, result in enumerate(computed.results):
+            own = f"{name}:{number}" if several else name
+            if several:
+                self.found.append(Occurrence(own, OUTSIDE, (Source(name),), shape=result.shape))
+                self.made_apart[own] = partial(one_result, computed, name, number)
+                self.extents[own] = result.shape
+            self.views[values[result.name].name] = made(own, result.shape)
 
     def _note(self, node: OnnxNode, occurrence: Occurrence) -> None:
         """Note in which forms a node's occurrence reads what it reads."""
         for source in dict.fromkeys(occurrence.reads):
             for position, value in enumerate(node.inputs):
                 if value and value.name in self.views and self.views[value.name].source == source:
-                    read = less_zero_point(node, position, self.views[value.name], self.unknown)
+                    read = less_zero_point(node, position, self.views[value.name], [])
                     self.forms.note(read, occurrence.name)
-
-    def _program_apart(self, node: OnnxNode, occurrence: Occurrence, number: int = 0) -> str | None:
-        """Find what a program does for an occurrence from outside; why there is none, otherwise."""
-        if occurrence.kind != OUTSIDE or not occurrence.sources or occurrence.name in self.made_apart:
-            return None
-        try:
-            lies = [self._lies(node, value) for value in node.inputs]
-            found = apart_of(node, lies, number, self.stored_model, singles=self.singles)
-            views = [self.views.get(value.name) if value is not None else None for value in node.inputs]
-            self.made_apart[occurrence.name] = lambda: self._in_their_forms(found(), views)
-        except ProblemError as error:
-            return error.message
-        return None
 
     def _in_their_forms(self, operation: ApartOperation, views: Sequence[TensorView | None]) -> ApartOperation:
         """With each tensor that is read as what has been done with its words, where there are several such."""
@@ -205,18 +291,19 @@ class _NodeReader:
 
         return replace(operation, reads=tuple(map(form, operation.reads)))
 
-    def _lies(self, node: OnnxNode, value: OnnxValue | None) -> Lies | None:
-        """How an input lies; None where it is not there, or is no tensor."""
+    def _lies(self, node: OnnxNode, value: OnnxValue | None, *, whole: bool = False) -> Lies | None:
+        """How an input lies, `whole` as it is and not as it is broadcast; None where it is not there, or no tensor."""
         if value is None or value.name in self.shapes:
             return None
         if value.constant:
-            return stored_lies(value, broadcast_shape(node, value))
+            return stored_lies(value, None if whole else broadcast_shape(node, value))
         view = self.views.get(value.name)
         if view is None or value.shape is None:
             raise ProblemError(f"no program works out {value.name}", where=node.where)
         return Lies(view.source, value, tuple(axis_places(axis) for axis in view.axes))
 
     def _outside(self, node: OnnxNode) -> Occurrence:
+        self._see(node)
         shape = node.outputs[0].shape if node.outputs else None
         return Occurrence(node.name, OUTSIDE, tuple(map(Source, self._read_by(node))), shape=shape)
 
@@ -334,8 +421,10 @@ class _NodeReader:
         if node.op in _BY_WORD.split():
             if values[0].shape != shape:
                 return None
+            finish = changed_words(node, view, self.views, singles=self.singles)
+            if finish is None:
+                return None
             self.epilogues += 1
-            finish = changed_words(node, view, self.views, self.unknown, singles=self.singles)
             return replace(view, finish=finish, changed=node.output.name)
         if node.op in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
             axes = regrouped(view.runs, shape)
@@ -345,26 +434,18 @@ class _NodeReader:
             return replace(view, axes=tuple(view.axes[i] for i in order))
         return None
 
-    def _own_finish(
-        self, node: OnnxNode, occurrence: Occurrence, view: TensorView, reason: str | None
-    ) -> WordFinish | None:
-        """What a node does with the words that its multiplications or sums make.
-
-        reason  why it has no program, if that is known already
-        """
-        finish = own_words(node, occurrence, view, self.unknown)
-        reason = reason or without_program(node, occurrence)
+    def _own_finish(self, node: OnnxNode, occurrence: Occurrence, view: TensorView) -> WordFinish:
+        """What a node does with the words that its multiplications or sums make."""
         if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
             read = self.views[node.input(0).name].finish
             if read is not None and not is_never_negative(read.expression):
                 self.wanted.add(node.output.name)  # as an operation it would find zeros beyond the image
-        if reason:
-            self.unknown.append(f"{node.where}: {reason}")
-        return finish
+        return own_words(node, occurrence, view, [])
 
-    def meaning(self, ends: GraphEnds) -> NetworkMeaning:
+    def meaning(self) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
-        outputs, handed = [], []
+        outputs, handed, ends = [], [], self.ends
+        outside = {one.name for one in self.found if one.kind == OUTSIDE and not one.sources}
         for result in ends.results:
             view = self.views.get(result)
             if view is None and self.unknown:  # one of the reasons there
@@ -373,15 +454,17 @@ class _NodeReader:
                 self.wanted.add(result)
                 self.unknown.append(f"output {result}: its words do not lie as they are made")
                 continue
+            if view.source in outside and view.finish == WordFinish(Operand(WORD)):  # an input as it is
+                self.wanted.add(result)
             self.forms.note(view, "")
             outputs.append(view)
             handed.append(result)
-        outside = {one.name for one in self.found if one.kind == OUTSIDE and not one.sources}
         finishes = self.forms.settle(outside)
         self.made_apart |= {key: partial(copied, of, self.extents[of]) for of, key in self.forms.apart}
         read: dict[tuple[str, str], str] = {}
         for reader, source, name in self.forms.read():
-            if read.setdefault((reader, source), name) != name and reader and reader not in self.made_apart:
+            is_apart = reader in self.made_apart or reader in self.skipped
+            if read.setdefault((reader, source), name) != name and reader and not is_apart:
                 self.unknown.append(f"{reader}: it reads {source} both before and after functions of its words")
         return NetworkMeaning(
             finishes,
@@ -401,6 +484,7 @@ class _NodeReader:
                 },
             },
             self.singles,
+            dict(self.computed),
             lambda rows: self._reference(
                 {n: self.views[n].source for n in ends.given if n in self.views}, handed, rows
             ),

@@ -45,22 +45,20 @@ class FinishBuilder:
 
 
 def changed_words(
-    node: OnnxNode, view: TensorView, views: Mapping[str, TensorView], unknown: list[str], *, singles: bool
+    node: OnnxNode, view: TensorView, views: Mapping[str, TensorView], *, singles: bool
 ) -> WordFinish | None:
-    """What has been done with words behind a node; None, and noted, where there is no program for it.
+    """What has been done with words behind a node; None where that is no function of them.
 
     views    of the tensors that nodes before it make
     singles  as of `word_of`
     """
-    builder = FinishBuilder(view, unknown)
+    builder = FinishBuilder(view, [])
     given: list[Expression] = []
     for position, value in enumerate(node.inputs):
         if value is None:
             continue
         if not value.constant:
             known = views.get(value.name)
-            if known is None:
-                unknown.append(f"{node.where}: no program works out {value.name}")
             if known is None or known.finish is None:
                 return None
             builder.parameters |= dict(known.finish.parameters)
@@ -72,8 +70,7 @@ def changed_words(
         if is_too_large(word):
             raise ProblemError("more functions of one word follow one another than a program does", where=node.where)
         return builder.finish(word)
-    except ProblemError as error:
-        unknown.append(str(error))
+    except ProblemError:  # it is computed apart
         return None
 
 

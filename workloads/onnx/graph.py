@@ -52,7 +52,8 @@ def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape], computed:
         inner = any(_subgraphs(attribute) for attribute in node.attribute)
         if node.op_type not in RANDOM and not inner and all(not name or name in constants for name in node.input):
             constants.update(node.output)
-    names = [*known, *(name for node in model.graph.node for name in (*node.input, *node.output))]
+    nodes = model.graph.node
+    names = [*known, *(name for node in nodes for name in (*node.input, *captured(node), *node.output))]
     values = {}
     for name in dict.fromkeys(names):
         data_type, shape = known.get(name, (0, None))
@@ -72,7 +73,10 @@ def _node(node: onnx.NodeProto, values: Mapping[str, OnnxValue], used: set[str])
         name=_name(node, used),
         op=node.op_type,
         domain="" if node.domain == "ai.onnx" else node.domain,
-        inputs=tuple(values[name] if name else None for name in node.input),
+        inputs=(
+            *(values[name] if name else None for name in node.input),
+            *(values[name] for name in captured(node) if name in values and name not in node.input),
+        ),
         outputs=tuple(values[name] for name in node.output if name),
         attributes=attributes,
         inner=tuple(_inner_operators(node)),
@@ -81,6 +85,17 @@ def _node(node: onnx.NodeProto, values: Mapping[str, OnnxValue], used: set[str])
 
 def _subgraphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
     return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def captured(node: onnx.NodeProto) -> list[str]:
+    """Names of the tensors that the subgraphs of a node take from around it."""
+    found: list[str] = []
+    for graph in (graph for attribute in node.attribute for graph in _subgraphs(attribute)):
+        own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+        own |= {name for inner in graph.node for name in inner.output}
+        read = [name for inner in graph.node for name in (*inner.input, *captured(inner))]
+        found += [name for name in (*read, *(value.name for value in graph.output)) if name and name not in own]
+    return list(dict.fromkeys(found))
 
 
 def _inner_operators(node: onnx.NodeProto) -> Iterator[str]:

@@ -53,7 +53,7 @@ class OnnxValue:
 class OnnxNode:
     """One operation.
 
-    inputs  those that are left out are None
+    inputs  those that are left out are None; behind them what its subgraphs take from around them
     inner   types of the nodes in its subgraphs
     """
 

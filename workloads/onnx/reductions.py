@@ -62,7 +62,9 @@ _WHOLE = frozenset(("ReduceL1", "ReduceL2", "ReduceMean", "ReduceProd", "ReduceS
 
 
 def check_reduced(node: OnnxNode) -> None:
-    """ProblemError for attributes and types that no program knows."""
+    """ProblemError for attributes and types that no program knows, and for axes that are data."""
+    if node.has(1) and not node.input(1).constant:
+        raise ProblemError(f"its axes ({node.input(1).name}) are no parameter", where=node.where)
     if node.integer("select_last_index", 0):
         raise ProblemError("there is no program for select_last_index", where=node.where)
     kind = node.output.type

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...ir import ProblemError
 from .expanded import read_expanded
+from .graph import captured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +72,13 @@ class StoredModel:
         """All parameters, by name. Raises ProblemError as `stored_values` does."""
         return self._values
 
+    def node(self, output: str) -> onnx.NodeProto:
+        """The node that makes a tensor."""
+        return next(node for node in self.model.graph.node if output in node.output)
+
     def results(self, output: str, given: Mapping[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """What the node that makes this tensor makes of these ones, and of parameters otherwise."""
-        node = next(node for node in self.model.graph.node if output in node.output)
+        node = self.node(output)
         found = {name: given[name] if name in given else self.values()[name] for name in node.input if name}
         computed(self.model, node, found)
         return [found[name] for name in node.output if name]
@@ -90,21 +95,38 @@ def _is_older(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
     return is_quantizing and max(versions, default=_GROWN) < _GROWN
 
 
+def model_of_node(
+    model: onnx.ModelProto,
+    node: onnx.NodeProto,
+    operands: Sequence[str],
+    results: Sequence[str],
+    kept: Mapping[str, np.ndarray[Any, Any]],
+) -> onnx.ModelProto:
+    """A model of one node, of operands and results of any type and shape.
+
+    kept  parameters that stand in it
+    """
+    from onnx import helper, numpy_helper
+
+    given, made = ([helper.make_empty_tensor_value_info(name) for name in names] for names in (operands, results))
+    stored = [numpy_helper.from_array(array, name) for name, array in kept.items()]
+    sets = [helper.make_opsetid("", _GROWN)] if _is_older(model, node) else model.opset_import
+    return helper.make_model(
+        helper.make_graph([node], "one", given, made, stored), opset_imports=sets, ir_version=model.ir_version
+    )
+
+
 def computed(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.ndarray[Any, Any]]) -> None:
     """Put what a node makes beside what it reads. ProblemError where the reference implementation does not know it."""
     import numpy as np
-    from onnx import helper
     from onnx.reference import ReferenceEvaluator
 
-    names = [name for name in node.input if name]
-    inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(found[n].dtype), None) for n in names]
-    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
-    graph = helper.make_graph([node], "one", inputs, outputs)
-    sets = [helper.make_opsetid("", _GROWN)] if _is_older(model, node) else model.opset_import
-    alone = helper.make_model(graph, opset_imports=sets, ir_version=model.ir_version)
+    operands, results = (list(dict.fromkeys(filter(None, names))) for names in (node.input, node.output))
+    operands += [name for name in captured(node) if name in found and name not in operands]
     try:
-        values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
+        evaluator = ReferenceEvaluator(model_of_node(model, node, operands, results, {}))
+        values = evaluator.run(None, {name: found[name] for name in operands})
     except Exception as error:  # of any kind: it is code for every operator there is
         message = f"onnx's reference implementation cannot compute it: {' '.join(str(error).split())}"
         raise ProblemError(message, where=f"{node.op_type} {node.name}".rstrip()) from None
-    found.update(zip((name for name in node.output if name), map(np.asarray, values), strict=True))
+    found.update(zip(results, map(np.asarray, values), strict=True))

@@ -6,13 +6,14 @@ c/       one C file
 numpy/   one numpy program
 """
 
+from .c.known import extern_stub
 from .c.network import emit_c_network
 from .groups.assembly import network_program
 from .groups.exact import exact_magnitude
 from .groups.files import REFERENCE_FILE, WEIGHTS_FILE, NetworkElement
 from .groups.program import NetworkProgram
 from .groups.weights import network_weights, reference_bytes, stored_bytes, weights_bytes
-from .groups.writable import check_writable
+from .groups.writable import check_writable, forms_of, linked
 from .numpy.network import emit_numpy_network
 from .words.widths import with_stored_widths
 
@@ -25,6 +26,9 @@ __all__ = [
     "emit_c_network",
     "emit_numpy_network",
     "exact_magnitude",
+    "extern_stub",
+    "forms_of",
+    "linked",
     "network_program",
     "network_weights",
     "reference_bytes",

@@ -18,7 +18,13 @@ import longer
 from generators import random_architecture
 from onnx_models import model_of, saved
 from tilewright.ir import MappingError
-from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights, stored_bytes
+from tilewright.mapper.emit.network import (
+    check_writable,
+    emit_c_network,
+    network_program,
+    network_weights,
+    stored_bytes,
+)
 from tilewright.mapper.emit.network.words.stored import WordType
 from tilewright.workloads import load_network
 from tilewright.workloads.onnx.rewrites import rewritten
@@ -140,7 +146,7 @@ def test_words_have_types_of_their_own(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, np.concatenate([y.ravel(), z.ravel()]).astype(float))
 
 
-def test_what_has_no_program_is_named(tmp_path: Path) -> None:
+def test_what_c_has_no_program_for_is_named(tmp_path: Path) -> None:
     nodes = [
         node("MatMulInteger", ["x", "w"], ["a"], "product"),
         node("Cast", ["a"], ["b"], "narrow", to=TensorProto.FLOAT16),
@@ -151,7 +157,7 @@ def test_what_has_no_program_is_named(tmp_path: Path) -> None:
     model = model_of(nodes, {"x": ([2, 3], TensorProto.INT8)}, stored=stored)
     graph = load_network(saved(tmp_path, model)).wiring
     assert graph is not None
-    rng = random.Random(0)
     with pytest.raises(MappingError) as caught:
-        network_program(random_answer(rng, graph, random_architecture(rng)))
-    assert "Cast narrow: there is no program for a cast to FLOAT16" in str(caught.value)
+        check_writable(graph, form="c")
+    assert "Cast narrow: C of a quantized model has no functions to link" in str(caught.value)
+    check_writable(graph, form="numpy")

@@ -1,6 +1,7 @@
 """A network as one C file.
 
 network.py  the whole text
+known.py    operators that no mapping has: functions to link
 group.py    one group in it
 between.py  what is done between groups: functions and calls
 apart.py    one such function

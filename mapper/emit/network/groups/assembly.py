@@ -185,12 +185,14 @@ class _Assembly:
         known = self.meaning.apart if self.meaning is not None else {}
         for number, segment in enumerate(self.answer.segments):
             made = list(segment.names)
-            if segment.answer is not None:
+            if made[0] in known:
+                yield self._apart_call(number, made[0], segment, known[made[0]])
+            elif self.graph.by_name[made[0]].follows:  # a part of what is computed apart as a whole
+                continue
+            elif segment.answer is not None:
                 call = self._call(number, segment)
                 made = made_by(call)
                 yield call
-            elif made[0] in known:
-                yield self._apart_call(number, made[0], segment, known[made[0]])
             for source in made:
                 for form in self.meaning.copies.get(source, ()) if self.meaning is not None else ():
                     yield self._apart_call(number, form, segment, known[form])

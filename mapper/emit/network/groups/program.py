@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .....arch import Architecture
 from .....ir import Cascade, Operation
-from .....workloads.graph import ApartOperation, Reference, Values
+from .....workloads.graph import ApartOperation, Computed, Reference, Values
 from ....memory_plan import MemoryPlan
 from ....segmentation import Segment
 from ...c.direct import Lying, lying
@@ -200,6 +200,13 @@ class NetworkProgram:
     def offset(self, buffer: str) -> int:
         """Where a buffer of the plan begins, in elements."""
         return self.plan.offsets[buffer][0]
+
+
+def computed_of(program: NetworkProgram) -> Iterator[Computed]:
+    """The operators that no mapping has."""
+    for step in program.steps:
+        if isinstance(step, ApartCall) and step.operation.computed is not None:
+            yield step.operation.computed
 
 
 def padded_buffer(call: int, key: str) -> str:

@@ -7,12 +7,13 @@ one after the other.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead
+from .....workloads.graph import NORMALIZING, REDUCING, WORD, ApartOperation, ApartRead, Computed
 from ...numpy import runtime_packed, runtime_passes
 from ...numpy.finishes import parameter_key
 from ...numpy.points import number_text, point_text
@@ -20,20 +21,20 @@ from ...numpy.program import IMPORTS, RUNTIME, names_taken, program_lines, runti
 from ...parts.names import FreshNames, comment, quoted
 from ..groups.exact import exact_magnitude
 from ..groups.files import REFERENCE_FILE
-from ..groups.program import ApartCall, GroupCall, GroupProgram, NetworkProgram
+from ..groups.program import ApartCall, GroupCall, GroupProgram, NetworkProgram, computed_of
 from ..words.operands import Finished, Reading, Weight
 from ..words.steps import steps_along
 from . import runtime as runtime_network
 
 TITLE = '''"""The network {network} on {arch}, executed group by group by the trees of its plan.
 
-Written by tilewright. It needs nothing but numpy, and {weights} beside it. Run it:
+Written by tilewright. It needs nothing but {packages}, and {weights} beside it. Run it:
 
     python network.py [seed] [weights]
 
 It counts the words that move. It computes the network twice, by the trees and one operation after the other, compares
 all outputs, and compares the words moved with those that the plan promises. Outputs of whole numbers must be equal
-where all results are such; else they may differ by a part in 10^9 of the largest one. It exits with 0 if all agree.
+where all results are such; else they may differ by a part in {apart} of the largest one. It exits with 0 if all agree.
 `run(inputs, weights)` may be imported and called on its own.
 """
 '''
@@ -73,7 +74,7 @@ def check(weights: np.ndarray, seed: int = 0) -> tuple[list[str], list[tuple[str
         expected, _ = execute(inputs, weights, by_tree=False)
     wrong = []
     for name, output, reference in zip(OUTPUTS, outputs, expected, strict=True):
-        bound = 0 if LARGEST else 1e-9 * np.abs(reference[np.isfinite(reference)]).max(initial=0)
+        bound = 0 if LARGEST else TOLERANCE * np.abs(reference[np.isfinite(reference)]).max(initial=0)
         found = difference(output, reference, bound)
         wrong += [f"{name}: {found}"] if found else []
     for (name, words), (_, promised) in zip(moved, EXPECTED(), strict=True):
@@ -141,9 +142,21 @@ def emit_numpy_network(program: NetworkProgram, weights_file: str) -> str:
     names = FreshNames(taken)
     groups = {one.number: names.unique(f"group{one.number}") for one in program.programs}
     made = ", ".join(f"{number}: {name}()" for number, name in groups.items())
-    title = TITLE.format(network=_plain(program.network), arch=_plain(program.arch.name), weights=weights_file)
+    packages = "numpy and onnx" if any(True for _ in computed_of(program)) else "numpy"
+    title = TITLE.format(
+        packages=packages,
+        network=_plain(program.network),
+        arch=_plain(program.arch.name),
+        weights=weights_file,
+        apart="10^9" if packages == "numpy" else "10^5",
+    )
     parts: list[Iterator[str] | list[str]] = [
-        [title, IMPORTS.replace("import time\n", _MORE_IMPORTS)],
+        [
+            title,
+            IMPORTS.replace("import time\n", _MORE_IMPORTS).replace(
+                "import itertools\n", "import base64\nimport itertools\n"
+            ),
+        ],
         _constant_lines(program, weights_file),
         *(_group_lines(one, groups[one.number], taken) for one in program.programs),
         _Execution(program, groups).lines(),
@@ -166,11 +179,26 @@ def _constant_lines(program: NetworkProgram, weights_file: str) -> Iterator[str]
     yield from comment("Which have whole numbers: 1 any, 2 truths, 3 none below 0.")
     yield f"WHOLE_INPUTS, WHOLE_OUTPUTS = {program.wholes(program.inputs)}, {program.wholes(program.outputs)}"
     yield f"IS_DEFINED, REFERENCE_FILE = {program.reference is not None}, {REFERENCE_FILE!r}"
+    yield from _model_lines(program)
     yield f"WEIGHTS = {sum(weight.words for weight in program.weights)}"
     yield f"WEIGHTS_FILE = {quoted(weights_file)}"
     yield from comment("The largest magnitude of inputs with which all results are exact; 0: there is none.")
     yield f"LARGEST = {exact_magnitude(program)}"
     yield from ("", "")
+
+
+def _model_lines(program: NetworkProgram) -> Iterator[str]:
+    """The operators that no mapping has, as files of ONNX, and how far outputs may be from those of plain operations:
+    such an operator may compute in floats."""
+    models = list(computed_of(program))
+    yield from comment("How far outputs may differ, as a part of the largest one.")
+    yield f"TOLERANCE = {1e-5 if models else 1e-9}"
+    if models:
+        yield from comment("Operators that no mapping has: what onnx.reference is asked to compute.")
+    yield "MODELS: dict[str, str] = {"
+    for one in models:
+        yield f"    {quoted(one.name)}: {quoted(base64.b64encode(one.model).decode())},"
+    yield "}"
 
 
 def _group_lines(group: GroupProgram, name: str, taken: list[str]) -> Iterator[str]:
@@ -263,6 +291,12 @@ class _Execution:
     def _apart_lines(self, call: ApartCall) -> Iterator[str]:
         yield from comment(f"{call.key}: {call.operation.how}")
         operation, reads = call.operation, []
+        if operation.computed is not None:
+            yield f"words = {self._computed_text(call, operation.computed)}"
+            if call.finished is not None:
+                yield from self._finish_lines(call.finished, operation.shape)
+            yield f"made[{quoted(call.key)}] = np.ravel(words)"
+            return
         for read, source in zip(call.operation.reads, call.inputs, strict=True):
             row = self._row_text(operation, read, source)
             offsets = ", ".join(map(_index_text, read.offsets))
@@ -277,6 +311,15 @@ class _Execution:
         if call.finished is not None:
             yield from self._finish_lines(call.finished, operation.shape)
         yield f"made[{quoted(call.key)}] = np.ravel(words)"
+
+    def _computed_text(self, call: ApartCall, computed: Computed) -> str:
+        """What an operator makes of whole tensors."""
+        operands = []
+        for tensor, source in zip(computed.operands, call.inputs, strict=True):
+            row = f"made[{quoted(source)}]" if isinstance(source, str) else self._row(source)
+            operands.append(f"({quoted(tensor.name)}, {quoted(tensor.type)}, {row}.reshape({tensor.shape}))")
+        results = ", ".join(quoted(result.name) for result in computed.results)
+        return f"computed(MODELS[{quoted(computed.name)}], [{', '.join(operands)}], [{results}])"
 
     def _row(self, weight: Weight) -> str:
         return f"weights[{weight.offset}:{weight.offset + weight.words}]"

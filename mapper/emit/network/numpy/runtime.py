@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -145,6 +146,24 @@ def rows_along(rows: ReadWords, chosen: ReadWords, axis: int) -> np.ndarray:
     which = chosen.words[places(chosen, 0)].astype(np.int64)
     count = whole.shape[axis]
     return np.asarray(np.take(whole, np.clip(np.where(which < 0, which + count, which), 0, count - 1), axis))
+
+
+def computed(model: str, operands: list[tuple[str, str, np.ndarray]], results: list[str]) -> np.ndarray:
+    """What onnx.reference makes of an operator that no mapping has, in the model's types: its results, one behind the
+    other.
+
+    model     the operator's, as text
+    operands  each with its name and type there
+    """
+    import onnx
+    from onnx.helper import tensor_dtype_to_np_dtype
+    from onnx.reference import ReferenceEvaluator
+
+    types = onnx.TensorProto.DataType
+    evaluator = ReferenceEvaluator(onnx.load_model_from_string(base64.b64decode(model)))
+    given = {key: words.astype(tensor_dtype_to_np_dtype(types.Value(kind))) for key, kind, words in operands}
+    found = evaluator.run(results, given)
+    return np.concatenate([np.ravel(np.asarray(one)).astype(float) for one in found])
 
 
 def added(moved: WordTable, more: WordTable) -> None:
