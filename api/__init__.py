@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .explanations import explain
     from .explorations import explore
     from .im2col import search_im2col
-    from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
+    from .ir import Cascade, LoopNest, Mapping, Problem, TilewrightError
     from .layout_plans import plan_layouts
     from .memory import plan_memory
     from .results import SearchResult, evaluate
@@ -44,7 +44,6 @@ __all__ = [
     "Architecture",
     "Cascade",
     "CompiledNetwork",
-    "FusedMapping",
     "LoopNest",
     "Mapping",
     "Problem",
@@ -83,7 +82,6 @@ _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
     "CompiledNetwork": "compiled",
-    "FusedMapping": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
     "Problem": "ir",

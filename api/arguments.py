@@ -15,7 +15,7 @@ from .arch import Architecture, load_arch
 from .arch.units import size_bits, size_text
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightError, did_you_mean
+from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightError, Work, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
 from .mapper.means import DEFAULT_MEMORY_LIMIT, LEAST_MEMORY_LIMIT
@@ -62,7 +62,7 @@ def question_of(
     fuse: Fuse = "all",
 ) -> NestQuestion: ...
 def question_of(
-    work: Problem | Cascade | str,
+    work: Work | str,
     arch: ArchitectureLike,
     objective: ObjectiveLike,
     tiling: Tiling | None,
@@ -97,19 +97,18 @@ def _tree_constraints(question: TreeQuestion, given: object) -> TreeConstraints:
     return read_tree_constraints(known, question.cascade, question.arch, question.fuse)
 
 
-def laid_out(arch: Architecture, work: Problem | Cascade, layout: LayoutLike) -> Architecture:
+def laid_out(arch: Architecture, work: Work, layout: LayoutLike) -> Architecture:
     """The architecture with layouts of the tensors of a problem, or of a cascade, in its memories."""
     if layout is None:
         return arch
-    from .cost_models.cascades import with_tree_layouts
-    from .cost_models.layouts.choices import with_layouts
+    from .cost_models.cascades import with_work_layouts
 
     given = {"all": layout} if isinstance(layout, str) else checks.mapping(layout, "the layout", "{'O': 'NHWC'}")
     texts = {
         checks.text(key, "a tensor of the layout", "a text such as 'O'"): checks.text(text, "a layout", "a text")
         for key, text in given.items()
     }
-    return with_tree_layouts(arch, work, texts) if isinstance(work, Cascade) else with_layouts(arch, work, texts)
+    return with_work_layouts(arch, work, texts)
 
 
 def with_zeros(problem: Problem | str, density: Mapping[str, DensityLike] | None) -> Problem:
@@ -141,14 +140,14 @@ def as_problem(problem: object) -> Problem:
     return layer
 
 
-def check_layer(layer: object, problem: Problem | None) -> None:
-    """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
+def check_layer(layer: object, work: Work) -> None:
+    """TilewrightError for a layer beside a mapping that is of other work."""
     if layer is None:
         return
-    if problem is None:
+    if isinstance(work, Cascade):
         raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
-    if as_problem(layer).dense != problem.dense:  # a mapping is one of a layer with zeros and without
-        raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
+    if as_problem(layer).dense != work.dense:  # a mapping is one of a layer with zeros and without
+        raise TilewrightError(f"the mapping is of {work.name}, and not of the layer that is given")
 
 
 def as_architecture(arch: ArchitectureLike) -> Architecture:

@@ -27,7 +27,7 @@ from .inputs import checks
 from .ir import MappingError, ProblemError
 from .ir.display import Shown, ShownCost
 from .ir.units import count, energy, percent
-from .mapper.answer import TreeAnswer
+from .mapper.answer import Answer
 from .mapper.certificate import Certificate
 from .mapper.fusing import answer_below
 from .mapper.question import FUSES, Limits
@@ -44,7 +44,7 @@ from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .models import NetworkLike, as_network
 from .options import CompileKeywords, takes
-from .results import SearchResult, TreeResult, prepare_folder, write_file
+from .results import SearchResult, prepare_folder, write_file
 from .workloads import Network
 from .workloads.network import Uncounted
 
@@ -151,7 +151,7 @@ class CompiledNetwork(Shown):
         """The part of the objective that fusing saves, 0 to 1; None where there is nothing to compare with."""
         return self.answer.saves
 
-    def results(self) -> list[TreeResult]:
+    def results(self) -> list[SearchResult]:
         """Every group that is counted as a result of its own, with its programs and pages: what stays on chip between
         groups comes from the outermost memory there, or goes to it."""
         answers = (on_its_own(one, self.answer.question) for one in self.segments)
@@ -305,14 +305,14 @@ class CompiledNetwork(Shown):
             files += result.save(place / "groups" / str(number))
         return tuple(files)
 
-    def _different(self) -> Iterator[tuple[int, TreeResult]]:
+    def _different(self) -> Iterator[tuple[int, SearchResult]]:
         """The number of each group that differs from all before it in more than names, from 1, and its result."""
         for number, one in enumerate(self.segments):
             answer = on_its_own(one, self.answer.question) if one.alike == number else None
             if answer is not None:
                 yield number + 1, self._result(answer)
 
-    def _result(self, answer: TreeAnswer) -> TreeResult:
+    def _result(self, answer: Answer) -> SearchResult:
         return SearchResult.of(self.answer.question.of_group(answer.mapping.cascade), answer)
 
     def to_frame(self) -> pandas.DataFrame:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Unpack, overload
+from typing import Unpack
 
 from .arch import Architecture
 from .arguments import (
@@ -23,7 +23,7 @@ from .arguments import (
 )
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import FusedMapping, InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
+from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import Certificate
 from .mapper.kernel.tolerance import reaches
 from .mapper.question import Limits
@@ -35,7 +35,7 @@ from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
-from .results import NestResult, SearchResult, TreeResult, evaluate
+from .results import SearchResult, evaluate
 
 Watch = Callable[[str, int, int], None]
 """Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
@@ -73,24 +73,9 @@ class Searching:
     note: Callable[[str], None] = unheard
 
 
-@overload
-def explain(mapping: TreeResult) -> Explanation: ...
-@overload
-def explain(mapping: FusedMapping, layer: ArchitectureLike) -> Explanation: ...
-@overload
-def explain(
-    mapping: NestResult | Mapping | str | os.PathLike[str],
-    layer: Problem | ArchitectureLike | None = None,
-    arch: ArchitectureLike | None = None,
-    objective: ObjectiveLike | None = None,
-    tiling: Tiling | None = None,
-    space: Space | None = None,
-    constraints: ConstraintsLike = None,
-    **options: Unpack[ExplainKeywords],
-) -> Explanation: ...
 @takes(ExplainKeywords)
 def explain(
-    mapping: NestResult | TreeResult | FusedMapping | Mapping | str | os.PathLike[str],
+    mapping: SearchResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
     objective: ObjectiveLike | None = None,
@@ -118,10 +103,10 @@ def explain(
     limits = limits_of(options["time_limit"], options["memory_limit"])
     searching = Searching(objective, tiling, space, constraints, limits, as_store(options["store"]), cache)
     given, machine, proof = _found(mapping, layer, arch)
-    is_tree = isinstance(given, FusedMapping)
+    is_tree = given.is_of_cascade
     if is_tree or not changes:
         _refuse_searching("cascades have no changes yet" if is_tree else "with changes=False there is none", searching)
-    if isinstance(given, FusedMapping):
+    if is_tree:
         return explain_mapping(given, machine, evaluate(given, machine))
     return explain_found(ToExplain(given, machine, proof), searching, changes)
 
@@ -155,10 +140,10 @@ def explain_found(found: ToExplain, searching: Searching, changes: bool = True) 
 
 
 def _found(
-    mapping: SearchResult[Any, Any] | FusedMapping | Mapping | str | os.PathLike[str],
+    mapping: SearchResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None,
     arch: ArchitectureLike | None,
-) -> tuple[Mapping | FusedMapping, Architecture, Certificate | None]:
+) -> tuple[Mapping, Architecture, Certificate | None]:
     """The mapping on its machine, and the certificate that came with it."""
     if isinstance(mapping, SearchResult):
         if layer is not None or arch is not None:
@@ -167,8 +152,8 @@ def _found(
         return mapping.mapping, mapping.arch, mapping.certificate
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
-    if isinstance(mapping, Mapping | FusedMapping):
-        check_layer(layer, mapping.problem if isinstance(mapping, Mapping) else None)
+    if isinstance(mapping, Mapping):
+        check_layer(layer, mapping.work)
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
         return mapping, as_architecture(arch), None
@@ -240,7 +225,7 @@ class _Searches:
     searching: Searching
     interrupted: bool = False
 
-    def best(self, machine: Architecture) -> NestResult:
+    def best(self, machine: Architecture) -> SearchResult:
         """The best mapping on a machine."""
         asked, how = self.asked, self.searching
         question = question_of(
@@ -255,7 +240,7 @@ class _Searches:
         self.interrupted = self.interrupted or result.certificate.interrupted
         return result
 
-    def best_if_any(self, machine: Architecture) -> NestResult | None:
+    def best_if_any(self, machine: Architecture) -> SearchResult | None:
         """The same; None once it was interrupted."""
         if self.interrupted:
             return None

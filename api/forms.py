@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .arch import Architecture
 from .inputs import checks
-from .ir import FusedMapping, Mapping, TilewrightError, did_you_mean
+from .ir import Mapping, TilewrightError, did_you_mean
 from .mapper.tilings import TILINGS, Tiling
 
 if TYPE_CHECKING:
     from .cost_models import Cost
-    from .cost_models.cascades import FusedCost
     from .mapper.answer import TriedForm, Unfused
     from .mapper.certificate import Certificate
 
@@ -29,11 +28,11 @@ class Emittable(Protocol):
     for, and forms are of cascades alone."""
 
     @property
-    def mapping(self) -> Mapping | FusedMapping: ...
+    def mapping(self) -> Mapping: ...
     @property
     def arch(self) -> Architecture: ...
     @property
-    def cost(self) -> Cost | FusedCost: ...
+    def cost(self) -> Cost: ...
     @property
     def certificate(self) -> Certificate | None: ...
     @property
@@ -167,7 +166,7 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     """
     form = form_named(name)
     given = {option: value for option, value in options.items() if value is not None}
-    if isinstance(of.mapping, FusedMapping):
+    if of.mapping.is_of_cascade:
         write = _tree_writer(name)
         for option in given:
             if write is not form.write or option not in form.options:

@@ -22,7 +22,7 @@ from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import NestQuestion
 from .mapper.space import Space
 from .mapper.tilings import Tiling
-from .results import NestResult, SearchResult
+from .results import SearchResult
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class ConvolutionForms:
     proven           whether no mapping of either form costs less than the better one of these two
     """
 
-    direct: NestResult
-    product: NestResult
+    direct: SearchResult
+    product: SearchResult
     image_words: int
     lowered_words: int
     lowering_pj: float
@@ -67,7 +67,7 @@ class ConvolutionForms:
         )
 
     @property
-    def better(self) -> NestResult:
+    def better(self) -> SearchResult:
         """The result of the form that costs less; the direct one where both cost the same."""
         return self.product if self.wins else self.direct
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
 from .arguments import check_layer
 from .cost_models import Cost
-from .cost_models.cascades import FusedCost
-from .ir import Cascade, FusedMapping, Mapping, MappingError, Problem, TilewrightError
+from .ir import Mapping, MappingError, Problem, TilewrightError
 from .mapper.answer import TriedForm, Unfused
 from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
@@ -21,24 +20,19 @@ from .run.documents.mappings import Recorded, parse_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
 
 
-class AnyMapping(NamedTuple):
+class SourcedMapping(NamedTuple):
     """A mapping and its architecture.
 
     recorded  the figures that were written down with it; None where there are none, or for another architecture
     place     what messages call it
     """
 
-    mapping: Mapping | FusedMapping
+    mapping: Mapping
     arch: Architecture
-    recorded: Recorded[Any] | None
+    recorded: Recorded | None
     place: str
 
-    @property
-    def work(self) -> Problem | Cascade:
-        """What it maps."""
-        return self.mapping.cascade if isinstance(self.mapping, FusedMapping) else self.mapping.problem
-
-    def evaluated(self, cost: Cost | FusedCost) -> EvaluatedMapping:
+    def evaluated(self, cost: Cost) -> EvaluatedMapping:
         """The mapping with what it costs, to be written down."""
         known = self.recorded
         if known is None:
@@ -49,9 +43,9 @@ class AnyMapping(NamedTuple):
 class EvaluatedMapping(NamedTuple):
     """A mapping, what it costs, and what was proven of it."""
 
-    mapping: Mapping | FusedMapping
+    mapping: Mapping
     arch: Architecture
-    cost: Cost | FusedCost
+    cost: Cost
     certificate: Certificate | None = None
     unfused: Unfused | None = None
     forms: tuple[TriedForm, ...] = ()
@@ -63,7 +57,7 @@ def load_any(
     arch: Architecture | str | os.PathLike[str] | None = None,
     where: str | None = None,
     settings: dict[str, str] | None = None,
-) -> AnyMapping:
+) -> SourcedMapping:
     """The mapping in a file or a text, for the layer and architecture given, or else those that it names.
 
     source  a path; or a text: of a mapping.json if it starts with `{`, of a mapping file if it has several lines
@@ -82,22 +76,22 @@ def load_any(
     file = read_mapping_file(text if is_text else _read(path, place), place)
     problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
     machine = _machine(arch) if arch is not None else load_arch(_named(file, place), settings)
-    return AnyMapping(file.mapping(problem, machine), machine, None, place)
+    return SourcedMapping(file.mapping(problem, machine), machine, None, place)
 
 
-def _documented(text: str, layer: Problem | str | None, place: str) -> AnyMapping:
+def _documented(text: str, layer: Problem | str | None, place: str) -> SourcedMapping:
     """The mapping of a mapping.json, of a layer or of a cascade."""
     loaded = parse_mapping(text, place)
-    if isinstance(loaded.mapping, FusedMapping):
-        check_layer(layer, None)
+    if loaded.mapping.is_of_cascade:
+        check_layer(layer, loaded.mapping.work)
     else:
         _check_same(loaded.mapping.problem, layer, place)
-    return AnyMapping(*loaded, place)
+    return SourcedMapping(*loaded, place)
 
 
 def _on(
-    loaded: AnyMapping, arch: Architecture | str | os.PathLike[str] | None, settings: dict[str, str] | None
-) -> AnyMapping:
+    loaded: SourcedMapping, arch: Architecture | str | os.PathLike[str] | None, settings: dict[str, str] | None
+) -> SourcedMapping:
     """The mapping on an architecture, or on its own with some fields set."""
     machine = loaded.arch
     if arch is not None:

@@ -12,7 +12,7 @@ from .mapper.question import Limits
 from .mapper.strategies import Exact
 from .mapper.tilings import Tiling
 from .report.pages.roofline import RooflineChart, roofline_chart
-from .results import NestResult, SearchResult
+from .results import SearchResult
 
 Layer = tuple[str, int, Problem]
 """A layer's name, its occurrences, and the problem."""
@@ -44,7 +44,7 @@ class RooflineSearches:
     constraints: ConstraintsLike = None
     limits: Limits = Limits()
 
-    def best(self, problem: Problem) -> NestResult:
+    def best(self, problem: Problem) -> SearchResult:
         """The best mapping of a layer."""
         tiling = tiling_or_default(self.tiling)
         question = question_of(problem, self.arch, self.objective, tiling, "even", self.constraints, self.limits)
@@ -57,7 +57,7 @@ def searched_roofline(
     layers: Iterable[Layer],
     memory: str | None = None,
     before: Callable[[str, int, int], None] | None = None,
-) -> tuple[RooflineChart, list[NestResult]]:
+) -> tuple[RooflineChart, list[SearchResult]]:
     """The chart of the layers' best mappings, and the searches behind it.
 
     memory  whose traffic the intensity is about; the outermost one if not given

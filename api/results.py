@@ -9,21 +9,19 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, TypeAlias
 
 from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
-from .cost_models import Cost, Objective
-from .cost_models.cascades import FusedCost, evaluate_open_tree, with_best_layouts
-from .cost_models.open_choices import evaluate_open
+from .cost_models import Cost, best_choices, evaluate_open
 from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
-from .ir import Cascade, FusedMapping, InfeasibleError, Mapping, MappingError, Problem, TilewrightError
+from .ir import InfeasibleError, Mapping, MappingError, Problem, TilewrightError, Work
 from .ir.display import Shown
 from .ir.limits import check_countable
 from .ir.units import count, energy, percent
-from .mapper.answer import Answer, C, M, TriedForm, Unfused
+from .mapper.answer import Answer, TriedForm, Unfused
 from .mapper.certificate import Certificate
 from .mapper.question import AnyQuestion
 
@@ -33,11 +31,9 @@ if TYPE_CHECKING:
 
     from .mapper.emit import Element, Verification
 
-AnyCost = TypeVar("AnyCost", Cost, FusedCost)
-
 
 @dataclass(frozen=True, repr=False)
-class SearchResult(Shown, Generic[M, C]):
+class SearchResult(Shown):
     """The best mapping of a problem, or of a cascade, on an architecture, what it costs, and the proof.
 
     problem      that was searched for: a problem or a cascade
@@ -50,22 +46,22 @@ class SearchResult(Shown, Generic[M, C]):
     forms        of a cascade that can be computed in several ways, what is known of each
     """
 
-    problem: Problem | Cascade
+    problem: Work
     arch: Architecture
-    mapping: M
-    cost: C
+    mapping: Mapping
+    cost: Cost
     certificate: Certificate
     unfused: Unfused | None = None
     forms: tuple[TriedForm, ...] = ()
 
     @classmethod
-    def of(cls, question: AnyQuestion, answer: Answer[M, C]) -> SearchResult[M, C]:
+    def of(cls, question: AnyQuestion, answer: Answer) -> SearchResult:
         """The result that an answer to a question makes."""
-        arch = _closed(answer.mapping, question.arch, question.objective)
+        arch = best_choices(answer.mapping, question.arch, question.objective)
         return cls(question.work, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused, answer.forms)
 
     @property
-    def answer(self) -> Answer[M, C]:
+    def answer(self) -> Answer:
         """Mapping, cost and certificates alone."""
         return Answer(self.mapping, self.cost, self.certificate, self.unfused, self.forms)
 
@@ -151,13 +147,10 @@ class SearchResult(Shown, Generic[M, C]):
 
     def _operations(self) -> list[tuple[str, int, Problem, Cost]]:
         """The name of every operation, how often it is done, what it computes, and its part of the cost."""
-        mapping, cost = self.mapping, self.cost
-        if isinstance(mapping, FusedMapping) and isinstance(cost, FusedCost):
-            parts = cost.operations.items()
-            return [(name, 1, mapping.cascade.operation(name).problem, part) for name, part in parts]
-        assert isinstance(cost, Cost)
-        assert isinstance(self.problem, Problem)
-        return [(self.problem.name, 1, self.problem, cost)]
+        if not self.mapping.is_of_cascade:
+            return [(self.problem.name, 1, self.mapping.problem, self.cost)]
+        cascade, parts = self.mapping.cascade, self.cost.operations
+        return [(name, 1, cascade.operation(name).problem, part) for name, part in parts.items()]
 
     def __repr__(self) -> str:
         return f"<SearchResult: {self}>"
@@ -171,30 +164,17 @@ class SearchResult(Shown, Generic[M, C]):
         )
 
 
-NestResult: TypeAlias = SearchResult[Mapping, Cost]
-"""About one operation."""
-
-TreeResult: TypeAlias = SearchResult[FusedMapping, FusedCost]
-"""About a cascade."""
-
-ManyResult: TypeAlias = NestResult | InfeasibleError
+ManyResult: TypeAlias = SearchResult | InfeasibleError
 """What a layer of many comes to."""
 
 
-def _closed(mapping: Mapping | FusedMapping, arch: Architecture, objective: Objective) -> Architecture:
-    """The machine with the layouts and formats that are best for a mapping where they are open."""
-    if isinstance(mapping, FusedMapping):
-        return with_best_layouts(mapping, arch)
-    return evaluate_open(mapping, arch, objective)[1]
-
-
 def verify_program(
-    mapping: Mapping | FusedMapping, arch: Architecture, seed: int = 0, floats: bool = False, fast: bool | None = None
+    mapping: Mapping, arch: Architecture, seed: int = 0, floats: bool = False, fast: bool | None = None
 ) -> Verification:
     """As `SearchResult.verify`, of a mapping on its machine."""
     from .mapper.emit import verify_numpy
 
-    if floats and isinstance(mapping, FusedMapping):
+    if floats and mapping.is_of_cascade:
         raise TilewrightError("this option does not know cascades yet", where="floats", hint="leave it out")
     return verify_numpy(mapping, arch, seed, floats, fast)
 
@@ -202,11 +182,6 @@ def verify_program(
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
 
 
-@overload
-def evaluate(
-    mapping: FusedMapping, layer: ArchitectureLike, arch: None = None, *, layout: LayoutLike = None
-) -> FusedCost: ...
-@overload
 def evaluate(
     mapping: Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
@@ -214,15 +189,7 @@ def evaluate(
     *,
     density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
-) -> Cost: ...
-def evaluate(
-    mapping: Mapping | FusedMapping | str | os.PathLike[str],
-    layer: Problem | ArchitectureLike | None = None,
-    arch: ArchitectureLike | None = None,
-    *,
-    density: MappingABC[str, DensityLike] | None = None,
-    layout: LayoutLike = None,
-) -> Cost | FusedCost:
+) -> Cost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
     mapping  a mapping, that of a cascade (docs/cascades.md) included, or the path or the text of a mapping.json or of a
@@ -241,37 +208,27 @@ def evaluate(
         layer, arch = None, layer
     if density is not None and layout is not None:
         raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
-    if isinstance(mapping, FusedMapping):
-        check_layer(layer, None)
-        if density is not None:
-            raise TilewrightError("cascades know no density yet", where="density", hint="evaluate one operation")
-        return _evaluate_fused(mapping, arch, layout)
     if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
-        read = cast("Mapping", loaded.mapping)  # of a mapping.json of a cascade, a FusedMapping
-        return evaluate(read, loaded.arch, density=density, layout=layout)
-    check_layer(layer, mapping.problem)
+        return evaluate(loaded.mapping, loaded.arch, density=density, layout=layout)
+    check_layer(layer, mapping.work)
+    if density is not None and mapping.is_of_cascade:
+        raise TilewrightError("cascades know no density yet", where="density", hint="evaluate one operation")
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
-    check_countable(mapping.problem)
     machine = as_architecture(arch)
+    if not mapping.is_of_cascade:
+        check_countable(mapping.problem)
     if density is not None:
         mapping = Mapping(with_densities(mapping.problem, density), mapping.nest)
-    cost, _ = evaluate_open(mapping, laid_out(machine, mapping.problem, layout))
+    cost, _ = evaluate_open(mapping, laid_out(machine, mapping.work, layout))
     return _finite(cost, machine)
 
 
-def _evaluate_fused(mapping: FusedMapping, arch: ArchitectureLike | None, layout: LayoutLike) -> FusedCost:
-    if arch is None:
-        raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
-    machine = as_architecture(arch)
-    return _finite(evaluate_open_tree(mapping, laid_out(machine, mapping.cascade, layout))[0], machine)
-
-
-def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:
+def _finite(cost: Cost, machine: Architecture) -> Cost:
     if not isfinite(cost.edp):
         raise TilewrightError("energy times latency is too large for a number", where=machine.name)
     return cost

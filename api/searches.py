@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .arguments import (
     ArchitectureLike,
@@ -22,7 +22,7 @@ from .arguments import (
 )
 from .cost_models import EDP, Objective, ObjectiveLike
 from .inputs import checks
-from .ir import Cascade, Problem, TilewrightError
+from .ir import Cascade, TilewrightError, Work
 from .mapper.answer import Answer
 from .mapper.certificate import Points
 from .mapper.question import AnyQuestion, is_about_cascade
@@ -31,7 +31,7 @@ from .mapper.space import Space
 from .mapper.strategies import STRATEGIES, Exact, Strategy, strategy_named
 from .mapper.tilings import TILINGS, Tiling
 from .options import OPTIONS, FewKeywords, FrontKeywords, SearchKeywords, takes
-from .results import NestResult, SearchResult, TreeResult
+from .results import SearchResult
 
 if TYPE_CHECKING:
     from .run.store import Record
@@ -39,36 +39,16 @@ if TYPE_CHECKING:
 EXACT = Exact()
 
 
-@overload
-def search(
-    problem: Cascade,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: str | Sequence[str] | None = None,
-    **options: Unpack[SearchKeywords],
-) -> TreeResult: ...
-@overload
-def search(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    **options: Unpack[SearchKeywords],
-) -> NestResult: ...
 @takes(SearchKeywords)
 def search(
-    problem: Problem | Cascade | str,
+    problem: Work | str,
     arch: ArchitectureLike,
     objective: ObjectiveLike = "edp",
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
     **options: Unpack[SearchKeywords],
-) -> NestResult | TreeResult:
+) -> SearchResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
@@ -124,7 +104,7 @@ def find_best(
     *,
     cached: bool,
     strategy: Strategy = EXACT,
-) -> tuple[SearchResult[Any, Any], Record | None]:
+) -> tuple[SearchResult, Record | None]:
     """The best mapping, and the record that it is from; None where it has just been found.
 
     store, note  as of `search_stored`
@@ -138,7 +118,7 @@ def find_best(
     return SearchResult.of(question, _answer(question, strategy)), None
 
 
-def _answer(question: AnyQuestion, strategy: Strategy) -> Answer[Any, Any]:
+def _answer(question: AnyQuestion, strategy: Strategy) -> Answer:
     if not is_about_cascade(question):
         return strategy.search(question)
     from .mapper.fusing import answer_cascade
@@ -146,31 +126,9 @@ def _answer(question: AnyQuestion, strategy: Strategy) -> Answer[Any, Any]:
     return answer_cascade(question)
 
 
-@overload
-def search_top(
-    problem: Cascade,
-    arch: ArchitectureLike,
-    count: int,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: str | Sequence[str] | None = None,
-    **options: Unpack[FewKeywords],
-) -> Points[TreeResult]: ...
-@overload
-def search_top(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    count: int,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    **options: Unpack[FewKeywords],
-) -> Points[NestResult]: ...
 @takes(FewKeywords)
 def search_top(
-    problem: Problem | Cascade | str,
+    problem: Work | str,
     arch: ArchitectureLike,
     count: int,
     objective: ObjectiveLike = "edp",
@@ -178,7 +136,7 @@ def search_top(
     space: Space = "even",
     constraints: ConstraintsLike = None,
     **options: Unpack[FewKeywords],
-) -> Points[NestResult] | Points[TreeResult]:
+) -> Points[SearchResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
     of `search`. Fewer where there are no more, or where means run out: `complete` says whether these are the best.
 
@@ -191,7 +149,7 @@ def search_top(
     return find_few(_question(problem, arch, objective, tiling, space, constraints, options), count)
 
 
-def find_few(question: AnyQuestion, count: int) -> Points[Any]:
+def find_few(question: AnyQuestion, count: int) -> Points[SearchResult]:
     """As `search_top`, of a question."""
     number = _number_of_few(question.objective, count)
     if not is_about_cascade(question):
@@ -210,33 +168,15 @@ def _number_of_few(objective: Objective, count: int) -> int:
     return number
 
 
-@overload
-def search_pareto(
-    problem: Cascade,
-    arch: ArchitectureLike,
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: str | Sequence[str] | None = None,
-    **options: Unpack[FrontKeywords],
-) -> Points[TreeResult]: ...
-@overload
-def search_pareto(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    **options: Unpack[FrontKeywords],
-) -> Points[NestResult]: ...
 @takes(FrontKeywords)
 def search_pareto(
-    problem: Problem | Cascade | str,
+    problem: Work | str,
     arch: ArchitectureLike,
     tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
     **options: Unpack[FrontKeywords],
-) -> Points[NestResult] | Points[TreeResult]:
+) -> Points[SearchResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
     these searches. Where means run out, points may be missing: `complete` says so, and `gap` how far they could be.
@@ -255,7 +195,7 @@ def search_pareto(
 
 def find_front(
     question: AnyQuestion, store: StoreLike | None, note: Callable[[str], None], *, cached: bool
-) -> Points[Any]:
+) -> Points[SearchResult]:
     """As `search_pareto`, of a question; store, note and cached as of `find_best`. Fronts of cascades are not kept."""
     if is_about_cascade(question):
         from .mapper.fusing import answer_front
@@ -269,7 +209,7 @@ def find_front(
 
 
 def _question(
-    problem: Problem | Cascade | str,
+    problem: Work | str,
     arch: ArchitectureLike,
     objective: ObjectiveLike,
     tiling: Tiling | None,

@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, overload
 
 from .arguments import StoreLike
 from .ir import InfeasibleError, StoreError
-from .mapper.answer import Answer, NestAnswer, TreeAnswer
+from .mapper.answer import Answer
 from .mapper.cascades import NothingBelow
 from .mapper.certificate import Certificate, Points
 from .mapper.fusing import answer_below, answer_cascade
@@ -19,7 +18,7 @@ from .mapper.question import AnyQuestion, NestQuestion, TreeQuestion, is_about_c
 from .mapper.segmentation import Solve
 from .mapper.several import search_front
 from .mapper.strategies import Exact
-from .results import NestResult, SearchResult
+from .results import SearchResult
 from .run.store import NoMapping, Record, Store, was_interrupted
 from .run.store.opening import not_kept, opened
 from .run.store.result import Kept
@@ -28,15 +27,7 @@ Note = Callable[[str], None]
 """Called with what is worth knowing, such as that nothing can be kept."""
 
 
-@overload
-def search_stored(question: NestQuestion, store: StoreLike | None, note: Note) -> tuple[NestResult, Record | None]: ...
-@overload
-def search_stored(
-    question: AnyQuestion, store: StoreLike | None, note: Note
-) -> tuple[SearchResult[Any, Any], Record | None]: ...
-def search_stored(
-    question: AnyQuestion, store: StoreLike | None, note: Note
-) -> tuple[SearchResult[Any, Any], Record | None]:
+def search_stored(question: AnyQuestion, store: StoreLike | None, note: Note) -> tuple[SearchResult, Record | None]:
     """The exact search of a question, answered from the store if it can be: the result, and the record that it was
     taken from; None where it has just been found.
 
@@ -50,20 +41,20 @@ def search_stored(
         return SearchResult.of(question, answer), record
 
 
-def front_stored(question: NestQuestion, store: StoreLike | None, note: Note) -> Points[NestResult]:
+def front_stored(question: NestQuestion, store: StoreLike | None, note: Note) -> Points[SearchResult]:
     """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
 
     store, note, errors  as of `search_stored`
     """
     with opened(store, note) as keeper:
 
-        def search(one: NestQuestion) -> NestAnswer:
+        def search(one: NestQuestion) -> Answer:
             return _answered(one, keeper, note)[0]
 
         return search_front(question, search).each(lambda point: SearchResult.of(question, point))
 
 
-def _answered(question: AnyQuestion, keeper: Store | None, note: Note) -> tuple[Answer[Any, Any], Record | None]:
+def _answered(question: AnyQuestion, keeper: Store | None, note: Note) -> tuple[Answer, Record | None]:
     """The answer, and the record that it is from; raises the InfeasibleError of a result that there is none."""
     recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
@@ -83,7 +74,7 @@ def _missing(question: AnyQuestion, error: InfeasibleError) -> NoMapping:
     return NoMapping(question.work.name, error.message, error.where, error.hint)
 
 
-def _found(result: Kept) -> Answer[Any, Any]:
+def _found(result: Kept) -> Answer:
     """The answer; raises the InfeasibleError of a result that there is none."""
     if isinstance(result, NoMapping):
         raise result.error
@@ -101,7 +92,7 @@ def group_solver(store: StoreLike | None, note: Note) -> Solve:
     return partial(group_stored, store=store, note=note)
 
 
-def group_stored(question: TreeQuestion, store: StoreLike | None, note: Note) -> TreeAnswer | NothingBelow:
+def group_stored(question: TreeQuestion, store: StoreLike | None, note: Note) -> Answer | NothingBelow:
     """As `search_stored`, where only what is better than `below` may be of interest."""
     with opened(store, note) as keeper:
         if question.below == math.inf:
@@ -109,7 +100,7 @@ def group_stored(question: TreeQuestion, store: StoreLike | None, note: Note) ->
         return answer_below(question) if keeper is None else _answered_below(question, keeper, note)
 
 
-def _answered_below(question: TreeQuestion, keeper: Store, note: Note) -> TreeAnswer | NothingBelow:
+def _answered_below(question: TreeQuestion, keeper: Store, note: Note) -> Answer | NothingBelow:
     """What a search comes to that goes on from what the store knows; raises InfeasibleError where there is no tree."""
     known = keeper.recall_trees(question)
     if isinstance(known, NoMapping):

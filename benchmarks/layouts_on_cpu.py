@@ -19,8 +19,8 @@ from reality_page import FLAGS, compiler, machine
 
 import tilewright as tw
 from tilewright.arch import Architecture
+from tilewright.cost_models import evaluate_open
 from tilewright.cost_models.layouts.choices import with_layouts
-from tilewright.cost_models.open_choices import evaluate_open
 from tilewright.ir import Mapping
 
 LINES = {f"{memory}.line": "64 B" for memory in ("DRAM", "L3", "L2")}

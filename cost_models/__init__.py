@@ -2,9 +2,10 @@
 
 from .clock import clocked_cycles
 from .closed_form import count_words
-from .cost import Cost, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of, evaluate
+from .cost import Cost, Held, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of
 from .counts import Accesses, AccessTable, Counts
 from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
+from .open_choices import best_choices, evaluate, evaluate_open
 from .roofline import Roof, Roofline, roofline
 from .simulator import SimulationError, simulate
 
@@ -18,6 +19,7 @@ __all__ = [
     "Capped",
     "Cost",
     "Counts",
+    "Held",
     "MemoryUse",
     "NetworkUse",
     "Objective",
@@ -26,11 +28,13 @@ __all__ = [
     "Roofline",
     "SimulationError",
     "TensorTraffic",
+    "best_choices",
     "check_fit",
     "clocked_cycles",
     "cost_of",
     "count_words",
     "evaluate",
+    "evaluate_open",
     "parse_objective",
     "roofline",
     "simulate",

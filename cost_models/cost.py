@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..arch import Architecture, Footprint, Memory
-from ..ir import Mapping, MappingError, Node, Tensor, TilewrightError
+from ..ir import Mapping, MappingError, Node, Place, Role, Tensor, TilewrightError
 from ..ir.display import ShownCost
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
@@ -98,6 +98,33 @@ class NetworkUse:
 
 
 @dataclass(frozen=True)
+class Held:
+    """The tile of one node, in one instance of its memory, while some operation works.
+
+    place           of the node in the tree
+    memory, tensor  its names
+    words           of the tile
+    bits            that it takes, with all copies
+    role            whose part of the memory it takes, where the memory has parts
+    is_shared       whether the node stands above a split
+    is_intermediate whether branches below exchange it there
+    """
+
+    place: Place
+    memory: str
+    tensor: str
+    words: int
+    bits: int
+    role: Role
+    is_shared: bool
+    is_intermediate: bool
+
+
+Occupancy = dict[str, tuple[Held, ...]]
+"""By operation, what is held while it works, outermost nodes first."""
+
+
+@dataclass(frozen=True)
 class Cost(ShownCost):
     """The cost of a mapping on an architecture: energy, latency, and where they arise.
 
@@ -117,6 +144,12 @@ class Cost(ShownCost):
     fill_cycles        of the latency, what the first tiles in and the last ones out add to it
     array_cycles       of the latency, what arrays take to fill with work and to drain, hop by hop
     zeros              what those of operands save, where these have a density: all figures are means then
+    operations         of a cascade, the part of each by name, in the order in which they are done
+    occupancy          of a cascade, by operation, the tiles that are held while it works
+
+    The figures of a cascade are those of all its operations together: words and energy add up, memories are occupied
+    where most is held, each point counts once in `macs`, whether it is done again or not, and `limited_by` is "", for
+    every operation waits for something of its own.
     """
 
     macs: int
@@ -135,6 +168,13 @@ class Cost(ShownCost):
     fill_cycles: float = 0.0
     array_cycles: float = 0.0
     zeros: Zeros | None = None
+    operations: dict[str, Cost] = field(default_factory=dict, hash=False)
+    occupancy: Occupancy = field(default_factory=dict, hash=False)
+
+    @property
+    def parts(self) -> dict[str, Cost]:
+        """What each operation costs, in the order in which they are done; where there is but one, it has no name."""
+        return self.operations or {"": self}
 
     def objective(self, objective: ObjectiveLike) -> float:
         """The figure that a search minimizes: pJ, cycles, pJ x cycles, or what a formula makes of pJ and cycles.
@@ -144,8 +184,8 @@ class Cost(ShownCost):
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
-def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
-    """The cost of a mapping, by the closed forms.
+def evaluate_nest(mapping: Mapping, arch: Architecture) -> Cost:
+    """The cost of a mapping of one operation, by the closed forms.
 
     Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
     short, a dimension that the axis does not allow, tiles larger than a memory; and TilewrightError for operands with

@@ -7,7 +7,7 @@ of one memory the same, whatever the others; and then of those for all memories.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,10 @@ import numpy.typing as npt
 from ..arch import Architecture, Memory
 from ..ir import Mapping, Tensor
 from .boundaries import boundaries_of
+from .cascades.cost import evaluate_tree
+from .cascades.open_layouts import with_best_layouts
 from .closed_form import Nest
-from .cost import Cost, capacity_parts, evaluate, held_width_bits
+from .cost import Cost, capacity_parts, evaluate_nest, held_width_bits
 from .layouts.choices import has_open_layouts, is_open, possible_layouts, with_layouts
 from .layouts.lines import LayoutCounts, PortFigures, count_layouts
 from .objective import EDP, ObjectiveLike
@@ -28,25 +30,49 @@ Figures = npt.NDArray[np.float64]
 Chosen = dict[str, str]
 
 
+def evaluate(mapping: Mapping, arch: Architecture, stays: Collection[str] = ()) -> Cost:
+    """The cost of a mapping, by the closed forms.
+
+    stays  of a cascade, tensors that are there before the run, or are left there after it, as `evaluate_tree` has them
+
+    Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
+    short, a dimension that the axis does not allow, tiles larger than a memory; of a cascade also for what cannot be
+    counted yet. Raises TilewrightError for operands with zeros, which `evaluate_open` knows.
+    """
+    return evaluate_tree(mapping, arch, stays) if mapping.is_of_cascade else evaluate_nest(mapping, arch)
+
+
 def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> tuple[Cost, Architecture]:
-    """The least cost of a mapping over all layouts and formats that are open, and the machine with those that have it.
+    """The least cost of a mapping over all layouts and formats that are open, and the machine with those that have it;
+    of a cascade, with the layouts of least energy.
 
     Raises MappingError when the mapping does not fit, whatever they are, and TilewrightError where open layouts are not
     known (`possible_layouts`).
     """
+    if mapping.is_of_cascade:
+        closed = with_best_layouts(mapping, arch)
+        return evaluate_tree(mapping, closed), closed
     if mapping.problem.has_zeros:
         return evaluate_zeros(mapping, arch, objective)
     if not has_open_layouts(arch, mapping.problem):
-        return evaluate(mapping, arch), arch
+        return evaluate_nest(mapping, arch), arch
     best: tuple[float, Cost, Architecture] | None = None
     for chosen in _worth_trying(mapping, arch):
         closed = with_layouts(arch, mapping.problem, chosen)
-        cost = evaluate(mapping, closed)
+        cost = evaluate_nest(mapping, closed)
         value = cost.objective(objective)
         if best is None or value < best[0]:
             best = value, cost, closed
     assert best is not None
     return best[1:]
+
+
+def best_choices(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> Architecture:
+    """The machine with the layouts and formats that are best for a mapping; itself, where none is open."""
+    if mapping.is_of_cascade:
+        return with_best_layouts(mapping, arch)
+    is_open_here = mapping.problem.has_zeros or has_open_layouts(arch, mapping.problem)
+    return evaluate_open(mapping, arch, objective)[1] if is_open_here else arch
 
 
 @dataclass(frozen=True)

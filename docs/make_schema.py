@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from interface import entries_of, split_docstring
 from tilewright.arch import Fanout, Memory
 from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
-from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
-from tilewright.cost_models.cascades import FusedCost, Held
+from tilewright.cost_models import Held, MemoryUse, NetworkUse, TensorTraffic
 from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.answer import TriedForm, Unfused
 from tilewright.mapper.certificate import Certificate, OpenPart, PartProof
+from tilewright.run.documents import costs as document_costs
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document
 from tilewright.run.documents import parts as document_parts
@@ -32,11 +32,11 @@ from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, Network
 from tilewright.run.documents.schemas import network_plan_schema_path, schema_path
 
 _COSTS = (
-    *(Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
+    *(Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_parts, network_plan_document)
+_MODULES = (documents, document_costs, document_parts, network_plan_document)
 
 
 def mapping_schema() -> dict[str, Any]:

@@ -18,11 +18,9 @@ from .errors import (
     need_package,
 )
 from .expression import Call, Expression, Number, Operand
-from .fused import FusedMapping
-from .mapping import Mapping
+from .mapping import Mapping, OperationPath, Work
 from .nest import Axis, Loop, LoopNest, Node
 from .operation import Generation, Operation, Pad, Reduction, StartValue, plain_rank
-from .path import OperationPath
 from .problem import Problem, Rank, Role, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
 from .tree import Address, Place, Renews, SharedLoop, Tree, loop_of
@@ -36,7 +34,6 @@ __all__ = [
     "ConstraintError",
     "Digit",
     "Expression",
-    "FusedMapping",
     "Generation",
     "InfeasibleError",
     "Loop",
@@ -67,6 +64,7 @@ __all__ = [
     "Tree",
     "UndecidedError",
     "UnwritableStoreError",
+    "Work",
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",

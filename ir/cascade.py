@@ -104,6 +104,11 @@ class Cascade(Shown):
         """Points of all operations."""
         return sum(operation.problem.macs for operation in self.operations)
 
+    @property
+    def has_zeros(self) -> bool:
+        """Whether some operand has a stated density: none has, cascades know no densities yet."""
+        return False
+
     def extents(self, tensor: str) -> tuple[int, ...]:
         """Positions of every rank of a tensor: as its producer writes it, or up to the last that an operation reads."""
         readers = entry(self.consumers, tensor, "tensor", ProblemError, self.name)

@@ -1,4 +1,4 @@
-"""The rules of a tree that hold on every machine, in the order in which `FusedMapping` checks them."""
+"""The rules of a tree that hold on every machine, in the order in which `Mapping` checks them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from .cascade import Cascade
 from .errors import MappingError, did_you_mean
 from .nest import Loop, Node
 from .operation import Operation, plain_rank
-from .path import OperationPath
 from .tree import Address, Place, Tree, loop_of
 
 
@@ -203,38 +202,3 @@ def check_sizes(asked: CascadeTree, place: Place, windows: Windows) -> None:
     if len({asked.cascade.operation(name).problem.sizes[dim] for name, dim in plain.items()}) > 1:
         shown = ", ".join(f"{dim} of {name}" for name, dim in plain.items())
         raise MappingError(f"'{item}' is shared by dimensions of different sizes: {shown}")
-
-
-def check_tiles(asked: CascadeTree, place: Place, paths: Mapping[str, OperationPath]) -> None:
-    """A shared loop steps over as many positions in each operation below it."""
-    tiles: dict[str, int] = {}
-    shared = asked.tree.item(place)
-    assert isinstance(shared, Loop)
-    below = [leaf.operation for _, leaf in asked.tree.at(place[0]).walk() if not leaf.branches]
-    names = [name for name in below if loop_of(shared, name).dim not in paths[name].windows]
-    for name in names:
-        path = paths[name]
-        position = path.places.index(place)
-        loop = path.mapping.nest.items[position]
-        assert isinstance(loop, Loop)
-        tile = 1
-        for inner in path.mapping.nest.items[position + 1 :]:
-            if isinstance(inner, Loop) and inner.dim == loop.dim:
-                tile *= inner.trips
-        tiles[name] = tile
-    if len(set(tiles.values())) > 1:
-        shown = " and ".join(f"{tile} in {name}" for name, tile in tiles.items())
-        raise MappingError(f"a step of '{asked.tree.item(place)}' covers {shown} positions, expected as many")
-
-
-def check_reductions(path: OperationPath) -> None:
-    """Partial sums that go on from visit to visit have a node above the loop that adds to them."""
-    output = path.operation.output
-    first = path.mapping.nest.node_positions(output.name)[0]
-    for position, item in enumerate(path.mapping.nest.items[: path.starts[-1]]):
-        if isinstance(item, Loop) and item.trips > 1 and item.dim not in output.dims and position < first:
-            raise MappingError(
-                f"'{item}' adds to {output.name}, which no memory keeps above it",
-                where=path.operation.name,
-                hint=f"put a node of {output.name} above that loop, or the loop into the branch",
-            )

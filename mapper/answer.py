@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..cost_models import Cost
-from ..cost_models.cascades import FusedCost
-from ..ir import Cascade, FusedMapping, Mapping, Problem
+from ..ir import Mapping, Work
 from .certificate import Certificate
 from .kernel.tolerance import is_better
-
-M = TypeVar("M", bound=Mapping | FusedMapping, covariant=True)
-C = TypeVar("C", bound=Cost | FusedCost, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class TriedForm:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[M, C]):
+class Answer:
     """What a search comes to.
 
     mapping      the best one that was found
@@ -57,29 +52,21 @@ class Answer(Generic[M, C]):
     forms        of a cascade that can be computed in several ways, what is known of each, as they were searched
     """
 
-    mapping: M
-    cost: C
+    mapping: Mapping
+    cost: Cost
     certificate: Certificate
     unfused: Unfused | None = None
     forms: tuple[TriedForm, ...] = ()
 
-    def of(self, work: Problem | Cascade) -> Answer[M, C]:
-        """The same for a problem, or a cascade, that differs in its name alone."""
-        renamed: Any = self.mapping
-        mapping: M = renamed.of(work)  # problems and nests go together, and so do cascades and trees
+    def of(self, work: Work) -> Answer:
+        """The same for work that differs in its name alone."""
+        mapping = self.mapping.of(work)
         return self if mapping is self.mapping else replace(self, mapping=mapping)
 
     @property
     def saves(self) -> float | None:
         """The part of the objective that fusing saves; None where nothing is known to compare with."""
         return saved_by_fusing(self.certificate, self.unfused)
-
-
-NestAnswer: TypeAlias = Answer[Mapping, Cost]
-"""About one operation."""
-
-TreeAnswer: TypeAlias = Answer[FusedMapping, FusedCost]
-"""About a cascade."""
 
 
 def saved_by_fusing(certificate: Certificate, unfused: Unfused | None) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..arch import Architecture
 from ..cost_models.cost import capacity_parts, held_width_bits
-from ..ir import Cascade, FusedMapping, Loop, Node, Operation, SharedLoop, Tensor, Tree
+from ..ir import Cascade, Loop, Mapping, Node, Operation, SharedLoop, Tensor, Tree
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ def treatment(arch: Architecture, tensor: Tensor) -> object:
     return tensor.is_output, tensor.density, *widths, memories
 
 
-def under_names_of(mapping: FusedMapping, cascade: Cascade) -> FusedMapping:
+def under_names_of(mapping: Mapping, cascade: Cascade) -> Mapping:
     """The same tree for another cascade of the same form."""
     ours, theirs = CascadeNames.of(mapping.cascade), CascadeNames.of(cascade)
     renaming = _Renaming(
         _pairs(ours.operations, theirs.operations), _pairs(ours.tensors, theirs.tensors), _pairs(ours.dims, theirs.dims)
     )
-    return FusedMapping(cascade, renaming.tree(mapping.tree))
+    return Mapping(cascade, renaming.tree(mapping.tree))
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from typing import Final
 
 from ..arch import Architecture, Memory
 from ..arch.units import size_text
-from ..cost_models import ENERGY, Capped, Objective
-from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_open_tree
+from ..cost_models import ENERGY, Capped, Cost, Objective, evaluate_open
+from ..cost_models.cascades import check_lined_cascade
 from ..cost_models.cost import capacity_parts
 from ..cost_models.layouts import has_lines, packed
 from ..cost_models.least_cost import least_cost_of_cascade
-from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
-from .answer import Answer, TreeAnswer, Unfused
+from ..ir import Cascade, InfeasibleError, Mapping, TilewrightError, UndecidedError
+from .answer import Answer, Unfused
 from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
 from .cascades.objectives.proofs import PLAIN
 from .cascades.terms.tree_constraints import read_tree_constraints
@@ -45,7 +45,7 @@ _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
 }
 
 
-def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
+def on_chip(mapping: Mapping, cost: Cost) -> dict[str, str]:
     """Intermediates that branches exchange in a memory other than the outermost, with the innermost such memory."""
     outermost = cost.memories[0].name
     found = {}
@@ -70,7 +70,7 @@ def _may_keep_intermediates(memory: Memory) -> bool:
     return memory.keeps["output"] != "never" and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
 
 
-def outer_words(cost: FusedCost) -> int:
+def outer_words(cost: Cost) -> int:
     """Words that the outermost memory reads and writes."""
     outermost = cost.memories[0].name
     traffic = (one for part in cost.operations.values() for one in part.traffic if one.memory == outermost)
@@ -78,7 +78,7 @@ def outer_words(cost: FusedCost) -> int:
 
 
 @in_one_call
-def answer_cascade(question: TreeQuestion) -> TreeAnswer:
+def answer_cascade(question: TreeQuestion) -> Answer:
     """The best tree, and the best one with nothing fused.
 
     What is not fused is searched first: it takes least, and is a mapping to fall back on. The time limit is for both;
@@ -122,7 +122,7 @@ def _without_iterations(cascade: Cascade) -> Cascade | None:
     return replace(plain[0], others=tuple(plain[1:])) if plain else None
 
 
-def _answer_in_lines(question: TreeQuestion) -> TreeAnswer:
+def _answer_in_lines(question: TreeQuestion) -> Answer:
     """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
     each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
     better. No tree costs less than the first does with full lines, and with what is empty in those that every tree
@@ -144,7 +144,7 @@ def _answer_in_lines(question: TreeQuestion) -> TreeAnswer:
     full = replace(question, arch=packed(question.arch), fuse=fuse)
     best = _in_lines(question, answer_alone(with_time_left(full, started)))
     proof = best.certificate
-    cost, _ = evaluate_open_tree(mapping, question.arch)
+    cost, _ = evaluate_open(mapping, question.arch)
     value = cost.objective(question.objective)
     unfused = None
     if fuse != "none":
@@ -154,7 +154,7 @@ def _answer_in_lines(question: TreeQuestion) -> TreeAnswer:
         told = replace(proof, value=value, lower_bound=least, constraints=_CONSTRAINTS["none"])
         unfused = Unfused(*figures, told)
         mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
-        cost, _ = evaluate_open_tree(mapping, question.arch)
+        cost, _ = evaluate_open(mapping, question.arch)
         value = cost.objective(question.objective)
     else:
         proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
@@ -174,23 +174,23 @@ def _of_all_trees(question: TreeQuestion, proof: Certificate) -> Certificate:
     return replace(proof, constraints=told, parts=(part,)).with_bound(_known_from_the_start(question))
 
 
-def _unfused_in_lines(question: TreeQuestion) -> tuple[FusedMapping, float]:
+def _unfused_in_lines(question: TreeQuestion) -> tuple[Mapping, float]:
     """The tree with nothing fused that costs least, of any form; and what none of them costs less than."""
     forms = question.cascade.forms
     seconds = None if question.limits.time_s is None else question.limits.time_s / len(forms)
     limits = replace(question.limits, time_s=seconds)
     found = [unfused_in_lines(replace(question, work=form, limits=limits)) for form in forms]
 
-    def cost(mapping: FusedMapping) -> float:
-        return evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)
+    def cost(mapping: Mapping) -> float:
+        return evaluate_open(mapping, question.arch)[0].objective(question.objective)
 
     return min((mapping for mapping, _ in found), key=cost), min(bound for _, bound in found)
 
 
-def _in_lines(question: TreeQuestion, answer: TreeAnswer) -> TreeAnswer:
+def _in_lines(question: TreeQuestion, answer: Answer) -> Answer:
     """What a tree costs on a machine with lines that was found where they are full, and what no tree costs less than
     there."""
-    cost, _ = evaluate_open_tree(answer.mapping, question.arch)
+    cost, _ = evaluate_open(answer.mapping, question.arch)
     empty_pj = min(least_of_empty_lines(form, question.arch) for form in question.cascade.forms)
     bound = in_lines(
         question.objective, answer.certificate.lower_bound, empty_pj, cost.utilization * cost.latency_cycles
@@ -200,7 +200,7 @@ def _in_lines(question: TreeQuestion, answer: TreeAnswer) -> TreeAnswer:
 
 
 @in_one_call
-def answer_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
+def answer_below(question: TreeQuestion) -> Answer | NothingBelow:
     """The best tree, if it is better than `below` of the question says; nothing to compare it with. Where anything is
     of interest, as `answer_cascade`.
 
@@ -212,14 +212,14 @@ def answer_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     return found if isinstance(found, NothingBelow) else _of(question, found)
 
 
-def answer_without_search(question: TreeQuestion) -> TreeAnswer | None:
+def answer_without_search(question: TreeQuestion) -> Answer | None:
     """Each operation on its own in a mapping that needs no search: what there is when time is up."""
     plain = _without_iterations(question.cascade)
     found = None if plain is None else without_search(replace(question, work=replace(plain, others=())))
     return None if found is None else _of(question, found)
 
 
-def _not_compared(question: TreeQuestion, apart: TreeAnswer, interrupted: bool) -> TreeAnswer:
+def _not_compared(question: TreeQuestion, apart: Answer, interrupted: bool) -> Answer:
     """The best with nothing fused as the answer to a question that was not searched: what is proven of it is so of
     trees with nothing fused alone."""
     proof, told = apart.certificate, _CONSTRAINTS[question.fuse]
@@ -235,7 +235,7 @@ def _known_from_the_start(question: TreeQuestion) -> float:
 
 
 @in_one_call
-def answer_front(question: TreeQuestion) -> Points[TreeAnswer]:
+def answer_front(question: TreeQuestion) -> Points[Answer]:
     """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -248,7 +248,7 @@ def answer_front(question: TreeQuestion) -> Points[TreeAnswer]:
 
 
 @in_one_call
-def answer_alone(question: TreeQuestion) -> TreeAnswer:
+def answer_alone(question: TreeQuestion) -> Answer:
     """The best tree, with nothing to compare it with.
 
     Raises TilewrightError as `answer_cascade` does.
@@ -267,7 +267,7 @@ def answer_alone(question: TreeQuestion) -> TreeAnswer:
         raise
 
 
-def answer_undiagnosed(question: TreeQuestion) -> TreeAnswer:
+def answer_undiagnosed(question: TreeQuestion) -> Answer:
     """As `answer_alone`, of an objective that is one value; an InfeasibleError does not say why."""
     return _of(question, search_cascade(question))
 
@@ -328,7 +328,7 @@ def _diagnose(question: TreeQuestion) -> None:
             raise InfeasibleError(message, where=error.where, hint=error.hint) from None
 
 
-def _of(question: TreeQuestion, answer: TreeAnswer) -> TreeAnswer:
+def _of(question: TreeQuestion, answer: Answer) -> Answer:
     told = (*_CONSTRAINTS[question.fuse], *answer.certificate.constraints, *question.constraints.lines)
     certificate = replace(answer.certificate, constraints=told)
     return Answer(answer.mapping, answer.cost, certificate, forms=answer.forms)

@@ -14,7 +14,7 @@ from typing import Final
 from ..arch import Architecture, Memory
 from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
-from .answer import TreeAnswer
+from .answer import Answer
 from .fusing import memories_of_exchange
 from .means import Means
 from .question import Limits, TreeQuestion
@@ -47,7 +47,7 @@ class Reason:
     is_known: bool = True
 
 
-def why_nothing_is_won(question: TreeQuestion, search: Callable[[TreeQuestion], TreeAnswer]) -> Reason:
+def why_nothing_is_won(question: TreeQuestion, search: Callable[[TreeQuestion], Answer]) -> Reason:
     """The reason, where the proven answer to a question is as good without fusing.
 
     search  answers questions about changed machines
@@ -84,7 +84,7 @@ class _Asked:
     """Searches of one cascade on changed machines, as long as there are means."""
 
     question: TreeQuestion
-    search: Callable[[TreeQuestion], TreeAnswer]
+    search: Callable[[TreeQuestion], Answer]
     means: Means
 
     def saves(self, memory: Memory, factor: int | None) -> float | None:

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..ir import FusedMapping, InfeasibleError, Loop, TilewrightError, UndecidedError, loop_of
-from .answer import TreeAnswer
+from ..ir import InfeasibleError, Loop, Mapping, TilewrightError, UndecidedError, loop_of
+from .answer import Answer
 from .cascades import forms_with_bounds, iterates
 from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
@@ -43,7 +43,7 @@ class Passing(NamedTuple):
         return f"{self.tensor} in {self.memory}{along}"
 
 
-def fusing_of(mapping: FusedMapping) -> tuple[Passing, ...]:
+def fusing_of(mapping: Mapping) -> tuple[Passing, ...]:
     """How a tree is fused: for every intermediate, at the outermost split that parts its producer from a reader."""
     found = []
     for tensor in mapping.cascade.intermediates:
@@ -56,7 +56,7 @@ def fusing_of(mapping: FusedMapping) -> tuple[Passing, ...]:
     return tuple(found)
 
 
-def answer_fusings(question: TreeQuestion, count: int) -> Points[TreeAnswer]:
+def answer_fusings(question: TreeQuestion, count: int) -> Points[Answer]:
     """The best trees of the `count` best fusings, best first, each with its proof: no tree that is fused otherwise than
     those listed before it is better. Fewer where there are no more, or where means run out. The time limit is for all.
 
@@ -97,10 +97,10 @@ class _Fusings:
 
     def __post_init__(self) -> None:
         self._forms = [_FormFusings(*each) for each in forms_with_bounds(self.question)]
-        self._listed = BestAnswers[TreeAnswer](self.count)
+        self._listed = BestAnswers[Answer](self.count)
         self._search = BestFirst(self._listed, [_OpenForm(form.bound, self, form) for form in self._forms])
 
-    def best(self) -> Points[TreeAnswer]:
+    def best(self) -> Points[Answer]:
         self._search.run()
         if not len(self._listed):
             assert self._error is not None
@@ -131,7 +131,7 @@ class _Fusings:
         form.bound = max(form.bound, answer.certificate.lower_bound)
         yield self._answered(form, (), answer)
 
-    def _answered(self, form: _FormFusings, lines: tuple[str, ...], answer: TreeAnswer) -> _OpenFusings:
+    def _answered(self, form: _FormFusings, lines: tuple[str, ...], answer: Answer) -> _OpenFusings:
         form.is_cut_short |= answer.certificate.interrupted
         return _OpenFusings(answer.certificate.value, self, form, lines, answer)
 
@@ -146,7 +146,7 @@ class _Fusings:
             self._iterating_until = now + max(now - self._started, ENOUGH)
         return replace(question, limits=replace(question.limits, time_s=max(self._iterating_until - now, 0.0)))
 
-    def _proven(self, answer: TreeAnswer) -> TreeAnswer:
+    def _proven(self, answer: Answer) -> Answer:
         """The answer as the best of all fusings that are not listed yet."""
         proof = answer.certificate
         cut_short = (form.bound for form in self._forms if form.is_cut_short)
@@ -159,7 +159,7 @@ class _Fusings:
         )
         return replace(answer, certificate=proof)
 
-    def list_and_divide(self, best: _OpenFusings) -> Iterator[_OpenFusings | Closed[TreeAnswer]]:
+    def list_and_divide(self, best: _OpenFusings) -> Iterator[_OpenFusings | Closed[Answer]]:
         """List the best tree of some fusings; then search all of these but its own, if more are to be listed."""
         yield Closed(best.bound, self._proven(best.answer))
         agreed = best.lines
@@ -172,7 +172,7 @@ class _Fusings:
             yield from self._fusings(best.form, (*agreed, other))
             agreed = (*agreed, same)
 
-    def _choices(self, mapping: FusedMapping) -> Iterator[tuple[str, str]]:
+    def _choices(self, mapping: Mapping) -> Iterator[tuple[str, str]]:
         """What a tree has chosen, as constraints, with their opposites."""
         cascade, fuse = mapping.cascade, self.question.fuse
         if fuse == "none":
@@ -201,7 +201,7 @@ class _Fusings:
 
 
 @dataclass
-class _OpenForm(OpenState[TreeAnswer]):
+class _OpenForm(OpenState[Answer]):
     """All fusings of a form that has not been searched.
 
     bound, least  no tree of it has less
@@ -220,7 +220,7 @@ class _OpenForm(OpenState[TreeAnswer]):
 
 
 @dataclass
-class _OpenFusings(OpenState[TreeAnswer]):
+class _OpenFusings(OpenState[Answer]):
     """Fusings of which the best tree is known, and not listed yet.
 
     bound  its value
@@ -231,12 +231,12 @@ class _OpenFusings(OpenState[TreeAnswer]):
     fusings: _Fusings
     form: _FormFusings
     lines: tuple[str, ...]
-    answer: TreeAnswer
+    answer: Answer
 
     @property
     def least(self) -> float:
         """No tree of these fusings has less, as far as that is proven."""
         return self.answer.certificate.lower_bound
 
-    def advance(self) -> Iterator[_OpenFusings | Closed[TreeAnswer]]:
+    def advance(self) -> Iterator[_OpenFusings | Closed[Answer]]:
         return self.fusings.list_and_divide(self)

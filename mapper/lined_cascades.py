@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..arch import Architecture, Memory
-from ..cost_models import Objective
-from ..cost_models.cascades import evaluate_open_tree
+from ..cost_models import Objective, evaluate_open
 from ..cost_models.cascades.tensor_layouts import machine_for
 from ..cost_models.cost import tensor_tile_words
 from ..cost_models.least_cost import least_cost_of_cascade
-from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
+from ..ir import Cascade, Mapping, MappingError, Node, Operation, Tree
 from .exact.counting.lines import least_gaps
 from .pareto.supported import PRODUCTS
 from .pareto.weights import weights_of
@@ -24,7 +23,7 @@ from .question import NestQuestion, Question, TreeQuestion
 from .several import best_of
 
 
-def unfused_in_lines(question: TreeQuestion) -> tuple[FusedMapping, float]:
+def unfused_in_lines(question: TreeQuestion) -> tuple[Mapping, float]:
     """The tree, each of whose operations is best with layouts that it may choose where they are open; and what no tree
     costs less than in which nothing is fused: for objectives that do not add up, and where operations may share what
     they read, as far as is known without a search.
@@ -48,7 +47,7 @@ def unfused_in_lines(question: TreeQuestion) -> tuple[FusedMapping, float]:
     adds_up = weights_of(question.objective) is not None and question.arch.overlap != "across_operations"
     adds_up &= all(len(readers) <= 1 for readers in cascade.consumers.values())
     least = least_cost_of_cascade(cascade, question.arch).value(question.objective)
-    return FusedMapping(cascade, tree), max(least, bound if adds_up else 0.0)
+    return Mapping(cascade, tree), max(least, bound if adds_up else 0.0)
 
 
 def least_of_empty_lines(cascade: Cascade, arch: Architecture) -> float:
@@ -96,15 +95,15 @@ def in_lines(objective: Objective, bound: float, empty_pj: float, fewest_cycles:
     return bound if power is None else bound + empty_pj * fewest_cycles**power
 
 
-def kept_on_chip(question: TreeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:
+def kept_on_chip(question: TreeQuestion, mapping: Mapping, memories: Sequence[Memory]) -> Mapping:
     """A tree in which nothing is fused, with each intermediate whole in one of some memories instead, one after the
     other, where that costs less with lines."""
-    best = evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)
+    best = evaluate_open(mapping, question.arch)[0].objective(question.objective)
     for tensor in mapping.cascade.intermediates:
         for memory in memories:
             tried = _with_home(mapping, tensor, memory.name)
             try:
-                value = evaluate_open_tree(tried, question.arch)[0].objective(question.objective)
+                value = evaluate_open(tried, question.arch)[0].objective(question.objective)
             except MappingError:  # it has no room there
                 continue
             if value < best:
@@ -112,11 +111,11 @@ def kept_on_chip(question: TreeQuestion, mapping: FusedMapping, memories: Sequen
     return mapping
 
 
-def _with_home(mapping: FusedMapping, tensor: str, memory: str) -> FusedMapping:
+def _with_home(mapping: Mapping, tensor: str, memory: str) -> Mapping:
     """The tree with an intermediate whole in a memory, and no node of it there in any branch."""
     above = [item for item in mapping.tree.items if not (isinstance(item, Node) and item.tensor == tensor)]
     branches = tuple(
         Tree(tuple(item for item in branch.items if item != Node(memory, tensor)), (), branch.operation)
         for branch in mapping.tree.branches
     )
-    return FusedMapping(mapping.cascade, Tree((*above, Node(memory, tensor)), branches))
+    return Mapping(mapping.cascade, Tree((*above, Node(memory, tensor)), branches))

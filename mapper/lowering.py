@@ -12,17 +12,16 @@ import re
 from dataclasses import dataclass, replace
 
 from ..arch import Architecture, Memory
-from ..cost_models import Objective, parse_objective
+from ..cost_models import Objective, evaluate_open, parse_objective
 from ..cost_models.cost import held_width_bits, tensor_tile_words
 from ..cost_models.formula import number_text
 from ..cost_models.layouts import has_lines, layout_in, line_box, tensor_extents
 from ..cost_models.layouts.choices import possible_layouts, with_layouts
-from ..cost_models.open_choices import evaluate_open
 from ..cost_models.ports import port_cycles
 from ..cost_models.sets import Move, lines_along_rank
 from ..ir import Problem, Tensor, TilewrightError, ceil_div
 from ..workloads.lowering import LOWERED, Lowered, lowered
-from .answer import NestAnswer
+from .answer import Answer
 from .kernel.tolerance import is_better, reaches
 from .question import NestQuestion
 from .several import best_of
@@ -53,8 +52,8 @@ class Forms:
 
     objective: Objective
     lowered: Lowered
-    direct: NestAnswer
-    product: NestAnswer
+    direct: Answer
+    product: Answer
     product_question: NestQuestion
     lowering: LoweringCost
     value: float

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeGuard,
 
 from ..arch import Architecture
 from ..cost_models import Objective
-from ..ir import Cascade, Problem
+from ..ir import Cascade, Problem, Work
 from .constraints import Constraints
 from .constraints.trees import ANY_TREE, TreeConstraints
 from .means import DEFAULT_MEMORY_LIMIT, Means, within
@@ -29,7 +29,7 @@ from .tilings import Tiling
 FREE: Final = Constraints()
 """No constraints: the whole space."""
 
-W = TypeVar("W", bound=Problem | Cascade, covariant=True)
+W = TypeVar("W", bound=Work, covariant=True)
 K = TypeVar("K", bound=Constraints | TreeConstraints, covariant=True)
 
 

@@ -8,10 +8,9 @@ from dataclasses import Field, dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
-from ..cost_models.cascades import FusedCost
 from ..cost_models.least_cost import least_cost
 from ..ir import InfeasibleError, UndecidedError
-from .answer import Answer, NestAnswer
+from .answer import Answer
 from .certificate import Certificate, Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
@@ -40,7 +39,7 @@ class _Answered(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
-    def cost(self) -> Cost | FusedCost: ...
+    def cost(self) -> Cost: ...
     @property
     def certificate(self) -> Certificate: ...
 
@@ -50,7 +49,7 @@ Answered = TypeVar("Answered", bound=_Answered)
 
 
 @collecting_rarely
-def search_best(question: NestQuestion, count: int) -> Points[NestAnswer]:
+def search_best(question: NestQuestion, count: int) -> Points[Answer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
@@ -72,7 +71,7 @@ def ranking(answers: Sequence[Answered], are_all: bool) -> Points[Answered]:
     return Points(tuple(answers), complete, max(answer.certificate.gap for answer in answers))
 
 
-def best_of(question: NestQuestion) -> NestAnswer:
+def best_of(question: NestQuestion) -> Answer:
     """The best mapping, with its proof."""
     return search_best(question, 1)[0]
 
@@ -130,7 +129,7 @@ def with_time_left(question: Asked, started: float) -> Asked:
     return replace(question, limits=replace(question.limits, time_s=left))
 
 
-def search_front(question: NestQuestion, search: Callable[[NestQuestion], NestAnswer] = best_of) -> Points[NestAnswer]:
+def search_front(question: NestQuestion, search: Callable[[NestQuestion], Answer] = best_of) -> Points[Answer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
@@ -156,8 +155,8 @@ class _Front:
     """
 
     question: NestQuestion
-    search: Callable[[NestQuestion], NestAnswer]
-    found: list[NestAnswer] = field(default_factory=list)
+    search: Callable[[NestQuestion], Answer]
+    found: list[Answer] = field(default_factory=list)
     fewer: float = 0.0
     has_end: bool = False
 
@@ -177,7 +176,7 @@ class _Front:
             return None
         return ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
 
-    def _searched(self, objective: Objective) -> NestAnswer | None:
+    def _searched(self, objective: Objective) -> Answer | None:
         """The best by an objective; None where there is none, or where it is not known in time."""
         try:
             return self.search(replace(self.question, objective=objective))
@@ -187,7 +186,7 @@ class _Front:
             self.has_end = isinstance(error, InfeasibleError)
             return None
 
-    def points(self) -> Points[NestAnswer]:
+    def points(self) -> Points[Answer]:
         """Those that none of the others beats, and how far what is missing could be."""
         gap, last = self.fewer, min(one.cost.latency_cycles for one in self.found)
         if not self.has_end:

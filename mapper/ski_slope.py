@@ -19,7 +19,7 @@ from ..cost_models import ENERGY
 from ..cost_models.intensity import compulsory_words
 from ..cost_models.sparse.least import nonzero_shares
 from ..cost_models.traffic_bounds import least_words, traffic_bound
-from ..ir import Cascade, FusedMapping, InfeasibleError, Mapping, Operation, Problem
+from ..ir import Cascade, InfeasibleError, Mapping, Operation, Problem, Work
 from .fusing import answer_cascade
 from .question import DEFAULT_LIMITS, Limits, NestQuestion, Question, TreeQuestion
 from .several import best_of
@@ -54,7 +54,7 @@ class SlopePoint:
     least: float
     bound: float | None
     unfused: int | None
-    mapping: Mapping | FusedMapping | None
+    mapping: Mapping | None
 
     @property
     def proven(self) -> bool:
@@ -62,7 +62,7 @@ class SlopePoint:
 
 
 def ski_slope(
-    work: Problem | Cascade,
+    work: Work,
     sizes: Sequence[int],
     tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",
@@ -85,7 +85,7 @@ def ski_slope(
         yield last
 
 
-def _is_flat(work: Problem | Cascade, last: SlopePoint) -> bool:
+def _is_flat(work: Work, last: SlopePoint) -> bool:
     """Whether larger buffers move as much."""
     if isinstance(work, Cascade):
         return (last.traffic, last.unfused) == (compulsory_of(work), compulsory_unfused(work))
@@ -93,7 +93,7 @@ def _is_flat(work: Problem | Cascade, last: SlopePoint) -> bool:
 
 
 def least_traffic(
-    work: Problem | Cascade,
+    work: Work,
     words: int,
     tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",

@@ -14,7 +14,7 @@ from ..arch import Architecture
 from ..cost_models import Capped
 from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
-from .answer import Answer, NestAnswer
+from .answer import Answer
 from .certificate import Certificate
 from .garbage import collecting_rarely
 from .means import Means, OutOfMeans
@@ -36,7 +36,7 @@ class Strategy(Protocol):
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]]
 
-    def search(self, question: NestQuestion) -> NestAnswer:
+    def search(self, question: NestQuestion) -> Answer:
         """The best mapping that it finds, with what is proven of it.
 
         Raises TilewrightError for what the strategy cannot do, InfeasibleError when nothing fits.
@@ -51,7 +51,7 @@ class Exact:
     name: ClassVar[str] = "exact"
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: NestQuestion) -> NestAnswer:
+    def search(self, question: NestQuestion) -> Answer:
         if question.objective.is_lexicographic:
             return search_in_turn(question, best_of)
         return best_of(question)
@@ -64,7 +64,7 @@ class ConstraintModel:
     name: ClassVar[str] = "cpsat"
     tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
 
-    def search(self, question: NestQuestion) -> NestAnswer:
+    def search(self, question: NestQuestion) -> Answer:
         from .cpsat import search_cpsat
 
         started = time.perf_counter()
@@ -87,7 +87,7 @@ class LatticeStrategy:
     tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
 
     @collecting_rarely
-    def search(self, question: NestQuestion) -> NestAnswer:
+    def search(self, question: NestQuestion) -> Answer:
         from .lattice import LatticeSearch
 
         started = time.perf_counter()
@@ -116,7 +116,7 @@ class _Heuristic:
     name: ClassVar[str]
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
 
-    def search(self, question: NestQuestion) -> NestAnswer:
+    def search(self, question: NestQuestion) -> Answer:
         from .heuristics.search import search_heuristic
 
         started = time.perf_counter()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
 from ..cost_models import Cost
-from ..cost_models.cascades import FusedCost
-from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
+from ..ir import Cascade, LoopNest, Mapping, Problem, Work
 from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
 from ..workloads import Network
@@ -49,7 +48,7 @@ def _result(result: Any) -> str:
     return to_html(result_page(result.answer, result.arch))
 
 
-def _cost(cost: Cost | FusedCost) -> str:
+def _cost(cost: Cost) -> str:
     from .parts.costs import cost_page
 
     return to_html(cost_page(cost))
@@ -62,7 +61,7 @@ def _memory_plan(plan: MemoryPlan) -> str:
     return picture(memory_svg(plan), "Addresses against time") + to_html(plan_page(plan, "the plan"))
 
 
-def _mapping(mapping: Mapping | FusedMapping) -> str:
+def _mapping(mapping: Mapping) -> str:
     from .pages.result import mapping_page
 
     return to_html(mapping_page(mapping))
@@ -74,7 +73,7 @@ def _nest(nest: LoopNest) -> str:
     return to_html(Text(str(nest), no_wrap=True))
 
 
-def _described(found: Architecture | Network | Problem | Cascade) -> str:
+def _described(found: Architecture | Network | Work) -> str:
     from .pages.describe import page_of
 
     return to_html(page_of(found))
@@ -126,10 +125,8 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
 
 _PAGES: dict[type, Callable[[Any], str]] = {
     Cost: _cost,
-    FusedCost: _cost,
     MemoryPlan: _memory_plan,
     Mapping: _mapping,
-    FusedMapping: _mapping,
     Cascade: _described,
     LoopNest: _nest,
     Architecture: _architecture,

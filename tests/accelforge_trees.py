@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.arch import Architecture, parse_arch
-from tilewright.ir import Axis, Cascade, FusedMapping, Loop, Node, Tree
+from tilewright.ir import Axis, Cascade, Loop, Mapping, Node, Tree
 from tilewright.workloads import cascade
 
 FOLDER = Path(__file__).parent / "golden" / "fused"
@@ -53,9 +53,9 @@ def _ranks(text: str) -> str:
     return f"[{re.sub(r'[A-Z]: ', '', text.strip('{}'))}]" if text.startswith("{") else text
 
 
-def tree_of(case: dict[str, Any], text: list[str]) -> FusedMapping:
+def tree_of(case: dict[str, Any], text: list[str]) -> Mapping:
     """The tree in the lines of a printed mapping."""
-    return FusedMapping(cascade_of(case), _tree(text))
+    return Mapping(cascade_of(case), _tree(text))
 
 
 def _tree(lines: list[str]) -> Tree:

@@ -31,7 +31,7 @@ from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, way
 from tilewright.cost_models.cost import capacity_parts, cost_of
 from tilewright.cost_models.fill import tile_cycles
 from tilewright.cost_models.ports import access_bits, direction_cycles
-from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor, ceil_div
+from tilewright.ir import Cascade, Loop, Mapping, MappingError, Node, Operation, Problem, Tensor, ceil_div
 from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
@@ -173,7 +173,7 @@ class Trees:
 
     # ---- figures of a tree ---------------------------------------------------------------------------------
 
-    def count(self, fused: FusedMapping, *only: str) -> dict[str, Counted]:
+    def count(self, fused: Mapping, *only: str) -> dict[str, Counted]:
         """Operations of a tree, by default all, on the machine with endless room."""
         ways = ways_of(fused, self.arch)
         held = occupancy(fused, self.arch, ways)
@@ -331,11 +331,11 @@ class Trees:
             for op in self.cascade
         }
 
-    def fused(self, skeleton: Skeleton, placed: dict[str, Placed], leaves: dict[str, Items]) -> FusedMapping:
+    def fused(self, skeleton: Skeleton, placed: dict[str, Placed], leaves: dict[str, Items]) -> Mapping:
         """The whole tree; MappingError if there is none."""
         outermost = ((), 0, self.upper[0].name)
         all_sites = {t: ((outermost,) if one.stored else ()) + one.sites for t, one in placed.items()}
-        return FusedMapping(self.cascade, skeleton.tree(all_sites, leaves, self.depth))
+        return Mapping(self.cascade, skeleton.tree(all_sites, leaves, self.depth))
 
     def _far(self, tensor: str) -> Placed:
         """A tensor that the outermost memory alone keeps."""
@@ -375,7 +375,7 @@ class Trees:
                 here.drained.append(self.bits(tiles[-1:]))
         return here
 
-    def _is_stated(self, fused: FusedMapping, tensor: str) -> bool:
+    def _is_stated(self, fused: Mapping, tensor: str) -> bool:
         """Whether exchange nodes stand directly above their split, or in the outermost memory; those of generations
         anywhere, but for the last ones."""
         if tensor not in self.cascade.intermediates:
@@ -463,7 +463,7 @@ class Trees:
         links = [(axis.size - 1) * axis.latency_cycles for fanout in self.arch.fanouts for axis in fanout.axes]
         return visits * sum(links)
 
-    def sample(self, rng: random.Random) -> tuple[FusedMapping, float, float, bool] | None:
+    def sample(self, rng: random.Random) -> tuple[Mapping, float, float, bool] | None:
         """A random tree, its composed energy and latency, and whether it fits; none where a branch has no mapping."""
         skeleton = rng.choice(list(Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling)))
         placed = {t: rng.choice(self.placements(skeleton, t)) for t in self.cascade.tensors}

@@ -1,21 +1,22 @@
 """Trees of a tiny cascade without their branches' insides: orders, splits, shared loops, and where nodes may stand.
 
 Written from docs/cascades.md for the brute force (`cascade_brute_force.py`); what is not allowed is left to the errors
-of `FusedMapping`.
+of `Mapping`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tilewright.ir import (
     Address,
     Cascade,
-    FusedMapping,
     Loop,
+    Mapping,
     MappingError,
     Node,
     Problem,
@@ -95,7 +96,11 @@ class Skeleton:
         return size
 
     def tree(
-        self, sites: Mapping[str, Sites], leaves: Mapping[str, Items], depth: Mapping[str, int], address: Address = ()
+        self,
+        sites: MappingABC[str, Sites],
+        leaves: MappingABC[str, Items],
+        depth: MappingABC[str, int],
+        address: Address = (),
     ) -> Tree:
         """The tree with these nodes above splits, and these items in branches. depth: of memories, outermost 0."""
         if not self.branches:
@@ -228,7 +233,7 @@ class Skeletons:
         }
         everything: dict[str, Sites] = dict.fromkeys(self.cascade.tensors, (((), 0, self.outermost),))
         try:
-            fused = FusedMapping(self.cascade, whole.tree(everything, inside, {self.outermost: 0}))
+            fused = Mapping(self.cascade, whole.tree(everything, inside, {self.outermost: 0}))
         except MappingError:
             return False
         return not any(fused.windows(name) for name in order)
@@ -252,7 +257,7 @@ class Skeletons:
         try:
             alone = Cascade("alone", tuple(operations))
             everything: dict[str, Sites] = dict.fromkeys(alone.tensors, (((), 0, self.outermost),))
-            fused = FusedMapping(alone, group.tree(everything, inside, {self.outermost: 0}))
+            fused = Mapping(alone, group.tree(everything, inside, {self.outermost: 0}))
         except TilewrightError:
             return False
         return not any(map(fused.windows, own))

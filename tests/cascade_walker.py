@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewright.arch import Architecture, Fanout, Memory
-from tilewright.ir import Cascade, FusedMapping, Loop, Node, Operation, Place, Tree, loop_of
+from tilewright.ir import Cascade, Loop, Mapping, Node, Operation, Place, Tree, loop_of
 from tilewright.ir.tree import Renews
 
 Setting = dict[Place, int]
@@ -44,7 +44,7 @@ class Walker:
     ports  by operation, memory and tensor; steps by operation
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+    def __init__(self, fused: Mapping, arch: Architecture) -> None:
         self.tree: Tree = fused.tree
         self.cascade: Cascade = fused.cascade
         self.arch = arch

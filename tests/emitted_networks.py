@@ -20,10 +20,9 @@ from trees import random_tree
 from generators import random_architecture
 from onnx_models import saved
 from tilewright.arch import Architecture
-from tilewright.cost_models import ENERGY
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import Cascade, FusedMapping, MappingError, Node, NoPlanError, Tree
-from tilewright.mapper.answer import Answer, TreeAnswer
+from tilewright.cost_models import ENERGY, evaluate
+from tilewright.ir import Cascade, Mapping, MappingError, Node, NoPlanError, Tree
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.emit.lowering.loop_program import WholeLying
 from tilewright.mapper.emit.lowering.lowering import lower
@@ -70,13 +69,13 @@ def random_answer(
         residents = random_residents(rng, graph, groups, chosen, arch) if stays else [() for _ in chosen]
         loaded = random_weights(rng, graph, chosen, arch) if weights else [() for _ in chosen]
         residents = [(*each, *others) for each, others in zip(loaded, residents, strict=True)]
-        costs: list[TreeAnswer | None] = []
+        costs: list[Answer | None] = []
         for group, lying in zip(chosen, residents, strict=True):
             own = [(one.own, one.memory) for one in lying if one.own is not None]
             mapping = None if group.cascade is None else written_tree(rng, group.cascade, arch, own)
             if mapping is None and group.cascade is not None:
                 break  # other groups may have one
-            cost = None if mapping is None else evaluate_tree(mapping, arch, [tensor for tensor, _ in own])
+            cost = None if mapping is None else evaluate(mapping, arch, [tensor for tensor, _ in own])
             costs.append(None if mapping is None or cost is None else Answer(mapping, cost, certificate))
         else:
             working = [
@@ -177,7 +176,7 @@ def staying_tensors(residents: Sequence[tuple[Resident, ...]]) -> Iterator[Stayi
 
 def written_tree(
     rng: random.Random, cascade: Cascade, arch: Architecture, stays: Sequence[tuple[str, str]] = ()
-) -> FusedMapping | None:
+) -> Mapping | None:
     """A tree that a program can be written for, if one of sixty is.
 
     stays  tensors that lie whole in some memory
@@ -188,9 +187,9 @@ def written_tree(
         mapping = random_tree(rng, cascade, arch)
         try:
             for tensor, memory in stays:
-                mapping = FusedMapping(cascade, kept_whole(mapping.tree, tensor, memory, arch))
+                mapping = Mapping(cascade, kept_whole(mapping.tree, tensor, memory, arch))
             lower(mapping, arch, with_margins=True, lying=lying)
-            arenas_of(evaluate_tree(mapping, arch, list(shapes)), arch)
+            arenas_of(evaluate(mapping, arch, list(shapes)), arch)
         except MappingError:
             continue
         return mapping

@@ -12,8 +12,8 @@ from tilewright.ir import (
     Address,
     Axis,
     Cascade,
-    FusedMapping,
     Loop,
+    Mapping,
     MappingError,
     Node,
     Operation,
@@ -121,7 +121,7 @@ class _Draft:
         return draft
 
 
-def random_tree(rng: random.Random, whole: Cascade, arch: Architecture) -> FusedMapping:
+def random_tree(rng: random.Random, whole: Cascade, arch: Architecture) -> Mapping:
     """Any tree that the hierarchy allows: splits nested, loops shared in time and space, nodes anywhere above them."""
     outermost = arch.memories[0].name
     iterating = any(op.iterates for op in whole)
@@ -137,7 +137,7 @@ def random_tree(rng: random.Random, whole: Cascade, arch: Architecture) -> Fused
     for name, address in draft.tree().leaves().items():
         _own_loops(rng, whole, arch, draft, draft.at(address), name, tiles)
     _place_nodes(rng, whole, arch, draft)
-    return FusedMapping(whole, draft.tree())
+    return Mapping(whole, draft.tree())
 
 
 def _ordered(rng: random.Random, whole: Cascade) -> list[str]:
@@ -207,7 +207,7 @@ def _split(rng: random.Random, operations: list[str]) -> _Draft:
 
 def _is_sound(whole: Cascade, draft: _Draft, arch: Architecture | None = None) -> bool:
     try:
-        fused = FusedMapping(whole, draft.tree())
+        fused = Mapping(whole, draft.tree())
         if arch is not None:
             ways_of(fused, arch)
     except MappingError:

@@ -23,8 +23,8 @@ from tilewright.cost_models.cascades.windows import Made, Windows, made_by_visit
 from tilewright.cost_models.cost import cost_of
 from tilewright.ir import (
     Cascade,
-    FusedMapping,
     Loop,
+    Mapping,
     MappingError,
     Node,
     Operation,
@@ -308,6 +308,6 @@ def _covering(items: Items, made: dict[str, Made], step: dict[str, int]) -> Iter
             yield (*items[:first], Loop(dim, trips), *items[first + 1 :])
 
 
-def _fused(whole: Cascade, sites: _Sites, leaves: dict[str, Items]) -> FusedMapping:
+def _fused(whole: Cascade, sites: _Sites, leaves: dict[str, Items]) -> Mapping:
     branches = tuple(Tree(leaves[op.name], (), op.name) for op in whole)
-    return FusedMapping(whole, Tree(sites.items, branches))
+    return Mapping(whole, Tree(sites.items, branches))

@@ -9,7 +9,7 @@ from generators import random_trips
 from tilewright.arch import Architecture
 from tilewright.cost_models.cascades import ways_of
 from tilewright.cost_models.cascades.windows import made_by_visits
-from tilewright.ir import Axis, Cascade, FusedMapping, Loop, MappingError, Node, Renews, SharedLoop, Tree, ceil_div
+from tilewright.ir import Axis, Cascade, Loop, Mapping, MappingError, Node, Renews, SharedLoop, Tree, ceil_div
 from tilewright.workloads import cascade
 from tilewright.workloads.operations import read_statement
 
@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Dims]] = {
 }
 
 
-def random_windows(rng: random.Random, arch: Architecture) -> FusedMapping:
+def random_windows(rng: random.Random, arch: Architecture) -> Mapping:
     """A cascade and a tree on a machine: shared loops in any order, exchanges anywhere among them, rows kept or not."""
     while True:
         whole, dims = _cascade(rng)
@@ -73,7 +73,7 @@ def _cascade(rng: random.Random) -> tuple[Cascade, Dims]:
     return cascade(texts, {name: size for name, size in sizes.items() if name in used}, name=kind), dims
 
 
-def _tree(rng: random.Random, whole: Cascade, dims: Dims, arch: Architecture) -> FusedMapping:
+def _tree(rng: random.Random, whole: Cascade, dims: Dims, arch: Architecture) -> Mapping:
     last = whole.operations[-1].name
     outermost = arch.memories[0].name
     shared: list[Loop | Node] = []
@@ -117,12 +117,12 @@ def _tree(rng: random.Random, whole: Cascade, dims: Dims, arch: Architecture) ->
     return _with_nodes(rng, whole, arch, fused)
 
 
-def _fused(whole: Cascade, items: list[Loop | Node], leaves: dict[str, list[Loop]]) -> FusedMapping:
+def _fused(whole: Cascade, items: list[Loop | Node], leaves: dict[str, list[Loop]]) -> Mapping:
     branches = tuple(Tree(tuple(loops), (), name) for name, loops in leaves.items())
-    return FusedMapping(whole, Tree(tuple(items), branches))
+    return Mapping(whole, Tree(tuple(items), branches))
 
 
-def _with_nodes(rng: random.Random, whole: Cascade, arch: Architecture, fused: FusedMapping) -> FusedMapping:
+def _with_nodes(rng: random.Random, whole: Cascade, arch: Architecture, fused: Mapping) -> Mapping:
     """More nodes, in the branches and above them, and parallel loops in the branches, where they may stand."""
     for _ in range(12):
         number = rng.randrange(-2, len(fused.tree.branches))
@@ -139,7 +139,7 @@ def _with_nodes(rng: random.Random, whole: Cascade, arch: Architecture, fused: F
             branches = [changed if i == number else branch for i, branch in enumerate(fused.tree.branches)]
             changed = replace(fused.tree, branches=tuple(branches))
         try:
-            trial = FusedMapping(whole, changed)
+            trial = Mapping(whole, changed)
             ways_of(trial, arch)
         except MappingError:
             continue

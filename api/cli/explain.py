@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..ir import Mapping, Problem, TilewrightError
+from ..ir import Problem, TilewrightError
 from . import completions
 from .groups import grouped
 from .machines import architecture_named
@@ -175,7 +175,7 @@ def _read(context: typer.Context, source: MappingSource, on: MappingOptions) -> 
     if ":" in given and not Path(given).exists():
         raise TilewrightError(f"found {given!r}, expected the file of a mapping", hint=f"write --layer {given}")
     found = evaluated(on.loaded(context, source))
-    return ToExplain(cast("Mapping", found.mapping), found.arch, found.certificate)
+    return ToExplain(found.mapping, found.arch, found.certificate)
 
 
 def _searched(layer: Problem | None, on: MappingOptions, how: Searching) -> ToExplain:
@@ -199,7 +199,7 @@ def _of_tree(
     """The explanation of a tree: of a file's, of one written by hand, or of the best one of a cascade."""
     from ..report.explain.explanation import explain_mapping
 
-    found: EvaluatedMapping | SearchResult[Any, Any]
+    found: EvaluatedMapping | SearchResult
     if source.is_fused or on.tree is not None:
         searching = ("constraint", "fuse", "objective", "tiling", "space", "time_limit", "memory_limit", "store")
         refuse_given(context, "it is for searches, and the tree is given", *searching)
@@ -216,7 +216,7 @@ def _best_tree(
     rules: RuleOptions,
     kept: StoreOptions,
     fuse: str,
-) -> SearchResult[Any, Any]:
+) -> SearchResult:
     from ..arguments import limits_of, question_of
     from ..searches import find_best
 

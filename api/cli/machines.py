@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ir import TilewrightError
+from ..ir import TilewrightError, Work
 from .options import ArchOption, SetOption
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-    from ..ir import Cascade, Problem
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def architecture_named(name: str | None, settings: Iterable[str] | None = None) 
     return load_arch(name, chosen)
 
 
-def laid_out(arch: Architecture, work: Problem | Cascade, texts: Iterable[str] | None) -> Architecture:
+def laid_out(arch: Architecture, work: Work, texts: Iterable[str] | None) -> Architecture:
     """The architecture with the layouts of `--layout TENSOR=LAYOUT`."""
     if not texts:
         return arch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import FusedMapping, Mapping, Problem, TilewrightError
+from ..ir import Mapping, Problem, TilewrightError
 from . import completions
 from .groups import grouped
 from .machines import architecture_named, laid_out, settings_named
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..mapper.emit import Verification
     from ..mapper.legality import Claim
-    from ..mapping_sources import AnyMapping, EvaluatedMapping
+    from ..mapping_sources import EvaluatedMapping, SourcedMapping
 
 DISAGREES = 1
 
@@ -81,7 +81,7 @@ class MappingOptions:
         given = any(text is not None for text in (self.layer, self.conv, self.gemm, self.einsum))
         return problem_named(self.layer, self.conv, self.gemm, self.einsum) if given else None
 
-    def loaded(self, context: typer.Context, source: MappingSource) -> AnyMapping:
+    def loaded(self, context: typer.Context, source: MappingSource) -> SourcedMapping:
         """The mapping of a file, of standard input, or that was written by hand for a cascade, on its architecture."""
         if not self.is_tree(source):
             return self._read(source, self.problem())
@@ -94,7 +94,7 @@ class MappingOptions:
             raise TilewrightError("the file holds a cascade and its tree already", where=source.place, hint=hint)
         return self._read(source, None)
 
-    def _read(self, source: MappingSource, layer: Problem | None) -> AnyMapping:
+    def _read(self, source: MappingSource, layer: Problem | None) -> SourcedMapping:
         from ..mapping_sources import load_any
 
         arch = None if self.arch is None else architecture_named(self.arch, self.set_fields)
@@ -104,9 +104,9 @@ class MappingOptions:
             return load_any(Path(source.given), layer, arch, source.place, settings)
         return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, source.place, settings)
 
-    def _written_tree(self, source: MappingSource) -> AnyMapping:
+    def _written_tree(self, source: MappingSource) -> SourcedMapping:
         from ..arch.document import read_text
-        from ..mapping_sources import AnyMapping
+        from ..mapping_sources import SourcedMapping
 
         cascade = cascade_named(source.given, self.op)
         if self.tree is None:
@@ -116,10 +116,10 @@ class MappingOptions:
             raise TilewrightError("no architecture is given", hint="name one by --arch, such as --arch eyeriss")
         machine, place = architecture_named(self.arch, self.set_fields), str(self.tree)
         try:
-            mapping = FusedMapping.parse(cascade, read_text(self.tree, place, "the tree of a cascade"))
+            mapping = Mapping.parse(cascade, read_text(self.tree, place, "the tree of a cascade"))
         except TilewrightError as error:
             raise error.located(place) from None
-        return AnyMapping(mapping, machine, None, place)
+        return SourcedMapping(mapping, machine, None, place)
 
 
 @grouped
@@ -148,8 +148,8 @@ def evaluate(
     from ..report.pages.result import evaluated_page
 
     loaded = on.loaded(context, read_source(mapping))
-    loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.work, layout))
-    if density and isinstance(loaded.mapping, Mapping):
+    loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.work, layout))
+    if density and not loaded.mapping.is_of_cascade:
         zeros = Mapping(with_density(loaded.mapping.problem, density, on.layer), loaded.mapping.nest)
         loaded = loaded._replace(mapping=zeros, recorded=None)
     found = evaluated(_with_best_choices(loaded))
@@ -221,7 +221,6 @@ def prove_mapping(source: MappingSource, layer: Problem | None = None, json: boo
         loaded = load_any(text, layer, where=where)
         evaluated(loaded)
         mapping = loaded.mapping
-        assert isinstance(mapping, Mapping), "trees are refused"
         claims, tiles = prove(mapping, loaded.arch), tile_sets(mapping, loaded.arch)
     if json:
         show_document(legality_data(mapping, claims, tiles))
@@ -242,7 +241,7 @@ def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
 
 
 def verify_mapping(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
     quiet: bool = False,
     floats: bool = False,
@@ -254,7 +253,7 @@ def verify_mapping(
     from ..mapper.emit import program_steps
     from ..results import verify_program
 
-    name = mapping.cascade.name if isinstance(mapping, FusedMapping) else mapping.problem.name
+    name = mapping.work.name
     steps = program_steps(mapping, arch, fast)
     expected = steps * _SECONDS_PER_STEP
     if expected > _LONG_RUN:
@@ -285,24 +284,17 @@ def say_verified(verification: Verification, quiet: bool = False, json: bool = F
         raise typer.Exit(DISAGREES)
 
 
-def _with_best_choices(loaded: AnyMapping) -> AnyMapping:
+def _with_best_choices(loaded: SourcedMapping) -> SourcedMapping:
     """The mapping on its machine with the best layouts, and formats, where these are open."""
-    from ..cost_models.cascades import with_best_layouts
-    from ..cost_models.layouts.choices import has_open_layouts
-    from ..cost_models.open_choices import evaluate_open
+    from ..cost_models import best_choices
 
-    mapping, arch = loaded.mapping, loaded.arch
-    if isinstance(mapping, FusedMapping):
-        return loaded._replace(arch=with_best_layouts(mapping, arch))
-    if not (has_open_layouts(arch, mapping.problem) or mapping.problem.has_zeros):
-        return loaded
     try:
-        return loaded._replace(arch=evaluate_open(mapping, arch)[1])
+        return loaded._replace(arch=best_choices(loaded.mapping, loaded.arch))
     except TilewrightError as error:
         raise error.located(loaded.place) from None
 
 
-def evaluated(loaded: AnyMapping) -> EvaluatedMapping:
+def evaluated(loaded: SourcedMapping) -> EvaluatedMapping:
     """The mapping with what it costs; a note says so if its file claims something else."""
     from ..results import evaluate as costs
 

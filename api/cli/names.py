@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Cascade, Problem, TilewrightError, did_you_mean
+from ..ir import TilewrightError, Work, did_you_mean
 from ..ir.files import beginning_of
 from . import completions
 from .machines import architecture_named
@@ -131,7 +131,7 @@ def _plain(text: str) -> object:
     return data
 
 
-def _draw(found: Architecture | Network | Problem | Cascade, file: Path) -> Path:
+def _draw(found: Architecture | Network | Work, file: Path) -> Path:
     from ..arch import Architecture
     from ..report.pages.arch_picture import architecture_svg
     from ..results import write_file
@@ -179,9 +179,7 @@ def _plain_names(what: str, network: str | None, dims: Mapping[str, int]) -> Ite
     return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
 
 
-def _found(
-    name: str, dims: Mapping[str, int], settings: list[str] | None
-) -> Architecture | Network | Problem | Cascade:
+def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Architecture | Network | Work:
     """Whatever has that name: a file says itself which of three kinds it is."""
     from ..arch import list_archs
     from ..workloads import ONNX, list_networks, load_layer, load_network, names_cascade, resolve_cascade

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import typer
 
-from ..ir import Cascade, Problem, TilewrightError
+from ..ir import Cascade, Problem, TilewrightError, Work
 from .options import (
     DEFAULTS,
     ConvOption,
@@ -38,7 +38,7 @@ class WorkOptions:
     widths: WidthsOption = DEFAULTS["widths"]
     density: DensityOption = DEFAULTS["density"]
 
-    def named(self, context: typer.Context) -> Problem | Cascade:
+    def named(self, context: typer.Context) -> Work:
         """The one layer, with its zeros, or the one cascade that the options name.
 
         Raises TilewrightError when they name none, or more than one.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..ir import Cascade, Problem, TilewrightError
+from ..ir import Cascade, Problem, TilewrightError, Work
 from . import completions
 from .groups import grouped
 from .machines import MachineOptions, laid_out
@@ -192,7 +192,7 @@ def search(
 
 
 def _question(
-    work: Problem | Cascade,
+    work: Work,
     arch: Any,
     objective: str,
     tiling: Tiling,
@@ -229,7 +229,7 @@ class _CommandSearch:
     strategy: Strategy
     kept: StoreOptions
 
-    def best(self, question: AnyQuestion | None = None) -> tuple[SearchResult[Any, Any], str]:
+    def best(self, question: AnyQuestion | None = None) -> tuple[SearchResult, str]:
         """The best mapping, of another question if one is given; and where it is from, if not found just now."""
         from ..searches import find_best
 
@@ -250,7 +250,7 @@ class _CommandSearch:
             return find_few(self.question, top)
         return find_front(self.question, self.kept.store, say, cached=not self.kept.no_cache)
 
-    def reason(self, result: SearchResult[Any, Any]) -> Reason | None:
+    def reason(self, result: SearchResult) -> Reason | None:
         """Why fusing wins nothing, where it is proven to."""
         if result.saves != 0 or not result.certificate.proven or is_quiet():
             return None
@@ -261,7 +261,7 @@ class _CommandSearch:
             return why_nothing_is_won(asked, lambda one: self.best(one)[0].answer)
 
 
-def _tiling(asked: Tiling | None, strategy: Strategy, form: str | None, work: Problem | Cascade) -> tuple[Tiling, str]:
+def _tiling(asked: Tiling | None, strategy: Strategy, form: str | None, work: Work) -> tuple[Tiling, str]:
     """The tiling that is asked for, else the default; or what the strategy and the form know in its place, and a note
     that says so."""
     from ..arguments import tiling_or_default, tilings_of
@@ -284,7 +284,7 @@ def _tiling(asked: Tiling | None, strategy: Strategy, form: str | None, work: Pr
     return found, note
 
 
-def _show(result: SearchResult[Any, Any], search: _CommandSearch, origin: str, shown: OutOptions) -> None:
+def _show(result: SearchResult, search: _CommandSearch, origin: str, shown: OutOptions) -> None:
     """Write the files that were asked for, and print the page, or the form that is asked for."""
     from ..forms import emit_mapping
     from ..report.pages.result import result_page
@@ -298,7 +298,7 @@ def _show(result: SearchResult[Any, Any], search: _CommandSearch, origin: str, s
         say(f"note: {origin}")
 
 
-def _show_several(results: Points[SearchResult[Any, Any]], is_front: bool, shown: OutOptions) -> None:
+def _show_several(results: Points[SearchResult], is_front: bool, shown: OutOptions) -> None:
     """One line for each result, or one document of all in JSON; files go to folders 1, 2, ... of `out`."""
     for number, result in enumerate(results, 1):
         _saved(result, shown.out and shown.out / str(number))
@@ -313,7 +313,7 @@ def _show_several(results: Points[SearchResult[Any, Any]], is_front: bool, shown
     show_page(page(results.each(lambda result: result.answer), results[0].arch, shown.out))
 
 
-def _saved(result: SearchResult[Any, Any], out: Path | None) -> tuple[Path, ...]:
+def _saved(result: SearchResult, out: Path | None) -> tuple[Path, ...]:
     """The files that are written, and a note where no program can be."""
     if out is None:
         return ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..ir import Cascade, Problem, ProblemError
+from ..ir import Problem, ProblemError, Work
 from .groups import grouped
 from .machines import MachineOptions
 from .options import JsonOption, KindOptions
@@ -55,7 +55,7 @@ def space_size(
         show_page(space_page(*what))
 
 
-def _counted(work: Problem | Cascade, machine: Architecture, kind: Tiling, place: Space) -> Counts:
+def _counted(work: Work, machine: Architecture, kind: Tiling, place: Space) -> Counts:
     """The mappings of every operation; ProblemError for a layer that has too many to be counted."""
     from ..mapper.means import OutOfMeans
     from ..mapper.space.size import space_size as size_of

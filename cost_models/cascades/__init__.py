@@ -1,22 +1,23 @@
 """What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
 
+from ..cost import Held, Occupancy
 from .asks import Ask, includes, reads_all, reads_plainly, words_exchanged
-from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
+from .capacity import check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
-from .cost import FusedCost, cost_of_counts, evaluate_tree
+from .cost import RunTotals, cost_of_counts, evaluate_tree, whole_cost
 from .lines import lines_of_tree
-from .open_layouts import evaluate_open_tree, with_best_layouts
+from .open_layouts import with_best_layouts
 from .simulator import simulate_tree, walk_tree_lines
-from .tensor_layouts import check_lined_cascade, with_tree_layouts
+from .tensor_layouts import check_lined_cascade, with_work_layouts
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
 from .visits import VisitSizes
 from .ways import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 
 __all__ = [
     "Ask",
-    "FusedCost",
     "Held",
     "Occupancy",
+    "RunTotals",
     "TakenBits",
     "VisitSizes",
     "Way",
@@ -25,7 +26,6 @@ __all__ = [
     "cost_of_counts",
     "count_tree",
     "count_way",
-    "evaluate_open_tree",
     "evaluate_tree",
     "fillers_of",
     "home_of",
@@ -43,8 +43,9 @@ __all__ = [
     "visit_cost",
     "walk_tree_lines",
     "ways_of",
+    "whole_cost",
     "with_best_layouts",
-    "with_tree_layouts",
+    "with_work_layouts",
     "without_transfers",
     "words_exchanged",
 ]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Mapping as MappingABC
 
 from ...arch import Architecture, Footprint
-from ...ir import FusedMapping, Loop, MappingError, Node, Operation, OperationPath, Place
+from ...ir import Loop, Mapping, MappingError, Node, Operation, OperationPath, Place
 
 Positions = frozenset[int]
 
 
-def readers_of(fused: FusedMapping, place: Place) -> list[OperationPath]:
+def readers_of(fused: Mapping, place: Place) -> list[OperationPath]:
     """The operations that read the tile of a node, in the order in which they are done; those that fill from it, or
     from nodes further in."""
     item = fused.item(place)
@@ -89,7 +90,7 @@ def _positions(ask: Ask, footprint: Footprint = "exact") -> Positions:
     return frozenset(range(min(reached), max(reached) + 1) if footprint == "box" else reached)
 
 
-def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture, spans: Mapping[str, int]) -> int:
+def exchanged_words(fused: Mapping, place: Place, arch: Architecture, spans: MappingABC[str, int]) -> int:
     """Words of an intermediate's tile at the node where it is exchanged, or passes outwards: what the producer makes
     and a consumer reads, and the zeros that consumers read around it.
 
@@ -110,7 +111,7 @@ def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture, spans
 def words_exchanged(
     producer: Operation,
     readers: Sequence[Operation],
-    tile: Mapping[str, int],
+    tile: MappingABC[str, int],
     windowed: frozenset[str],
     footprint: Footprint,
 ) -> int:
@@ -167,7 +168,7 @@ def _union(boxes: Sequence[Sequence[Positions]]) -> int:
     return total
 
 
-def check_asks(fused: FusedMapping, arch: Architecture) -> None:
+def check_asks(fused: Mapping, arch: Architecture) -> None:
     """MappingError for what operations ask of common nodes and cannot be counted yet."""
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
@@ -183,7 +184,7 @@ def check_asks(fused: FusedMapping, arch: Architecture) -> None:
 
 
 def _check_exchange(
-    fused: FusedMapping, place: Place, node: Node, readers: Iterable[OperationPath], arch: Architecture
+    fused: Mapping, place: Place, node: Node, readers: Iterable[OperationPath], arch: Architecture
 ) -> None:
     extents, producer = fused.cascade.extents(node.tensor), fused.cascade.producers[node.tensor]
     readers = list(readers)

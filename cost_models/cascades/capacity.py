@@ -9,47 +9,19 @@ between its node and the split, or the node carries generations from step to ste
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ...arch import Architecture, Memory
-from ...ir import FusedMapping, Loop, MappingError, Node, Operation, OperationPath, Place, Role, Tree
+from ...ir import Loop, Mapping, MappingError, Node, Operation, OperationPath, Place, Role, Tree
 from ..closed_form import Nest, arriving_sums
-from ..cost import Part, capacity_parts, held_width_bits, tile_words
+from ..cost import Held, Occupancy, Part, capacity_parts, held_width_bits, tile_words
 from .asks import exchanged_words, widest
 from .visits import largest_visit, whole_mapping
 from .ways import Way
 from .windows import exchange_of, keeps_rows
 
 
-@dataclass(frozen=True)
-class Held:
-    """The tile of one node, in one instance of its memory, while some operation works.
-
-    place           of the node in the tree
-    memory, tensor  its names
-    words           of the tile
-    bits            that it takes, with all copies
-    role            whose part of the memory it takes, where the memory has parts
-    is_shared       whether the node stands above a split
-    is_intermediate whether branches below exchange it there
-    """
-
-    place: Place
-    memory: str
-    tensor: str
-    words: int
-    bits: int
-    role: Role
-    is_shared: bool
-    is_intermediate: bool
-
-
-Occupancy = dict[str, tuple[Held, ...]]
-"""By operation, what is held while it works, outermost nodes first."""
-
-
 def occupancy(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], stays: frozenset[str] = frozenset()
+    fused: Mapping, arch: Architecture, ways: dict[str, Way], stays: frozenset[str] = frozenset()
 ) -> Occupancy:
     """All tiles that are held in the branch of each operation, in every memory.
 
@@ -92,7 +64,7 @@ def tiles_in(tiles: Iterable[Held], part: Part) -> Iterator[Held]:
 # ---- when --------------------------------------------------------------------------------------------------
 
 
-def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> list[str]:
+def live_in(fused: Mapping, place: Place, *, keeps_rows: bool = False) -> list[str]:
     """The operations during which a node's tile takes room.
 
     keeps_rows  whether it keeps rows of an intermediate from one visit to the next
@@ -109,7 +81,7 @@ def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> l
     return _lifetime(tree, first, users, to_the_end=False)
 
 
-def _carries(fused: FusedMapping, place: Place) -> bool:
+def _carries(fused: Mapping, place: Place) -> bool:
     """Whether a node carries generations from one step to the next: it stands below the loop that steps."""
     path = fused.paths[fused.cascade.producers[_node(fused, place).tensor].name]
     loops = (
@@ -118,12 +90,12 @@ def _carries(fused: FusedMapping, place: Place) -> bool:
     return any(at < place and loop.trips > 1 and loop.dim == path.operation.iterates for at, loop in loops)
 
 
-def _keeps_rows(fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:
+def _keeps_rows(fused: Mapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:
     windowed = (way for way in ways.values() if way.made and exchange_of(fused, way.path) == place)
     return any(keeps_rows(fused, arch, way.path, made.place) for way in windowed for made in way.made.values())
 
 
-def is_exchanged(fused: FusedMapping, place: Place) -> bool:
+def is_exchanged(fused: Mapping, place: Place) -> bool:
     """Whether a node holds an intermediate that one of the branches below it writes."""
     tensor = _node(fused, place).tensor
     below = fused.tree.at(place[0])
@@ -158,7 +130,7 @@ def _steps(items: Iterable[Loop | Node]) -> bool:
 
 
 def _held(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, operation: str, stay: bool
+    fused: Mapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, operation: str, stay: bool
 ) -> Held:
     users = [path for path in fused.paths.values() if place in path.places]
     exchanged = is_exchanged(fused, place)
@@ -180,7 +152,7 @@ def _held(
 
 
 def _words(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[OperationPath]
+    fused: Mapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[OperationPath]
 ) -> int:
     """Words of a tile: all that the operations below ask for."""
     user = users[0]
@@ -198,7 +170,7 @@ def _words(
 
 
 def _width(
-    fused: FusedMapping,
+    fused: Mapping,
     arch: Architecture,
     ways: dict[str, Way],
     place: Place,
@@ -221,7 +193,7 @@ def _width(
     return arch.partial_width_bits(output) if wide else arch.width_bits(output)
 
 
-def _go_on(fused: FusedMapping, producer: Operation, operation: str) -> bool:
+def _go_on(fused: Mapping, producer: Operation, operation: str) -> bool:
     """Whether a loop above both operations goes over what one of them sums: its sums are unfinished from visit to
     visit, while the other one works. Not what iterates: of its generations each is finished where the next begins."""
     if producer.iterates is not None:
@@ -244,7 +216,7 @@ def _is_unfinished(way: Way, arch: Architecture, place: Place) -> bool:
     return arrivals > first
 
 
-def _is_doubled(fused: FusedMapping, arch: Architecture, place: Place, path: OperationPath, exchanged: bool) -> bool:
+def _is_doubled(fused: Mapping, arch: Architecture, place: Place, path: OperationPath, exchanged: bool) -> bool:
     """Whether a double-buffered memory has two copies: of a branch's own tiles, and of those that move with shared
     loops; of an intermediate only where operations overlap."""
     if not fused.tree.at(place[0]).branches:
@@ -261,7 +233,7 @@ def _role_of_larger_part(memory: Memory, roles: Iterable[Role]) -> Role:
     return max(room, key=room.__getitem__)
 
 
-def _node(fused: FusedMapping, place: Place) -> Node:
+def _node(fused: Mapping, place: Place) -> Node:
     item = fused.item(place)
     assert isinstance(item, Node)
     return item

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...arch import Architecture
-from ...ir import FusedMapping, Mapping, OperationPath
+from ...ir import Mapping, OperationPath
 from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..counts import Accesses, AccessTable, Counts, FirstTile
@@ -20,7 +20,7 @@ from .visits import first_tiles_of_visits, visits, whole_mapping
 from .ways import Way, ways_of
 
 
-def count_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:
+def count_tree(fused: Mapping, arch: Architecture) -> dict[str, Counts]:
     """Words that every memory reads and writes for each operation, and its compute steps; equal to `simulate_tree`.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.

@@ -8,52 +8,22 @@ latency = sum over operations of the slowest resource of each, since branches ta
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from ...arch import Architecture
-from ...ir import FusedMapping
-from ...ir.display import ShownCost
-from ..cost import Cost, MemoryUse, capacity_parts, cost_of
+from ...ir import Mapping
+from ..cost import Cost, Held, MemoryUse, NetworkUse, Occupancy, TensorTraffic, capacity_parts, cost_of
 from ..counts import Counts
-from ..objective import ObjectiveLike, parse_objective
-from .capacity import Held, Occupancy, check_capacity, occupancy
+from ..layouts import Lines
+from .capacity import check_capacity, occupancy
 from .closed_form import count_way
 from .lines import lines_of_way
 from .visits import points_made
 from .ways import Way, ways_of, without_transfers
 
 
-@dataclass(frozen=True)
-class FusedCost(ShownCost):
-    """What a fused mapping costs on an architecture.
-
-    energy_pj       of the whole run
-    latency_cycles  of the whole run; `latency_s` in seconds
-    macs            points of all operations, each once; those of each operation are what is done, again or not
-    utilization     cycles in which all units would do these points / latency
-    clock_hz        of the architecture
-    operations      by name, in the order in which they are done: the part of each, words at all memories included
-    memories        use of each memory, outermost first; occupied where most is held
-    occupancy       by operation, the tiles that are held while it works
-    leakage_pj      of all instances over the whole run
-    """
-
-    energy_pj: float
-    latency_cycles: float
-    macs: int
-    utilization: float
-    clock_hz: float
-    operations: dict[str, Cost]
-    memories: tuple[MemoryUse, ...]
-    occupancy: Occupancy
-    leakage_pj: float = 0.0
-
-    def objective(self, objective: ObjectiveLike) -> float:
-        """The figure that a search minimizes; TilewrightError for an unknown objective, and a lexicographic one."""
-        return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
-
-
-def evaluate_tree(fused: FusedMapping, arch: Architecture, stays: Collection[str] = ()) -> FusedCost:
+def evaluate_tree(fused: Mapping, arch: Architecture, stays: Collection[str] = ()) -> Cost:
     """The cost of a fused mapping, by the closed forms.
 
     stays  tensors that are there before the run, or are left there after it: in the memory of their second node, whole.
@@ -71,8 +41,8 @@ def evaluate_tree(fused: FusedMapping, arch: Architecture, stays: Collection[str
 
 
 def cost_of_counts(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], counts: dict[str, Counts], occupied: Occupancy
-) -> FusedCost:
+    fused: Mapping, arch: Architecture, ways: dict[str, Way], counts: dict[str, Counts], occupied: Occupancy
+) -> Cost:
     """The cost of a fused mapping whose words are already counted."""
     operations = {}
     for name, way in ways.items():
@@ -85,17 +55,84 @@ def cost_of_counts(
         latency = _overlapped(arch, operations)
     leakage = arch.total_leakage_pj_per_cycle * latency
     ideal = sum(way.operation.problem.macs / arch.mac.of(way.operation.kind).per_cycle for way in ways.values())
-    return FusedCost(
+    totals = RunTotals(
         energy_pj=sum(cost.energy_pj - cost.leakage_pj for cost in costs) + leakage,
         latency_cycles=latency,
         macs=fused.cascade.macs,
         utilization=ideal / (arch.mac_instances * latency),
         clock_hz=arch.clock_hz,
-        operations=operations,
         memories=tuple(_memory_use(arch, i, operations, occupied) for i in range(len(arch.memories))),
-        occupancy=occupied,
         leakage_pj=leakage,
     )
+    return whole_cost(totals, operations, occupied)
+
+
+class RunTotals(NamedTuple):
+    """Figures of the run of a cascade that are no sums over its operations; named as in `Cost`."""
+
+    energy_pj: float
+    latency_cycles: float
+    macs: int
+    utilization: float
+    clock_hz: float
+    memories: tuple[MemoryUse, ...]
+    leakage_pj: float
+
+
+def whole_cost(totals: RunTotals, operations: dict[str, Cost], occupied: Occupancy) -> Cost:
+    """The cost of operations together: their totals, and the sums over all of them of everything else. Fill and drain
+    are hidden where operations do not take turns."""
+    costs = operations.values()
+    take_turns = totals.latency_cycles == sum(cost.latency_cycles for cost in costs)
+    return Cost(
+        **totals._asdict(),
+        mac_energy_pj=sum(cost.mac_energy_pj for cost in costs),
+        steps=sum(cost.steps for cost in costs),
+        compute_cycles=sum(cost.compute_cycles for cost in costs),
+        limited_by="",
+        traffic=_traffic(totals.memories, [one for cost in costs for one in cost.traffic]),
+        networks=_networks([one for cost in costs for one in cost.networks]),
+        fill_cycles=sum(cost.fill_cycles for cost in costs) if take_turns else 0.0,
+        array_cycles=sum(cost.array_cycles for cost in costs),
+        operations=operations,
+        occupancy=occupied,
+    )
+
+
+def _traffic(memories: tuple[MemoryUse, ...], every: list[TensorTraffic]) -> tuple[TensorTraffic, ...]:
+    """The traffic of every tensor at every memory, outermost first, over all operations."""
+    found: dict[tuple[str, str], TensorTraffic] = {}
+    for use in memories:
+        for one in (one for one in every if one.memory == use.name):
+            known = found.get((one.memory, one.tensor))
+            found[one.memory, one.tensor] = one if known is None else _added(known, one)
+    return tuple(found.values())
+
+
+def _added(one: TensorTraffic, other: TensorTraffic) -> TensorTraffic:
+    return replace(
+        one,
+        tile_words=max(one.tile_words, other.tile_words),
+        reads=one.reads + other.reads,
+        writes=one.writes + other.writes,
+        energy_pj=one.energy_pj + other.energy_pj,
+        lines=_lines(one.lines, other.lines),
+        bank_cycles=_lines(one.bank_cycles, other.bank_cycles),
+    )
+
+
+def _lines(one: Lines | None, other: Lines | None) -> Lines | None:
+    return one + other if one is not None and other is not None else one or other
+
+
+def _networks(every: list[NetworkUse]) -> tuple[NetworkUse, ...]:
+    """The hops of every tensor through every fanout, over all operations."""
+    found: dict[tuple[str, str], NetworkUse] = {}
+    for one in every:
+        key = one.fanout, one.tensor
+        known = found.get(key, NetworkUse(*key, 0, 0.0))
+        found[key] = replace(known, hops=known.hops + one.hops, energy_pj=known.energy_pj + one.energy_pj)
+    return tuple(found.values())
 
 
 def _overlapped(arch: Architecture, operations: dict[str, Cost]) -> float:

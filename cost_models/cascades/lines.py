@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...arch import Architecture
-from ...ir import Cascade, FusedMapping, OperationPath
+from ...ir import Cascade, Mapping, OperationPath
 from ..boundaries import Boundary
 from ..closed_form import Nest
 from ..layouts import LineCounts, Lines, has_lines
@@ -14,7 +14,7 @@ from .tensor_layouts import laid_out_for
 from .ways import Way, ways_of
 
 
-def lines_of_tree(fused: FusedMapping, arch: Architecture) -> dict[str, LineCounts]:
+def lines_of_tree(fused: Mapping, arch: Architecture) -> dict[str, LineCounts]:
     """What passes the ports of memories with lines, by operation in the order in which they are done."""
     return {name: lines_of_way(way, fused.cascade, arch) for name, way in ways_of(fused, arch).items()}
 

@@ -9,26 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from ...arch import Architecture, Memory
-from ...ir import FusedMapping, Tensor
+from ...ir import Mapping, Tensor
 from ..closed_form import Nest
 from ..cost import held_width_bits
 from ..layouts.choices import is_open, possible_layouts
 from ..layouts.lines import LaidOut, PortFigures, count_layouts
-from .cost import FusedCost, evaluate_tree
-from .tensor_layouts import owner_of, with_tree_layouts
+from .tensor_layouts import owner_of, with_work_layouts
 from .ways import Way, ways_of
 
 
-def evaluate_open_tree(fused: FusedMapping, arch: Architecture) -> tuple[FusedCost, Architecture]:
-    """What a tree costs with the best layouts where these are open, and the machine with them.
-
-    Raises MappingError as `evaluate_tree` does.
-    """
-    closed = with_best_layouts(fused, arch)
-    return evaluate_tree(fused, closed), closed
-
-
-def with_best_layouts(fused: FusedMapping, arch: Architecture) -> Architecture:
+def with_best_layouts(fused: Mapping, arch: Architecture) -> Architecture:
     """The machine with a layout in place of every open one; itself, where none is."""
     chosen: dict[str, str] = {}
     ways: dict[str, Way] = {}
@@ -41,7 +31,7 @@ def with_best_layouts(fused: FusedMapping, arch: Architecture) -> Architecture:
             texts = possible_layouts(arch, memory, problem, tensor, held_width_bits(arch, memory, tensor))
             energies = sum(_energy_pj(way, arch, memory, tensor, list(texts)) for way in ways.values())
             chosen[f"{memory.name}.{name}"] = list(texts.values())[int(np.argmin(energies))]
-    return with_tree_layouts(arch, fused.cascade, chosen) if chosen else arch
+    return with_work_layouts(arch, fused.cascade, chosen) if chosen else arch
 
 
 def _energy_pj(way: Way, arch: Architecture, memory: Memory, tensor: Tensor, layouts: list[LaidOut]) -> np.ndarray:

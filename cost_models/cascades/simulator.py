@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Set
 
 from ...arch import Architecture, Memory
-from ...ir import Address, FusedMapping, Loop, Place, Tensor, Tree
+from ...ir import Address, Loop, Mapping, Place, Tensor, Tree
 from ..boundaries import Boundary
 from ..counts import Counts
 from ..layouts import LineCounts
@@ -29,7 +29,7 @@ from .windowed_walk import Values, WindowedWalk
 class TreeWalk:
     """One walk over one tree."""
 
-    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+    def __init__(self, fused: Mapping, arch: Architecture) -> None:
         self.fused = fused
         self.ways = ways_of(fused, arch)
         self.holders: dict[tuple[str, Place], Holder] = defaultdict(Holder)
@@ -256,14 +256,14 @@ class OperationWalk(Walk):
             raise SimulationError(f"{self.problem.name} did not add up every point of every word exactly once")
 
 
-def walk_tree_lines(fused: FusedMapping, arch: Architecture) -> dict[str, LineCounts]:
+def walk_tree_lines(fused: Mapping, arch: Architecture) -> dict[str, LineCounts]:
     """Walk a fused mapping, and count the lines that pass memories which have lines for each operation."""
     walk = TreeWalk(fused, arch)
     walk.run()
     return {name: one.seen.counts() for name, one in walk.walks.items() if isinstance(one, OperationWalk)}
 
 
-def simulate_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:
+def simulate_tree(fused: Mapping, arch: Architecture) -> dict[str, Counts]:
     """Walk a fused mapping, tile by tile, and count the words that every memory reads and writes for each operation.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.

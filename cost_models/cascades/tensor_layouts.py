@@ -7,10 +7,10 @@ whole tensors as they were written: no windows along shared loops, no zeros arou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping as MappingABC
 
 from ...arch import Architecture, Memory
-from ...ir import Cascade, FusedMapping, MappingError, Operation, Problem, Tensor, TilewrightError
+from ...ir import Cascade, Mapping, MappingError, Operation, Problem, Tensor, TilewrightError, Work
 from ..cost import capacity_parts, held_width_bits
 from ..layouts import has_lines, layout_in, tensor_extents
 from ..layouts.choices import is_open, with_layouts
@@ -33,12 +33,14 @@ def laid_out_for(cascade: Cascade, arch: Architecture, memory: Memory, problem: 
     return laid_out(arch, memory, problem, tensor, layout, held_width_bits(arch, memory, tensor))
 
 
-def with_tree_layouts(arch: Architecture, cascade: Cascade, given: Mapping[str, str]) -> Architecture:
-    """The machine with layouts stated for tensors of a cascade: as `with_layouts` of one operation.
+def with_work_layouts(arch: Architecture, work: Work, given: MappingABC[str, str]) -> Architecture:
+    """The machine with layouts stated for tensors of a problem, or of a cascade: as `with_layouts` of one operation.
 
     Raises TilewrightError where there is no such tensor, memory or rank, and where no memory has lines.
     """
-    names = {tensor.name: None for operation in cascade for tensor in operation.problem.tensors}
+    if not isinstance(work, Cascade):
+        return with_layouts(arch, work, given)
+    names = {tensor.name: None for operation in work for tensor in operation.problem.tensors}
     for key, text in given.items():
         memory, _, name = key.rpartition(".")
         wanted = list(names) if name == "all" else [name]
@@ -46,7 +48,7 @@ def with_tree_layouts(arch: Architecture, cascade: Cascade, given: Mapping[str, 
             message = f"unknown tensor {name!r}, expected one of {', '.join(names)}, or all"
             raise TilewrightError(message, where=f"layout of {key}")
         for each in wanted:
-            problem, _ = owner_of(cascade, each)
+            problem, _ = owner_of(work, each)
             arch = with_layouts(arch, problem, {f"{memory}.{each}" if memory else each: text})
     return arch
 
@@ -74,7 +76,7 @@ def _text_for(memory: Memory, owner: Tensor, tensor: Tensor) -> str:
     return ANY if is_open(memory, owner) else layout_in(memory, owner).text(tensor)
 
 
-def check_lines(fused: FusedMapping, arch: Architecture) -> None:
+def check_lines(fused: Mapping, arch: Architecture) -> None:
     """MappingError for a tree on a machine with lines that are not counted."""
     if has_lines(arch):
         check_lined_cascade(fused.cascade, arch, MappingError)

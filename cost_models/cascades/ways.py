@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
-from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
+from ...ir import LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
 from .asks import check_asks, readers_of, widest
@@ -58,7 +58,7 @@ class Way:
         return self.path.places[position]
 
 
-def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
+def ways_of(fused: Mapping, arch: Architecture) -> dict[str, Way]:
     """The way of every operation, in the order in which they are done.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for what cannot be
@@ -89,7 +89,7 @@ def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
     return ways
 
 
-def _widest(fused: FusedMapping, place: Place, arch: Architecture) -> OperationPath:
+def _widest(fused: Mapping, place: Place, arch: Architecture) -> OperationPath:
     node = fused.item(place)
     assert isinstance(node, Node)
     return widest(readers_of(fused, place), node, place, arch.footprint)
@@ -101,7 +101,7 @@ def _boundary_into(path: OperationPath, place: Place, tensor: str, arch: Archite
     return next(b for b in every if b.inner_position == position and b.tensor.name == tensor)
 
 
-def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architecture) -> None:
+def _check_placement(fused: Mapping, path: OperationPath, arch: Architecture) -> None:
     """All nodes on a way stand where the hierarchy has them; `must` is met by any node on it."""
     items = tuple(item for _, item in fused.above(fused.leaves[path.operation.name]))
     nest = LoopNest(items)
@@ -115,7 +115,7 @@ def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architectur
         raise error.located(path.operation.name) from None
 
 
-def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
+def _check_supported(fused: Mapping, arch: Architecture) -> None:
     if arch.fills and fused.tree.branches:
         _check_fills(fused, arch)
     check_lines(fused, arch)
@@ -130,7 +130,7 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     check_asks(fused, arch)
 
 
-def _check_fills(fused: FusedMapping, arch: Architecture) -> None:
+def _check_fills(fused: Mapping, arch: Architecture) -> None:
     """MappingError for trees of which it is not known how long their branches fill and empty."""
     if arch.overlap == "across_operations":
         message = f"with 'overlap: across_operations' no operation waits for another: {arch.what_fills} says otherwise"

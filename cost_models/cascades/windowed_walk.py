@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...arch import Architecture, Memory
-from ...ir import Address, FusedMapping, Loop, Mapping, Node, Place, Renews
+from ...ir import Address, Loop, Mapping, Node, Place, Renews
 from ..boundaries import Boundary, chains_of
 from ..counts import Accesses, Counts
 from ..simulator import Coordinates, Element, Holder, SimulationError, Tile, Walk
@@ -35,7 +35,7 @@ class WalkedTree(Protocol):
     """The walk of the whole tree, as its operations see it."""
 
     @property
-    def fused(self) -> FusedMapping: ...
+    def fused(self) -> Mapping: ...
     @property
     def holders(self) -> dict[tuple[str, Place], Holder]: ...
     @property

@@ -21,8 +21,8 @@ from typing import Literal
 
 from ...arch import Architecture, Memory
 from ...ir import (
-    FusedMapping,
     Loop,
+    Mapping,
     MappingError,
     Node,
     Operation,
@@ -67,7 +67,7 @@ Windows = dict[str, dict[str, Made]]
 """By operation and dimension."""
 
 
-def windows_of(fused: FusedMapping, arch: Architecture) -> Windows:
+def windows_of(fused: Mapping, arch: Architecture) -> Windows:
     """What every operation makes of its windowed dimensions; MappingError where the loops of a branch do not cover what
     a visit makes at most, and for what cannot be counted yet."""
     found = made_by_visits(fused, arch)
@@ -77,7 +77,7 @@ def windows_of(fused: FusedMapping, arch: Architecture) -> Windows:
     return found
 
 
-def made_by_visits(fused: FusedMapping, arch: Architecture) -> Windows:
+def made_by_visits(fused: Mapping, arch: Architecture) -> Windows:
     """As `windows_of`, whatever the loops inside the branches are."""
     found: Windows = {}
     for name in reversed(fused.leaves):
@@ -91,7 +91,7 @@ def made_by_visits(fused: FusedMapping, arch: Architecture) -> Windows:
     return found
 
 
-def exchange_of(fused: FusedMapping, path: OperationPath) -> Place:
+def exchange_of(fused: Mapping, path: OperationPath) -> Place:
     """The one node at which the output of an operation passes to its consumers."""
     tensor = path.operation.output.name
     return fused.exchange(tensor, fused.cascade.consumers[tensor][0].name)
@@ -103,7 +103,7 @@ def _refuse(path: OperationPath, what: str) -> MappingError:
     return MappingError(f"{message}: not counted yet", where=path.operation.name)
 
 
-def _check_supported(fused: FusedMapping, path: OperationPath, arch: Architecture) -> None:
+def _check_supported(fused: Mapping, path: OperationPath, arch: Architecture) -> None:
     """Windows are counted between neighbouring leaves, along loops in time."""
     tensor = path.operation.output.name
     places = {fused.exchange(tensor, consumer.name) for consumer in fused.cascade.consumers[tensor]}
@@ -131,7 +131,7 @@ def _check_supported(fused: FusedMapping, path: OperationPath, arch: Architectur
             raise _refuse(path, f"'{item}' stands between shared loops and split")
 
 
-def _made(fused: FusedMapping, arch: Architecture, path: OperationPath, dim: str, known: Windows) -> Made:
+def _made(fused: Mapping, arch: Architecture, path: OperationPath, dim: str, known: Windows) -> Made:
     operation = path.operation
     rank = plain_rank(operation, operation.output.name, dim)
     assert rank is not None
@@ -156,14 +156,14 @@ def _made(fused: FusedMapping, arch: Architecture, path: OperationPath, dim: str
     return Made(place, asked, new, span)
 
 
-def _by_all(fused: FusedMapping, operation: Operation, rank: int, place: Place, known: Windows) -> list[Positions]:
+def _by_all(fused: Mapping, operation: Operation, rank: int, place: Place, known: Windows) -> list[Positions]:
     """What all consumers ask for along a rank at every step of the shared loop."""
     tensor = operation.output.name
     every = [_asked(fused, consumer, tensor, rank, place, known) for consumer in fused.cascade.consumers[tensor]]
     return [frozenset[int]().union(*asks) for asks in zip(*every, strict=True)]
 
 
-def asked_by_all(fused: FusedMapping, operation: Operation, dim: str, found: Windows) -> list[Positions]:
+def asked_by_all(fused: Mapping, operation: Operation, dim: str, found: Windows) -> list[Positions]:
     """What the consumers of an operation ask for along one of its windowed dimensions, at every step of the shared loop
     over it, zeros around included; `found` as `windows_of` gives it."""
     rank = plain_rank(operation, operation.output.name, dim)
@@ -171,7 +171,7 @@ def asked_by_all(fused: FusedMapping, operation: Operation, dim: str, found: Win
     return _by_all(fused, operation, rank, found[operation.name][dim].place, found)
 
 
-def table_of_visits(fused: FusedMapping, operation: Operation, dim: str, found: Windows) -> list[tuple[int, int, int]]:
+def table_of_visits(fused: Mapping, operation: Operation, dim: str, found: Windows) -> list[tuple[int, int, int]]:
     """Along one windowed dimension of an operation, for every step of the shared loop over it: the first position that
     consumers ask for, zeros around included, the first that is made, and how many are; `found` as `windows_of` gives
     it."""
@@ -183,7 +183,7 @@ def table_of_visits(fused: FusedMapping, operation: Operation, dim: str, found: 
 
 
 def _asked(
-    fused: FusedMapping, consumer: Operation, tensor: str, rank: int, place: Place, known: Windows
+    fused: Mapping, consumer: Operation, tensor: str, rank: int, place: Place, known: Windows
 ) -> list[Positions]:
     """What one consumer asks for along a rank at every step of the shared loop, zeros around it included."""
     item = fused.item(place)
@@ -209,7 +209,7 @@ def asked_positions(consumer: Operation, tensor: str, rank: int, dim: str, own: 
     return frozenset(reached)
 
 
-def own_steps(fused: FusedMapping, operation: Operation, dim: str, place: Place, known: Windows) -> list[Positions]:
+def own_steps(fused: Mapping, operation: Operation, dim: str, place: Place, known: Windows) -> list[Positions]:
     """The positions of a dimension that an operation works on at each step of a shared loop over it."""
     if dim in known[operation.name]:
         return list(known[operation.name][dim].new)
@@ -227,9 +227,7 @@ def own_steps(fused: FusedMapping, operation: Operation, dim: str, place: Place,
     return [frozenset(range(i * tile, min(size, (i + 1) * tile))) for i in range(trips)]
 
 
-def _new(
-    fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place, asked: Steps
-) -> Iterator[Positions]:
+def _new(fused: Mapping, arch: Architecture, path: OperationPath, place: Place, asked: Steps) -> Iterator[Positions]:
     exchange = exchange_of(fused, path)
     kept: Kept = "none"
     if not isinstance(fused.item(exchange), Renews):
@@ -249,7 +247,7 @@ def new_positions(asked: Iterable[Positions], kept: Kept) -> Iterator[Positions]
             held = held | ask if kept == "all" else ask
 
 
-def keeps_rows(fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place) -> bool:
+def keeps_rows(fused: Mapping, arch: Architecture, path: OperationPath, place: Place) -> bool:
     """Whether a node that stands below a shared loop keeps what the next step of the loop reads again."""
     exchange = exchange_of(fused, path)
     above = [at for at, item in fused.above(*exchange) if isinstance(item, Loop) and item.trips > 1]
@@ -271,7 +269,7 @@ def _check_cover(path: OperationPath, dim: str, most: int) -> None:
         )
 
 
-def _check_consumers(fused: FusedMapping, arch: Architecture, name: str, found: Windows) -> None:
+def _check_consumers(fused: Mapping, arch: Architecture, name: str, found: Windows) -> None:
     """What is made is what one of the consumers asks for, and nothing that slides back over it is kept."""
     path = fused.paths[name]
     tensor = path.operation.output.name
@@ -290,7 +288,7 @@ def _check_consumers(fused: FusedMapping, arch: Architecture, name: str, found: 
             raise _refuse(path, "a step of an outer window would find rows of the last one")
 
 
-def _halo(fused: FusedMapping, arch: Architecture, place: Place) -> str:
+def _halo(fused: Mapping, arch: Architecture, place: Place) -> str:
     node = fused.item(place)
     assert isinstance(node, Node)
     memory = arch.level(node.memory)
@@ -298,7 +296,7 @@ def _halo(fused: FusedMapping, arch: Architecture, place: Place) -> str:
     return "none" if isinstance(node, Renews) else memory.halo
 
 
-def _dim_at(fused: FusedMapping, name: str, place: Place) -> str:
+def _dim_at(fused: Mapping, name: str, place: Place) -> str:
     item = fused.item(place)
     assert isinstance(item, Loop)
     return loop_of(item, name).dim

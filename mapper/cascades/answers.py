@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...cost_models import Objective
 from ...ir import TilewrightError
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..certificate import Points
 from ..means import Means
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, weights_of
@@ -20,7 +20,7 @@ from .relaxations.operation_bounds import Nearest
 from .tree_searches import Corner
 
 
-def search_alone(question: TreeQuestion) -> TreeAnswer:
+def search_alone(question: TreeQuestion) -> Answer:
     """The proven best fused mapping; where time or memory run out, the best found and its gap.
 
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
@@ -29,7 +29,7 @@ def search_alone(question: TreeQuestion) -> TreeAnswer:
     return _search(question).run()
 
 
-def without_search(question: TreeQuestion) -> TreeAnswer | None:
+def without_search(question: TreeQuestion) -> Answer | None:
     """Return the simplest mapping of each operation on its own, made without a search; None where no such mapping
     fits."""
     search = _kind(question, False)(question, Means.from_now(0.0, question.limits.memory_bytes))
@@ -37,7 +37,7 @@ def without_search(question: TreeQuestion) -> TreeAnswer | None:
     return search.answer_about(search.corners[0], question.objective) if search.corners else None
 
 
-def search_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
+def search_below(question: TreeQuestion) -> Answer | NothingBelow:
     """As `search_alone`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
@@ -45,7 +45,7 @@ def search_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     return _search(question).run_below()
 
 
-def front_alone(question: TreeQuestion) -> Points[TreeAnswer]:
+def front_alone(question: TreeQuestion) -> Points[Answer]:
     """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
     at."""
     search = _search(question, whole_front=True)

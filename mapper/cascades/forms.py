@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from ...cost_models import LATENCY, Objective
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
-from ..answer import Answer, TreeAnswer, TriedForm
+from ..answer import Answer, TriedForm
 from ..certificate import Certificate, PartProof, Points
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
@@ -39,7 +39,7 @@ from .tree_searches import Corner, point_of
 
 
 @collecting_rarely
-def search_cascade(question: TreeQuestion) -> TreeAnswer:
+def search_cascade(question: TreeQuestion) -> Answer:
     """The proven best fused mapping, of any form of the cascade; where time or memory run out, the best found and its
     gap.
 
@@ -50,12 +50,12 @@ def search_cascade(question: TreeQuestion) -> TreeAnswer:
 
 
 @collecting_rarely
-def search_cascade_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
+def search_cascade_below(question: TreeQuestion) -> Answer | NothingBelow:
     """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
 
     Raises TilewrightError for what cannot be searched.
     """
-    best: TreeAnswer | NothingBelow = NothingBelow(question.below)
+    best: Answer | NothingBelow = NothingBelow(question.below)
     started = time.perf_counter()
     least, below, interrupted = math.inf, question.below, False
     every, means = questions_of_forms(question), question.limits.means()
@@ -83,7 +83,7 @@ def search_cascade_below(question: TreeQuestion) -> TreeAnswer | NothingBelow:
 
 
 @collecting_rarely
-def search_cascade_front(question: TreeQuestion) -> Points[TreeAnswer]:
+def search_cascade_front(question: TreeQuestion) -> Points[Answer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""
     return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
@@ -184,7 +184,7 @@ class FormsSearch:
             _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)
         ]
 
-    def run(self) -> TreeAnswer:
+    def run(self) -> Answer:
         """The best mapping, its cost, and the proof."""
         self._search_all()
         best = min(self.known, key=self._value)
@@ -192,7 +192,7 @@ class FormsSearch:
             raise self._failed()
         return self._answer(best, self.question.objective)
 
-    def front(self) -> Points[TreeAnswer]:
+    def front(self) -> Points[Answer]:
         """The front, each mapping with the proof that nothing of as little energy is faster, or how much faster it
         could be."""
         self._search_all()
@@ -263,7 +263,7 @@ class FormsSearch:
 
     # ---- what is proven -------------------------------------------------------------------------------------
 
-    def _answer(self, best: Corner, objective: Objective) -> TreeAnswer:
+    def _answer(self, best: Corner, objective: Objective) -> Answer:
         """Return a mapping with the certificate of all searches together."""
         value, proofs, tried = objective.value(best.energy, best.latency), list[Certificate](), list[TriedForm]()
         whole, by_form = value, list[tuple[float, Certificate | None]]()

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from ...arch import Architecture
-from ...cost_models.cascades import FusedCost, evaluate_tree
-from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ...cost_models import Cost, evaluate
+from ...ir import Cascade, Mapping, MappingError, Node, Tree
 from ..canonical import form_of
 from ..constraints.trees import ANY_TREE
 from ..kernel.tolerance import cutoff_of
@@ -42,8 +42,8 @@ class Corner:
 
     energy: float
     latency: float
-    mapping: FusedMapping
-    cost: FusedCost
+    mapping: Mapping
+    cost: Cost
     ragged: bool = False
 
 
@@ -251,9 +251,9 @@ class TreeSearches:
         stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
         above = [*(Node(outermost, t) for t in stored), *(Node(memory, t) for t, memory in self.question.stays)]
         tree = Tree((*above, *found.tree.items), found.tree.branches, found.tree.operation)
-        mapping = FusedMapping(cascade, tree)
+        mapping = Mapping(cascade, tree)
         try:
-            cost = evaluate_tree(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
+            cost = evaluate(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
         except MappingError:
             if self._are_narrow:
                 raise

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective
-from ...cost_models.open_choices import evaluate_open
+from ...cost_models import Cost, Objective, evaluate_open
 from ...ir import Mapping, Problem, TilewrightError
 from ..exact.search import search_exact
 from ..simplest import simplest_mapping

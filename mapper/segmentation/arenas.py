@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
-from ...cost_models.cascades import FusedCost, Held, tiles_in
+from ...cost_models import Cost
+from ...cost_models.cascades import Held, tiles_in
 from ...cost_models.cost import Part, capacity_parts
 from ...ir import NoPlanError, Place, UndecidedError
 from ..means import UNLIMITED, Means
@@ -32,7 +33,7 @@ class Arena:
     plan: MemoryPlan
 
 
-def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> tuple[Arena, ...]:
+def arenas_of(cost: Cost, arch: Architecture, means: Means = UNLIMITED) -> tuple[Arena, ...]:
     """Addresses for all tiles of a fused mapping, memories from the outermost to the innermost.
 
     cost  of the mapping on the architecture
@@ -49,7 +50,7 @@ def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> 
     return tuple(found)
 
 
-def check_addresses(cost: FusedCost, arch: Architecture, means: Means) -> None:
+def check_addresses(cost: Cost, arch: Architecture, means: Means) -> None:
     """NoPlanError where tiles of a fused mapping have no addresses, or none were found."""
     for arena in arenas_of(cost, arch, means):
         if not arena.plan.fits:
@@ -85,7 +86,7 @@ class WorkingGroup:
     residents  what stays while it works
     """
 
-    cost: FusedCost | None
+    cost: Cost | None
     residents: tuple[Resident, ...]
 
     @property
@@ -156,14 +157,14 @@ def _part_of_plan(plan: MemoryPlan, named: dict[str, tuple[str, LiveBuffer]]) ->
     return MemoryPlan(BufferSet(own), offsets, (), BufferSet(own).peak, plan.capacity) if own else None
 
 
-def _buffers(cost: FusedCost, part: Part) -> Iterator[LiveBuffer]:
+def _buffers(cost: Cost, part: Part) -> Iterator[LiveBuffer]:
     """The tiles that lie in a part of a memory, each from the first operation that it is held for to the last."""
     for name, moments in _tiles(cost, part).items():
         size = max(-(-tile.bits // 8) for _, tile in moments)
         yield LiveBuffer(name, moments[0][0], moments[-1][0] + 1, size)
 
 
-def _tiles(cost: FusedCost, part: Part) -> dict[str, list[tuple[int, Held]]]:
+def _tiles(cost: Cost, part: Part) -> dict[str, list[tuple[int, Held]]]:
     """By the name of its buffer every tile, as each operation holds it, with the operation's place."""
     held: dict[tuple[Place, str], list[tuple[int, Held]]] = {}
     for moment, tiles in enumerate(cost.occupancy.values()):
@@ -177,7 +178,7 @@ def _tiles(cost: FusedCost, part: Part) -> dict[str, list[tuple[int, Held]]]:
     return named
 
 
-def planned_places(cost: FusedCost, arch: Architecture, arena: Arena) -> dict[Place, str]:
+def planned_places(cost: Cost, arch: Architecture, arena: Arena) -> dict[Place, str]:
     """For the nodes of the tree whose tiles lie in an arena, the names of their buffers there."""
     memory = next(memory for memory in arch.memories if memory.name == arena.memory)
     part = next(part for part in capacity_parts(memory) if tuple(sorted(part.roles)) == arena.roles)

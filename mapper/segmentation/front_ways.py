@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
 from ..pareto.regions import Box, heaviest, least_weight
 from ..pareto.supported import limits_of
@@ -232,7 +232,7 @@ class FrontWays:
         self._known[number, id(tree.answer)] = found
         return found
 
-    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> TreeAnswer:
+    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> Answer:
         """A tree with what is proven of it by the sum that says most of the whole."""
         value = self.weights.of(tree.energy, tree.latency)
         least = least_weight(front.lines(taken), self.weights)

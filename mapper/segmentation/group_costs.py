@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..cascades import Nearest, NothingBelow, bound_cascade
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
@@ -257,7 +257,7 @@ class GroupCosts:
         asked, machine = self.question.of_group(kind.cascade), self.steps.residency.less(self.question.arch, taken)
         return replace(asked, arch=machine, stays=kind.stays, below=below, limits=self._limits())
 
-    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: TreeAnswer | NothingBelow) -> Finding:
+    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: Answer | NothingBelow) -> Finding:
         """Return what an answer proves of a kind. An answer whose tiles fit by their sum but have no addresses is no
         answer; its bound remains."""
         if isinstance(answer, NothingBelow):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...cost_models.objective import LIMIT_TOLERANCE
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..kernel.tolerance import reaches
 from ..pareto.regions import Line, least_weight
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
@@ -31,7 +31,7 @@ class KnownTree(NamedTuple):
     energy: float
     latency: float
     used: Taken
-    answer: TreeAnswer
+    answer: Answer
 
 
 class Fact(NamedTuple):
@@ -126,6 +126,6 @@ class GroupFront:
                 yield tree
 
 
-def known_tree(answer: TreeAnswer, used: Taken) -> KnownTree:
+def known_tree(answer: Answer, used: Taken) -> KnownTree:
     """A tree that a search has found."""
     return KnownTree(answer.cost.energy_pj, answer.cost.latency_cycles, used, answer)

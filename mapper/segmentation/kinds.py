@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...cost_models.cascades import FusedCost
+from ...cost_models import Cost
 from ...ir import Cascade, TilewrightError
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..kernel.tolerance import is_better, reaches
 from .residency import Residency, Taken
 
@@ -39,7 +39,7 @@ class Finding:
     below: float
     bound: float
     value: float = math.inf
-    answer: TreeAnswer | None = None
+    answer: Answer | None = None
     used: Taken = ()
     is_over: bool = True
     is_all: bool = False
@@ -126,7 +126,7 @@ def at_most(one: Sequence[int], other: Sequence[int]) -> bool:
     return all(a <= b for a, b in zip(one, other, strict=True))
 
 
-def used_by(cost: FusedCost, residency: Residency) -> Taken:
+def used_by(cost: Cost, residency: Residency) -> Taken:
     """Bits of each memory in which tensors may stay that a mapping takes at most."""
     return tuple(
         max(sum(tile.bits for tile in tiles if tile.memory == memory) for tiles in cost.occupancy.values())

@@ -8,12 +8,11 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from ...arch import Architecture
-from ...cost_models import Objective
-from ...cost_models.cascades import FusedCost
+from ...cost_models import Cost, Objective
 from ...ir import Cascade
 from ...workloads.graph import NetworkGraph
 from ...workloads.network import Uncounted
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..certificate import Certificate
 from ..fusing import outer_words
 from ..memory_plan import MemoryPlan
@@ -82,7 +81,7 @@ class RunCost(NamedTuple):
 FREE = RunCost(0.0, 0.0, 0)
 
 
-def totals_of(cost: FusedCost, times: int) -> RunCost:
+def totals_of(cost: Cost, times: int) -> RunCost:
     """Return energy, latency and words of an answer that is done several times."""
     return RunCost(times * cost.energy_pj, times * cost.latency_cycles, times * outer_words(cost))
 
@@ -106,7 +105,7 @@ class Segment:
     """
 
     names: tuple[str, ...]
-    answer: TreeAnswer | None
+    answer: Answer | None
     arenas: tuple[Arena, ...]
     alike: int
     stays: tuple[tuple[str, str], ...] = ()
@@ -201,7 +200,7 @@ class NetworkAnswer:
     left_out: tuple[LeftOutWeight, ...] = ()
 
     @property
-    def answers(self) -> tuple[TreeAnswer, ...]:
+    def answers(self) -> tuple[Answer, ...]:
         """The answers of all segments that are counted."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 

@@ -7,11 +7,11 @@ from concurrent.futures import Future
 from typing import Protocol, TypeAlias
 
 from ...ir import InfeasibleError, UndecidedError
-from ..answer import TreeAnswer
+from ..answer import Answer
 from ..cascades import NothingBelow
 from ..question import TreeQuestion
 
-Solve: TypeAlias = Callable[[TreeQuestion], "TreeAnswer | NothingBelow"]
+Solve: TypeAlias = Callable[[TreeQuestion], "Answer | NothingBelow"]
 """Answers a question about one group. Raises InfeasibleError and UndecidedError where there is no answer."""
 
 
@@ -19,7 +19,7 @@ class GroupLost(UndecidedError):
     """The process that searched a group has died, more than once."""
 
 
-GroupOutcome: TypeAlias = "TreeAnswer | NothingBelow | InfeasibleError | UndecidedError"
+GroupOutcome: TypeAlias = "Answer | NothingBelow | InfeasibleError | UndecidedError"
 
 
 def outcome_of(solve: Solve, question: TreeQuestion) -> GroupOutcome:

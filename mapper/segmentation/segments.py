@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...cost_models import ENERGY, parse_objective
-from ...cost_models.cascades import evaluate_tree
+from ...cost_models import ENERGY, evaluate, parse_objective
 from ...ir import NoPlanError, UndecidedError
-from ..answer import Answer, TreeAnswer
+from ..answer import Answer
 from ..means import Means
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
@@ -185,7 +184,7 @@ def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:
     return runs
 
 
-def on_its_own(segment: Segment, question: NetworkQuestion) -> TreeAnswer | None:
+def on_its_own(segment: Segment, question: NetworkQuestion) -> Answer | None:
     """The answer of a segment as a mapping of its cascade alone: what stays on chip comes from the outermost memory
     first, or goes there in the end. None: no operation.
 
@@ -194,7 +193,7 @@ def on_its_own(segment: Segment, question: NetworkQuestion) -> TreeAnswer | None
     answer, objective = segment.answer, question.objective
     if answer is None or not segment.stays:
         return answer
-    cost, proof = evaluate_tree(answer.mapping, question.arch), answer.certificate
+    cost, proof = evaluate(answer.mapping, question.arch), answer.certificate
     base = parse_objective(proof.objective)
     value, before = (base.value(one.energy_pj, one.latency_cycles) for one in (cost, answer.cost))
     least = proof.lower_bound + (value - before if objective == ENERGY else 0.0)

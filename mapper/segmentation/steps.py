@@ -11,11 +11,10 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
-from ...cost_models import Objective
-from ...cost_models.cascades import evaluate_tree
+from ...cost_models import Objective, evaluate
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
-from ..answer import Answer, TreeAnswer
+from ..answer import Answer
 from ..canonical import CascadeNames, form_of, under_names_of
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
@@ -241,7 +240,7 @@ class NetworkSteps:
         found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
         return total(totals_of(answer.cost, edge.times) for edge, answer in found if answer is not None)
 
-    def answer(self, edge: GroupEdge) -> TreeAnswer | None:
+    def answer(self, edge: GroupEdge) -> Answer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""
         kind, cascade = edge.kind, self.groups[edge.step.group].cascade
         if kind is None or cascade is None:
@@ -256,7 +255,7 @@ class NetworkSteps:
         if answer.mapping.cascade.operations == cascade.operations:
             return answer.of(cascade)
         mapping = under_names_of(answer.mapping, cascade)
-        cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
+        cost = evaluate(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
         return Answer(mapping, cost, answer.certificate, answer.unfused)
 
 

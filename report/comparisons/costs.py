@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...cost_models import Cost
-from ..parts.leaves import AnyCost
 from ..parts.tables import Table, Value
 
 MAC = "MAC"
@@ -36,11 +35,11 @@ def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
     return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
 
 
-def cost_table(cost: AnyCost) -> Table:
+def cost_table(cost: Cost) -> Table:
     """One row for each memory and tensor, and one for each other part of the energy; of a cascade, of every operation,
     with leakage of the whole run at the end."""
     columns = ("place", "tensor", "words_read", "words_written", "energy_pJ")
-    if isinstance(cost, Cost):
+    if not cost.operations:
         return Table("cost", columns, _cost_rows(cost))
     rows: list[tuple[Value, ...]] = []
     for name, part in cost.operations.items():

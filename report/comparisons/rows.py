@@ -12,7 +12,7 @@ from ...cost_models import Cost, parse_objective
 from ...ir import Mapping as TensorMapping
 from ...ir import Problem
 from ...ir.errors import entry
-from ...mapper.answer import Answer, NestAnswer
+from ...mapper.answer import Answer
 from ...mapper.certificate import Certificate
 from ...run.batch.job import Failure, Outcome
 from ...run.batch.plan import Settings
@@ -81,7 +81,7 @@ class Row:
         return self.outcome.message if isinstance(self.outcome, Failure) else ""
 
     @property
-    def answer(self) -> NestAnswer | None:
+    def answer(self) -> Answer | None:
         """What was found."""
         return self.outcome if isinstance(self.outcome, Answer) else None
 

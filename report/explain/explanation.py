@@ -7,13 +7,13 @@ from math import prod
 
 from ...arch import Architecture, Memory
 from ...cost_models import Cost
-from ...cost_models.cascades import FusedCost, Held, ways_of
+from ...cost_models.cascades import Held, ways_of
 from ...cost_models.closed_form import Nest
 from ...cost_models.crossings import Crossing, crossings_in, crossings_of
-from ...ir import Address, FusedMapping, Loop, Mapping
+from ...ir import Address, Loop, Mapping
 from ...ir.display import Shown
 from ...ir.tree import loop_of
-from ..parts.leaves import AnyCost, AnyMapping, OperationNest, leaves_of
+from ..parts.leaves import OperationNest, leaves_of
 from ..parts.text import plain_text
 from .distance import distance_of
 from .energy import energy_parts
@@ -35,14 +35,14 @@ class Explanation(Facts, Shown):
     def svg(self) -> str:
         """The picture: of a layer the nest, memories with their tiles and the loops between them; of a cascade the tree
         with its branches, and what every bounded memory holds while each operation works."""
-        if isinstance(self.mapping, Mapping):
+        if not self.mapping.is_of_cascade:
             return nest_svg(self.mapping, self.arch, self.loops)
         return tree_svg(self, self.mapping)
 
     @property
     def caption(self) -> str:
         """What the picture shows."""
-        return "Levels, tiles and loops" if isinstance(self.mapping, Mapping) else "The tree, and what memories hold"
+        return "The tree, and what memories hold" if self.mapping.is_of_cascade else "Levels, tiles and loops"
 
     def html(self) -> str:
         """Page and picture as one HTML file, complete in itself."""
@@ -56,17 +56,15 @@ class Explanation(Facts, Shown):
         return self.text()
 
 
-def explain_mapping(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> Explanation:
+def explain_mapping(mapping: Mapping, arch: Architecture, cost: Cost) -> Explanation:
     """All facts about a mapping that costs `cost`, except what searching again would say."""
     leaves = leaves_of(mapping, arch, cost)
-    if isinstance(mapping, Mapping):
-        assert isinstance(cost, Cost)
+    if not mapping.is_of_cascade:
         crossings = crossings_of(mapping, arch)
         operation = _operation(leaves[0], str(mapping.problem), crossings)
         distance = distance_of(mapping.problem, arch, cost, crossings) if cost.zeros is None else None
         reuse = reuse_of(mapping.problem, crossings)
         return Explanation(mapping, arch, cost, (operation,), reuse, distance)
-    assert isinstance(cost, FusedCost)
     ways = ways_of(mapping, arch)
     operations = []
     for leaf in leaves:
@@ -101,7 +99,7 @@ def _operation(leaf: OperationNest, text: str, crossings: tuple[Crossing, ...], 
     )
 
 
-def _shared_loops(mapping: FusedMapping) -> list[SharedLoopFacts]:
+def _shared_loops(mapping: Mapping) -> list[SharedLoopFacts]:
     found = []
     for address, tree in mapping.tree.walk():
         below = _operations_below(mapping, address)
@@ -111,11 +109,11 @@ def _shared_loops(mapping: FusedMapping) -> list[SharedLoopFacts]:
     return found
 
 
-def _operations_below(mapping: FusedMapping, address: Address) -> tuple[str, ...]:
+def _operations_below(mapping: Mapping, address: Address) -> tuple[str, ...]:
     return tuple(name for name, leaf in mapping.leaves.items() if leaf[: len(address)] == address)
 
 
-def _shared_loop(mapping: FusedMapping, loop: Loop, below: tuple[str, ...]) -> SharedLoopFacts:
+def _shared_loop(mapping: Mapping, loop: Loop, below: tuple[str, ...]) -> SharedLoopFacts:
     moves: dict[str, bool] = {}
     adds = []
     for name in below:
@@ -130,7 +128,7 @@ def _shared_loop(mapping: FusedMapping, loop: Loop, below: tuple[str, ...]) -> S
     return SharedLoopFacts(str(loop), below, moving, staying, tuple(adds))
 
 
-def _lifetimes(mapping: FusedMapping, cost: FusedCost) -> list[Lifetime]:
+def _lifetimes(mapping: Mapping, cost: Cost) -> list[Lifetime]:
     outermost = cost.memories[0].name
     found: dict[tuple[str, str], list[tuple[str, Held]]] = {}
     for name, tiles in cost.occupancy.items():
@@ -145,7 +143,7 @@ def _lifetimes(mapping: FusedMapping, cost: FusedCost) -> list[Lifetime]:
     return lives
 
 
-def _load(memory: object, cost: FusedCost) -> MemoryLoad:
+def _load(memory: object, cost: Cost) -> MemoryLoad:
     assert isinstance(memory, Memory)
     capacity = next(use.capacity_bits for use in cost.memories if use.name == memory.name) or 0
     held = tuple(

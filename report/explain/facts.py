@@ -8,10 +8,8 @@ from math import isfinite
 from typing import Any
 
 from ...arch import Architecture
-from ...cost_models import Objective
+from ...cost_models import Cost, Objective
 from ...ir import Mapping, TilewrightError
-from ..parts.leaves import AnyCost, AnyMapping
-from ..parts.work import work_of
 from .distance import Distance
 from .energy import EnergyShare
 from .latency import LatencyBound
@@ -144,9 +142,9 @@ class Facts:
     `as_dict` has all of it as plain data, in base units, and `to_json` writes that.
     """
 
-    mapping: AnyMapping
+    mapping: Mapping
     arch: Architecture
-    cost: AnyCost
+    cost: Cost
     operations: tuple[OperationFacts, ...]
     reuse: tuple[WordReuse, ...] = ()
     distance: Distance | None = None
@@ -183,9 +181,9 @@ class Facts:
 
     def as_dict(self) -> dict[str, Any]:
         """All facts as plain data, in base units: words, bits, pJ, cycles, shares of 1."""
-        is_layer = isinstance(self.mapping, Mapping)
+        is_layer = not self.mapping.is_of_cascade
         return {
-            "problem" if is_layer else "cascade": work_of(self.mapping).name,
+            "problem" if is_layer else "cascade": self.mapping.work.name,
             "architecture": self.arch.name,
             "energy_pj": self.cost.energy_pj,
             "latency_cycles": self.cost.latency_cycles,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...ir.units import energy, percent, seconds
-from ..parts.work import work_of
 from ..web import Page, drawn, page_html, rendered
 from .energy import energy_sentences
 from .facts import Facts
@@ -14,7 +13,7 @@ from .page import explanation_page
 def explanation_html(e: Facts, svg: str, caption: str) -> str:
     """The page as the text of an HTML file, complete in itself."""
     page = Page(
-        title=f"{work_of(e.mapping).name} on {e.arch.name}, explained",
+        title=f"{e.mapping.work.name} on {e.arch.name}, explained",
         asked=[("Energy", energy(e.cost.energy_pj)), ("Latency", seconds(e.cost.latency_s))],
         findings=_findings(e),
         picture=drawn(svg, caption),

@@ -11,12 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ...cost_models import Cost
-from ...ir import FusedMapping, Mapping
 from ...ir.units import count, energy, percent, plural, size
 from ..parts.costs import cost_rows
 from ..parts.sparse import density_rows, zero_rows
 from ..parts.text import columns, pairs, section
-from ..parts.work import work_of, work_rows
+from ..parts.work import work_rows
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
@@ -34,9 +33,9 @@ _TOP = 3
 
 def explanation_page(e: Facts) -> Group:
     """All of it, the result first; then operation by operation, and what several of them share."""
-    work, cost = work_of(e.mapping), e.cost
+    work, cost = e.mapping.work, e.cost
     head = [*work_rows(work), *density_rows(work), ("Architecture", e.arch.name)]
-    if isinstance(cost, Cost):
+    if not e.mapping.is_of_cascade:
         parts: list[RenderableType] = [pairs([*head, *cost_rows(cost, e.arch)[:3], *zero_rows(cost)])]
         parts += _layer_parts(e, e.operations[0], cost)
     else:
@@ -50,7 +49,6 @@ def explanation_page(e: Facts) -> Group:
 
 
 def _layer_parts(e: Facts, operation: OperationFacts, cost: Cost) -> list[RenderableType]:
-    assert isinstance(e.mapping, Mapping)
     problem = e.mapping.problem
     done = cost.macs if cost.zeros is None else cost.zeros.operations.done
     parts: list[RenderableType] = [
@@ -86,7 +84,7 @@ def _operation_part(operation: OperationFacts, e: Facts) -> Group:
 
 def _shared_parts(e: Facts) -> list[RenderableType]:
     """What several operations share: loops, tiles on chip, memories."""
-    intermediates = e.mapping.cascade.intermediates if isinstance(e.mapping, FusedMapping) else ()
+    intermediates = e.mapping.cascade.intermediates
     return [
         section("What each shared loop does", _sentences(_loop_sentences(e.shared_loops))),
         section("What stays on chip", _sentences(_lifetime_sentences(e.lifetimes, intermediates))),

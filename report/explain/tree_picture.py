@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from ...ir import Address, FusedMapping, Loop
+from ...ir import Address, Loop, Mapping
 from ...ir.units import percent, size
 from ..parts.palette import COLOURS, colour_classes
 from ..parts.svg import CHARACTER, label, line, rect, svg
@@ -31,7 +31,7 @@ _TREE_STYLE = f"""
 """
 
 
-def tree_svg(e: Facts, fused: FusedMapping) -> str:
+def tree_svg(e: Facts, fused: Mapping) -> str:
     """The picture as the text of an SVG file; it needs nothing but itself and suits light and dark pages."""
     drawing = _TreeDrawing(e, fused)
     drawing.head()
@@ -49,7 +49,7 @@ def tree_svg(e: Facts, fused: FusedMapping) -> str:
 class _TreeDrawing:
     """What is drawn so far; `y` is where the next line starts."""
 
-    def __init__(self, e: Facts, fused: FusedMapping) -> None:
+    def __init__(self, e: Facts, fused: Mapping) -> None:
         self.e, self.fused = e, fused
         tensors = fused.cascade.tensors
         self.colour = {tensor: i % len(COLOURS) for i, tensor in enumerate(tensors)}

@@ -12,14 +12,14 @@ from markupsafe import escape
 from rich.console import Group
 
 from ...cost_models.traffic_bounds import done_macs, least_words, reuse_bound, sharing_factor
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Problem, Work
 from ...ir.plain_text import on_one_line
 from ...ir.units import count, percent
 from ...mapper.ski_slope import SlopePoint, compulsory_of
 from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks, save_figure
 from ..parts.palette import BLUE, GREY, VERMILION
 from ..parts.text import columns, pairs, section
-from ..parts.work import Work, work_rows
+from ..parts.work import work_rows
 
 _OF_LAYERS = ("buffer", "least traffic", "bound", "above it")
 _OF_CASCADES = ("buffer", "least traffic", "nothing fused", "fusing saves", "above compulsory")

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...arch import Architecture, ArrayAxis, Fanout, Mac, Memory
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Work
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant, size, watts
 from ...workloads import Network
@@ -18,7 +18,7 @@ from ..parts.text import architecture_rows, columns, pairs, section
 from ..parts.work import tensor_table, work_rows
 
 
-def page_of(found: Architecture | Network | Problem | Cascade) -> Group:
+def page_of(found: Architecture | Network | Work) -> Group:
     """The page of an architecture, a network, a problem or a cascade."""
     if isinstance(found, Architecture):
         return architecture_page(found)
@@ -27,7 +27,7 @@ def page_of(found: Architecture | Network | Problem | Cascade) -> Group:
     return work_page(found)
 
 
-def data_of(found: Architecture | Network | Problem | Cascade) -> Any:
+def data_of(found: Architecture | Network | Work) -> Any:
     """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers, a
     cascade as in its file."""
     if isinstance(found, Cascade):
@@ -59,7 +59,7 @@ def architecture_page(arch: Architecture) -> Group:
     )
 
 
-def work_page(work: Problem | Cascade) -> Group:
+def work_page(work: Work) -> Group:
     """A layer or a cascade: its operations and sizes, and its tensors in words."""
     return Group(pairs(work_rows(work)), section("Tensors", tensor_table(work)))
 

@@ -4,16 +4,15 @@ fusing saves. A layer has one operation, a cascade several; several results are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...arch import Architecture
 from ...cost_models import Cost, parse_objective
-from ...cost_models.cascades import FusedCost
 from ...cost_models.parallel import most_at_work, ragged_at_work
-from ...ir import FusedMapping, Problem
+from ...ir import Mapping, Problem
 from ...ir.units import count, energy, percent, plural, power_of_ten, seconds, significant, size
 from ...mapper.answer import Answer
 from ...mapper.certificate import Certificate, Points
@@ -21,21 +20,18 @@ from ...mapper.fusing import on_chip, outer_words
 from ...mapper.fusing_reasons import Reason
 from ...mapper.fusings import fusing_of
 from ..parts.costs import cost_rows, intermediate_table, roofline_table, table_parts
-from ..parts.leaves import AnyCost, AnyMapping, parts_of
 from ..parts.lines import line_parts
 from ..parts.nest import mapping_lines
 from ..parts.proofs import front_words, proof_rows, pruned_row, ranking_words, verdict_of
 from ..parts.sparse import MEANS, density_rows, zero_rows
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
-from ..parts.work import work_of, work_rows
-
-AnyAnswer: TypeAlias = Answer[Any, Any]
+from ..parts.work import work_rows
 
 NOT_IN_THE_SPACE = "parts of an array that work on different operations at once"
 
 
 def result_page(
-    answer: AnyAnswer,
+    answer: Answer,
     arch: Architecture,
     files: Iterable[object] = (),
     origin: str = "",
@@ -49,29 +45,29 @@ def result_page(
     """
     mapping, cost, proof = answer.mapping, answer.cost, answer.certificate
     parts = _sections(mapping, arch, cost)
-    if isinstance(answer.mapping, FusedMapping):
+    if mapping.is_of_cascade:
         parts.append(section("Fusing", _fusing(answer, reason)))
         parts += [section("Forms", _forms(answer))] if answer.forms else []
         rows = certificate_rows(proof, origin, is_tree=True)
     else:
-        rows = [*certificate_rows(proof, origin), *beyond_rows(proof, answer.cost, answer.mapping.problem, arch)]
+        rows = [*certificate_rows(proof, origin), *beyond_rows(proof, cost, mapping.problem, arch)]
     parts.append(section("Certificate", pairs(rows)))
     return Group(*parts, *_files(files))
 
 
-def evaluated_page(mapping: AnyMapping, arch: Architecture, cost: AnyCost, files: Iterable[object] = ()) -> Group:
+def evaluated_page(mapping: Mapping, arch: Architecture, cost: Cost, files: Iterable[object] = ()) -> Group:
     """The whole page of a mapping that was evaluated, and not searched for."""
     return Group(*_sections(mapping, arch, cost), *_files(files))
 
 
-def mapping_page(mapping: AnyMapping) -> Group:
+def mapping_page(mapping: Mapping) -> Group:
     """What a mapping says by itself."""
     nest = Text(str(mapping), no_wrap=True)
-    return Group(pairs(work_rows(work_of(mapping))), section(_form_of(mapping), nest))
+    return Group(pairs(work_rows(mapping.work)), section(_form_of(mapping), nest))
 
 
-def _form_of(mapping: AnyMapping) -> str:
-    return "Tree" if isinstance(mapping, FusedMapping) else "Loop nest"
+def _form_of(mapping: Mapping) -> str:
+    return "Tree" if mapping.is_of_cascade else "Loop nest"
 
 
 def _files(files: Iterable[object]) -> list[RenderableType]:
@@ -79,15 +75,15 @@ def _files(files: Iterable[object]) -> list[RenderableType]:
     return [section("Files", Text("\n".join(written), no_wrap=True))] if written else []
 
 
-def _sections(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[RenderableType]:
-    work, parts = work_of(mapping), parts_of(cost).values()
+def _sections(mapping: Mapping, arch: Architecture, cost: Cost) -> list[RenderableType]:
+    work, parts = mapping.work, cost.parts.values()
     zeros = [row for part in parts for row in zero_rows(part)]
     lines = mapping_lines(mapping, arch, cost)
     found: list[RenderableType] = [
         pairs([*work_rows(work), *density_rows(work), *architecture_rows(arch)]),
         section(_form_of(mapping), Text("\n".join(lines), no_wrap=True)),
     ]
-    if isinstance(mapping, FusedMapping) and isinstance(cost, FusedCost) and mapping.cascade.intermediates:
+    if cost.operations and mapping.cascade.intermediates:
         found.append(section("Intermediates", intermediate_table(mapping, cost)))
     return [
         *found,
@@ -110,7 +106,7 @@ def front_page(answers: Points[Any], arch: Architecture, out: object | None = No
 def best_few_page(answers: Points[Any], arch: Architecture, out: object | None = None) -> Group:
     """A line for each of the best few, best first, and where its files are; of trees, how they are fused."""
     told = [] if answers.complete else [ranking_words(answers)]
-    fused = [answer for answer in answers if isinstance(answer.mapping, FusedMapping)]
+    fused = [answer for answer in answers if answer.mapping.is_of_cascade]
     if not fused:
         return _several_page(answers, arch, told, "", [], out)
     told.insert(
@@ -126,7 +122,7 @@ def best_few_page(answers: Points[Any], arch: Architecture, out: object | None =
 
 
 def _several_page(
-    answers: Sequence[AnyAnswer],
+    answers: Sequence[Answer],
     arch: Architecture,
     told: list[str],
     gaps: str,
@@ -146,7 +142,7 @@ def _several_page(
     sentences = [*told, *([gaps] if gaps and not all(answer.certificate.proven for answer in answers) else [])]
     words = [Text("\n" + "\n".join(sentences))] if sentences else []
     files = [section("Files", f"{out}/1 to {out}/{len(answers)}")] if out is not None else []
-    head = pairs([*work_rows(work_of(answers[0].mapping)), *architecture_rows(arch)])
+    head = pairs([*work_rows(answers[0].mapping.work), *architecture_rows(arch)])
     return Group(head, section("Mappings", Group(table, *words)), *more, *files)
 
 
@@ -213,7 +209,7 @@ def beyond_rows(certificate: Certificate, cost: Cost, problem: Problem, arch: Ar
 # ---- fusing ------------------------------------------------------------------------------------------------
 
 
-def _forms(answer: AnyAnswer) -> Group:
+def _forms(answer: Answer) -> Group:
     """What is known of each way to compute the cascade, and which of them is the best."""
     table = columns(("form",), ("best found", "at least"))
     unit = parse_objective(answer.certificate.objective).unit
@@ -225,7 +221,7 @@ def _forms(answer: AnyAnswer) -> Group:
     return Group(table, Text(""), Text("\n".join(wrapped(told)), no_wrap=True))
 
 
-def _fusing(answer: AnyAnswer, reason: Reason | None) -> Group:
+def _fusing(answer: Answer, reason: Reason | None) -> Group:
     """The best mapping beside the best one without fusing, and what that means."""
     if answer.unfused is None:
         if not answer.mapping.cascade.intermediates:
@@ -249,7 +245,7 @@ def _fusing(answer: AnyAnswer, reason: Reason | None) -> Group:
     return Group(table, Text(""), Text("\n".join(wrapped(_verdict(answer, reason))), no_wrap=True))
 
 
-def _verdict(answer: AnyAnswer, reason: Reason | None) -> str:
+def _verdict(answer: Answer, reason: Reason | None) -> str:
     objective, saves = answer.certificate.objective, answer.saves
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
@@ -271,7 +267,7 @@ def _verdict(answer: AnyAnswer, reason: Reason | None) -> str:
     return f"Fusing wins nothing for {objective}.{told}"
 
 
-def reason_sentence(reason: Reason, answer: AnyAnswer) -> str:
+def reason_sentence(reason: Reason, answer: Answer) -> str:
     """Why fusing wins nothing, in a sentence."""
     outermost, names = answer.cost.memories[0].name, ", ".join(reason.memories)
     what = " and ".join(answer.mapping.cascade.intermediates)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...arch import Architecture
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Problem, Work
 from ...ir.units import count, plural, power_of_ten, significant
 from ...mapper.cascades import iterates
 from ...mapper.cascades.terms.operation_orders import MOST_ORDERS, orders
@@ -24,7 +24,7 @@ from ...mapper.space.size import SpaceSize
 from ...mapper.space.textbook import TextbookEstimate
 from ..parts.sparse import density_rows, format_choices
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
-from ..parts.work import Work, work_rows
+from ..parts.work import work_rows
 from .result import NOT_IN_THE_SPACE
 
 _WRITTEN_OUT = 10**6

@@ -11,12 +11,11 @@ from rich.text import Text
 
 from ...arch import Architecture
 from ...cost_models import Cost, roofline
-from ...cost_models.cascades import FusedCost
 from ...cost_models.cascades.cost import occupied_bits
 from ...cost_models.cost import MemoryUse
-from ...ir import FusedMapping
+from ...ir import Mapping
 from ...ir.units import clock, count, energy, joule_seconds, percent, seconds, significant, size
-from .leaves import AnyCost, AnyMapping, leaves_of, parts_of
+from .leaves import leaves_of
 from .sparse import ZERO_COLUMNS, zero_table_rows
 from .text import columns, section
 
@@ -26,34 +25,25 @@ if TYPE_CHECKING:
 _EDP_UNIT = "pJ x cycles"
 
 
-def cost_page(cost: AnyCost) -> Group:
+def cost_page(cost: Cost) -> Group:
     """What a cost says by itself."""
     return Group(Text(str(cost)), *table_parts(cost))
 
 
-def cost_rows(cost: AnyCost, arch: Architecture) -> list[tuple[str, str]]:
+def cost_rows(cost: Cost, arch: Architecture) -> list[tuple[str, str]]:
     """Energy, latency, their product, utilization; of one operation, what the latency waits for."""
-    point = "MAC" if isinstance(cost, Cost) else "point"
+    point = "point" if cost.operations else "MAC"
     peak = arch.mac_instances * arch.mac.per_cycle
-    edp = joule_seconds(cost.energy_pj, cost.latency_s)
-    fill = _fill_cycles(cost, arch)
-    arrays = sum(part.array_cycles for part in parts_of(cost).values())
+    edp, arrays = joule_seconds(cost.energy_pj, cost.latency_s), cost.array_cycles
     return [
         ("Energy", f"{energy(cost.energy_pj)}, {energy(cost.energy_pj / cost.macs)} per {point}"),
         ("Latency", f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_s)} at {clock(cost.clock_hz)}"),
-        *([("", f"{count(fill)} of them add to fill and to drain")] if fill else []),
+        *([("", f"{count(cost.fill_cycles)} of them add to fill and to drain")] if cost.fill_cycles else []),
         *([("", f"{count(arrays)} of them, {percent(arrays, cost.latency_cycles)}, fill arrays")] if arrays else []),
         ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(edp)} J s"),
         ("Utilization", f"{percent(cost.utilization, 1)} of {significant(peak)} MACs per cycle"),
-        *(("Bound by", bound_text(part)) for part in parts_of(cost).values() if len(parts_of(cost)) == 1),
+        *(("Bound by", bound_text(part)) for part in cost.parts.values() if len(cost.parts) == 1),
     ]
-
-
-def _fill_cycles(cost: AnyCost, arch: Architecture) -> float:
-    """Cycles that first tiles in and last ones out add; where operations overlap they are hidden."""
-    parts = parts_of(cost)
-    hidden = len(parts) > 1 and arch.overlap == "across_operations"
-    return 0.0 if hidden else sum(part.fill_cycles for part in parts.values())
 
 
 def bound_text(cost: Cost) -> str:
@@ -71,14 +61,14 @@ def bound_text(cost: Cost) -> str:
     return f"bandwidth of {memory.name}, {count(memory.cycles)} cycles; compute alone needs {compute}{waits}"
 
 
-def table_parts(cost: AnyCost) -> list[RenderableType]:
+def table_parts(cost: Cost) -> list[RenderableType]:
     """Words moved and memories; of several operations, what each costs and what is held while it works; of operands
     with zeros, how they are held and what is left out."""
-    parts = parts_of(cost)
+    parts = cost.parts
     several = "operation, " if len(parts) > 1 else ""
     by = "by memory, operation and tensor" if several else "by memory and tensor"
     found: list[RenderableType] = []
-    if isinstance(cost, FusedCost) and several:
+    if several:
         found.append(section("Operations, one after the other", operation_table(cost)))
         found.append(section("In use while an operation works", occupancy_table(cost)))
     found.append(section(f"Words moved, {by}", traffic_table(cost)))
@@ -105,9 +95,9 @@ def by_operation(
     return table
 
 
-def traffic_table(cost: AnyCost) -> Table:
+def traffic_table(cost: Cost) -> Table:
     """Words and energy of every memory, operation and tensor, and of all else; shares are of the total energy."""
-    parts = parts_of(cost)
+    parts = cost.parts
     several = len(parts) > 1
     texts = ("memory", "operation", "tensor") if several else ("memory", "tensor")
     table = columns(texts, ("words read", "words written", "energy", "share"))
@@ -135,7 +125,7 @@ def traffic_table(cost: AnyCost) -> Table:
     return table
 
 
-def memory_table(cost: AnyCost) -> Table:
+def memory_table(cost: Cost) -> Table:
     """Bandwidth, occupancy and energy of every memory; cycles are those of the busiest port, busy their share."""
     table = columns(("memory",), ("count", "cycles", "busy", "in use", "capacity", "energy", "share"))
     for memory in cost.memories:
@@ -143,7 +133,7 @@ def memory_table(cost: AnyCost) -> Table:
     return table
 
 
-def _memory_cells(memory: MemoryUse, cost: AnyCost) -> tuple[str, ...]:
+def _memory_cells(memory: MemoryUse, cost: Cost) -> tuple[str, ...]:
     busy = percent(memory.cycles, cost.latency_cycles) if memory.cycles else "-"
     return (
         count(memory.instances),
@@ -156,7 +146,7 @@ def _memory_cells(memory: MemoryUse, cost: AnyCost) -> tuple[str, ...]:
     )
 
 
-def operation_table(cost: FusedCost) -> Table:
+def operation_table(cost: Cost) -> Table:
     """What each operation does, costs and waits for."""
     table = columns(("operation", "bound by"), ("points", "cycles", "energy", "share"))
     for name, part in cost.operations.items():
@@ -166,7 +156,7 @@ def operation_table(cost: FusedCost) -> Table:
     return table
 
 
-def occupancy_table(cost: FusedCost) -> Table:
+def occupancy_table(cost: Cost) -> Table:
     """Of each bounded memory, what is in use in each branch, and of which tensors."""
     table = columns(("memory", "operation", "tensors"), ("in use", "capacity", "share"))
     for use in cost.memories:
@@ -180,7 +170,7 @@ def occupancy_table(cost: FusedCost) -> Table:
     return table
 
 
-def intermediate_table(fused: FusedMapping, cost: FusedCost) -> Table:
+def intermediate_table(fused: Mapping, cost: Cost) -> Table:
     """Where each intermediate passes from one operation to the next, and how much of it is there at a time."""
     table = columns(("tensor", "in", "while"), ("words at a time", "size", "of all its words"))
     outermost = cost.memories[0].name
@@ -204,7 +194,7 @@ ROOF_COLUMNS = ("port",), ("MACs per byte", "ridge", "machine", "mapping", "")
 """Of `roof_rows`: texts, and numbers."""
 
 
-def roofline_table(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> Table:
+def roofline_table(mapping: Mapping, arch: Architecture, cost: Cost) -> Table:
     """The roofs of every operation."""
     leaves = leaves_of(mapping, arch, cost)
     return by_operation(ROOF_COLUMNS, ((leaf.name, roof_rows(leaf.cost, leaf.arch)) for leaf in leaves))

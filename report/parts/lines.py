@@ -7,16 +7,15 @@ from dataclasses import astuple
 from rich.console import RenderableType
 
 from ...arch import Architecture, Memory
-from ...cost_models import evaluate
-from ...cost_models.cascades import evaluate_tree, with_tree_layouts
+from ...cost_models import Cost, evaluate
+from ...cost_models.cascades import with_work_layouts
 from ...cost_models.closed_form import LineBox
 from ...cost_models.cost import held_width_bits
 from ...cost_models.layouts import Arrangement, LineCounts, arrangement, has_lines, layout_in, packed, rank_names
-from ...cost_models.layouts.choices import with_layouts
 from ...ir import Mapping, MappingError, Tensor
 from ...ir.units import energy, plural, significant
 from .costs import by_operation
-from .leaves import AnyCost, AnyMapping, OperationNest, leaf_lines, leaves_of
+from .leaves import OperationNest, leaf_lines, leaves_of
 from .text import pairs, section
 
 LINE_COLUMNS = ("memory", "tensor", "layout", "a line holds"), ("lines read", "lines written", "full")
@@ -26,7 +25,7 @@ BANK_COLUMNS = ("memory", "tensor", "in different banks"), ("lines", "cycles", "
 """Titles of `bank_rows`: texts, and numbers."""
 
 
-def line_parts(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[RenderableType]:
+def line_parts(mapping: Mapping, arch: Architecture, cost: Cost) -> list[RenderableType]:
     """Of a machine with lines: which of them pass, and what the same mapping costs with other layouts."""
     if not has_lines(arch):
         return []
@@ -95,7 +94,7 @@ def _box_text(tensor: Tensor, box: LineBox, single: str) -> str:
     return " x ".join(parts) or single
 
 
-def other_layout_rows(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> list[tuple[str, str]]:
+def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
     """The same mapping with every line full, which is the least that there could be, and with plain layouts."""
     full = _with_layouts(mapping, packed(arch))
     rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(full, cost))]
@@ -109,14 +108,11 @@ def other_layout_rows(mapping: AnyMapping, arch: Architecture, cost: AnyCost) ->
     return rows
 
 
-def _with_layouts(mapping: AnyMapping, arch: Architecture, layouts: dict[str, str] | None = None) -> AnyCost:
+def _with_layouts(mapping: Mapping, arch: Architecture, layouts: dict[str, str] | None = None) -> Cost:
     """What a mapping costs with some layouts stated."""
-    given = layouts or {}
-    if isinstance(mapping, Mapping):
-        return evaluate(mapping, with_layouts(arch, mapping.problem, given))
-    return evaluate_tree(mapping, with_tree_layouts(arch, mapping.cascade, given))
+    return evaluate(mapping, with_work_layouts(arch, mapping.work, layouts or {}))
 
 
-def _figures(found: AnyCost, cost: AnyCost) -> str:
+def _figures(found: Cost, cost: Cost) -> str:
     times = "" if found is cost else f", {significant(found.edp / cost.edp)} times the EDP"
     return f"{energy(found.energy_pj)}, {plural(round(found.latency_cycles), 'cycle')}{times}"

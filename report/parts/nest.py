@@ -13,33 +13,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...arch import Architecture, Fanout
-from ...cost_models.cascades import FusedCost, Held, Occupancy
+from ...cost_models import Cost
+from ...cost_models.cascades import Held, Occupancy
 from ...cost_models.cost import held_width_bits, tile_words
-from ...ir import FusedMapping, Loop, Mapping, Node, Place, Tree
+from ...ir import Loop, Mapping, Node, Place, Tree
 from ...ir.plain_text import on_one_line
 from ...ir.units import count, plural, size
-from .leaves import AnyCost, AnyMapping
 
 
-def mapping_lines(mapping: AnyMapping, arch: Architecture, cost: AnyCost | None = None) -> list[str]:
+def mapping_lines(mapping: Mapping, arch: Architecture, cost: Cost | None = None) -> list[str]:
     """A mapping, one loop, node or branch a line, with tile sizes, axis lengths and lifetimes as comments in a column
     of their own.
 
     cost  of a cascade, which says what memories hold while each operation works
     """
-    if isinstance(mapping, Mapping):
-        tree, notes = Tree.of(mapping.nest, ""), _nest_notes(mapping, arch)
-    else:
-        assert isinstance(cost, FusedCost)
-        tree, notes = mapping.tree, _tree_notes(mapping, cost.occupancy)
-    lines = list(_lines(tree, arch, notes))
+    held = None if cost is None else cost.occupancy
+    notes = _tree_notes(mapping, held) if held else _nest_notes(mapping, arch)
+    lines = list(_lines(mapping.tree, arch, notes))
     column = max(len(text) for text, _ in lines) + 2
     return [f"{text:<{column}}# {note}" if note else text for text, note in lines]
 
 
-def mapping_document(mapping: AnyMapping, arch: Architecture, cost: AnyCost | None = None) -> str:
+def mapping_document(mapping: Mapping, arch: Architecture, cost: Cost | None = None) -> str:
     """A mapping as a text file: what it executes and the architecture as comments, then its lines."""
-    work = str(mapping.cascade).splitlines() if isinstance(mapping, FusedMapping) else [str(mapping.problem)]
+    work = str(mapping.cascade).splitlines() if mapping.is_of_cascade else [str(mapping.problem)]
     head = [f"# {on_one_line(line)}" for line in (*work, f"on {arch.name}")]
     return "\n".join([*head, *mapping_lines(mapping, arch, cost)]) + "\n"
 
@@ -77,7 +74,7 @@ def _nest_notes(mapping: Mapping, arch: Architecture) -> _NoteOf:
     return note
 
 
-def _tree_notes(fused: FusedMapping, occupied: Occupancy) -> _NoteOf:
+def _tree_notes(fused: Mapping, occupied: Occupancy) -> _NoteOf:
     """Words and size of a tile; of an intermediate, between which operations it takes room."""
     outermost = next((item.memory for item in fused.tree.items if isinstance(item, Node)), "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Problem, Work
 from ...ir.units import count, energy, percent, size
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
@@ -15,14 +15,14 @@ if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mappin
 MEANS = "Cost, a mean over all places of the zeros"
 
 
-def density_rows(problem: Problem | Cascade) -> list[tuple[str, str]]:
+def density_rows(work: Work) -> list[tuple[str, str]]:
     """The densities of a problem's operands; none, where it has none: those of cascades have none."""
-    if isinstance(problem, Cascade) or not problem.has_zeros:
+    if isinstance(work, Cascade) or not work.has_zeros:
         return []
     from ...cost_models.sparse import densities_of, density_text
 
-    found = densities_of(problem)
-    return [("Density", ", ".join(f"{name} {density_text(d, problem.tensor(name))}" for name, d in found.items()))]
+    found = densities_of(work)
+    return [("Density", ", ".join(f"{name} {density_text(d, work.tensor(name))}" for name, d in found.items()))]
 
 
 def format_choices(problem: Problem, arch: Architecture) -> int:

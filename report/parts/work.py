@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TypeAlias
 
 from rich.table import Table
 
-from ...ir import Cascade, FusedMapping, Mapping, Problem, Tensor
+from ...ir import Problem, Tensor, Work
 from ...ir.units import count, plural
 from .text import columns
-
-Work: TypeAlias = Problem | Cascade
-
-
-def work_of(mapping: Mapping | FusedMapping) -> Work:
-    """What a mapping executes."""
-    return mapping.cascade if isinstance(mapping, FusedMapping) else mapping.problem
 
 
 def work_rows(work: Work) -> list[tuple[str, str]]:

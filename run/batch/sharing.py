@@ -6,25 +6,27 @@ own; and what no mapping of a whole space is below, none of a part is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping as MappingABC
 from dataclasses import replace
 
 from ...cost_models import Cost, Objective
-from ...mapper.answer import Answer, NestAnswer
+from ...ir import Mapping
+from ...mapper.answer import Answer
 from ...mapper.certificate import Certificate
 from ...mapper.constraints.violations import violations
 from ...mapper.question import FREE, NestQuestion
 from .job import Failure, Outcome
 
 
-def shared(questions: Iterable[NestQuestion], outcomes: Mapping[str, Outcome]) -> dict[str, NestAnswer]:
+def shared(questions: Iterable[NestQuestion], outcomes: MappingABC[str, Outcome]) -> dict[str, Answer]:
     """Better answers to those questions whose own is not proven, or missing, by their keys."""
     alike: dict[object, list[NestQuestion]] = {}
     for question in questions:
         if question.key in outcomes:
             rest = replace(question, constraints=FREE)
             alike.setdefault(rest.key, []).append(question)
-    better: dict[str, NestAnswer] = {}
+    better: dict[str, Answer] = {}
     for group in alike.values():
         for question in group if len(group) > 1 else ():
             found = _improved(question, group, outcomes)
@@ -33,7 +35,7 @@ def shared(questions: Iterable[NestQuestion], outcomes: Mapping[str, Outcome]) -
     return better
 
 
-def _improved(question: NestQuestion, group: list[NestQuestion], outcomes: Mapping[str, Outcome]) -> NestAnswer | None:
+def _improved(question: NestQuestion, group: list[NestQuestion], outcomes: MappingABC[str, Outcome]) -> Answer | None:
     """The best of the mappings that keep the constraints of a question; None where its own answer stands."""
     own = outcomes[question.key]
     if not isinstance(own, Failure) and not (isinstance(own, Answer) and not own.certificate.proven):
@@ -54,7 +56,7 @@ def _improved(question: NestQuestion, group: list[NestQuestion], outcomes: Mappi
     if best is own and bound <= known.lower_bound:
         return None
     proof = replace(known, value=value, lower_bound=bound)
-    return Answer(replace(best.mapping, problem=question.problem), best.cost, proof)
+    return Answer(Mapping(question.problem, best.mapping.nest), best.cost, proof)
 
 
 def _rank(objective: Objective, cost: Cost) -> tuple[float, ...]:
@@ -62,7 +64,7 @@ def _rank(objective: Objective, cost: Cost) -> tuple[float, ...]:
     return tuple(part.value(cost.energy_pj, cost.latency_cycles) for part in parts)
 
 
-def _nothing_known(question: NestQuestion, best: NestAnswer) -> Certificate:
+def _nothing_known(question: NestQuestion, best: Answer) -> Certificate:
     """The certificate of a search that found nothing: of its bound, what the MACs alone take."""
     arch, cost = question.arch, best.cost
     first = question.objective.parts[0] if question.objective.is_lexicographic else question.objective

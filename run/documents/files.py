@@ -169,7 +169,7 @@ def _expected(message: str) -> str:
 
 
 _KINDS = ("loop", "node", "memory", "fanout")
-_KINDS_OF_COSTS = ("Cost", "FusedCost")
+KINDS_OF_COSTS = ("Cost", "CascadeCost")
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
@@ -178,6 +178,6 @@ def _path(loc: tuple[int | str, ...]) -> str:
     for i, part in enumerate(loc):
         if isinstance(part, int):
             path += f"[{part}]"
-        elif part not in _KINDS_OF_COSTS and not (i > 1 and isinstance(loc[i - 1], int) and part in _KINDS):
+        elif part not in KINDS_OF_COSTS and not (i > 1 and isinstance(loc[i - 1], int) and part in _KINDS):
             path += f".{part}" if path else part
     return path

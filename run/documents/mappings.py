@@ -28,20 +28,21 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Discriminator, Tag
 
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
-from ...cost_models.cascades import FusedCost, Held
+from ...cost_models.cascades import Held
 from ...cost_models.layouts import Lines
 from ...cost_models.zeros import Operations, TensorZeros, Zeros
 from ...inputs import checks
-from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Problem, TilewrightError, Tree
+from ...ir import LoopNest, Mapping, MappingError, Problem, TilewrightError
 from ...mapper.answer import TriedForm, Unfused, saved_by_fusing
 from ...mapper.certificate import Certificate, OpenPart, PartProof
-from .files import SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
+from .costs import CascadeCostPart, CostPart, cost_of, cost_part
+from .files import KINDS_OF_COSTS, SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
 from .older import as_now, place_in
 from .parts import (
     PART_MODELS,
@@ -59,13 +60,11 @@ from .parts import (
     tree_part,
 )
 
-M = TypeVar("M", bound=Mapping | FusedMapping)
-C = TypeVar("C", bound=Cost | FusedCost)
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Recorded(Generic[C]):
+class Recorded:
     """The figures that a document carries; recomputing them is `evaluate`.
 
     cost         what the mapping costs
@@ -74,13 +73,13 @@ class Recorded(Generic[C]):
     forms        of a cascade that can be computed in several ways, what is known of each
     """
 
-    cost: C
+    cost: Cost
     certificate: Certificate | None
     unfused: Unfused | None = None
     forms: tuple[TriedForm, ...] = ()
 
 
-class LoadedMapping(NamedTuple, Generic[M, C]):
+class LoadedMapping(NamedTuple):
     """What a document holds.
 
     mapping   with its problem, or its cascade
@@ -88,9 +87,9 @@ class LoadedMapping(NamedTuple, Generic[M, C]):
     recorded  figures that were written down with it
     """
 
-    mapping: M
+    mapping: Mapping
     arch: Architecture
-    recorded: Recorded[C]
+    recorded: Recorded
 
 
 class _Summary(Strict):
@@ -116,10 +115,11 @@ class _Summary(Strict):
 
 
 def _kind_of(cost: Any) -> str:
-    return _OF_SEVERAL if isinstance(cost, FusedCost) or (isinstance(cost, dict) and "operations" in cost) else _OF_ONE
+    several = isinstance(cost, CascadeCostPart) or (isinstance(cost, dict) and "operations" in cost)
+    return _OF_SEVERAL if several else _OF_ONE
 
 
-_OF_ONE, _OF_SEVERAL = "Cost", "FusedCost"
+_OF_ONE, _OF_SEVERAL = KINDS_OF_COSTS
 
 
 class MappingDocument(Strict):
@@ -144,7 +144,7 @@ class MappingDocument(Strict):
     architecture: ArchitecturePart
     tree: TreePart
     cost: Annotated[
-        Annotated[Cost, Tag(_OF_ONE)] | Annotated[FusedCost, Tag(_OF_SEVERAL)],
+        Annotated[CostPart, Tag(_OF_ONE)] | Annotated[CascadeCostPart, Tag(_OF_SEVERAL)],
         Discriminator(_kind_of),
     ]
     certificate: Certificate | None
@@ -153,9 +153,9 @@ class MappingDocument(Strict):
 
 
 def dump_mapping(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
-    cost: Cost | FusedCost,
+    cost: Cost,
     certificate: Certificate | None = None,
     unfused: Unfused | None = None,
     forms: tuple[TriedForm, ...] = (),
@@ -165,25 +165,22 @@ def dump_mapping(
 
 
 def document_of(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
-    cost: Cost | FusedCost,
+    cost: Cost,
     certificate: Certificate | None = None,
     unfused: Unfused | None = None,
     forms: tuple[TriedForm, ...] = (),
 ) -> MappingDocument:
     """The document of a mapping and its cost."""
-    if isinstance(mapping, Mapping):
-        cascade, tree = layer_part(mapping.problem), Tree.of(mapping.nest, mapping.problem.name)
-    else:
-        cascade, tree = cascade_part(mapping.cascade), mapping.tree
+    cascade = cascade_part(mapping.cascade) if mapping.is_of_cascade else layer_part(mapping.problem)
     return MappingDocument(
         written_by=written_by(),
         summary=_summary_of(cost, certificate, unfused),
         cascade=cascade,
         architecture=architecture_part(arch),
-        tree=tree_part(tree),
-        cost=cost,
+        tree=tree_part(mapping.tree),
+        cost=cost_part(cost),
         certificate=certificate,
         unfused=unfused,
         forms=forms,
@@ -196,9 +193,8 @@ def written_by() -> str:
     return f"tilewright {version('tilewright')}"
 
 
-def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping[Any, Any]:
-    """The mapping, architecture and recorded figures of a mapping.json: a `Mapping` of a layer, a `FusedMapping` of a
-    cascade.
+def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping:
+    """The mapping, architecture and recorded figures of a mapping.json, of a layer or of a cascade.
 
     text_or_path  its path, or its text, which starts with `{`
     where  what messages call it; by default its path
@@ -215,7 +211,7 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     return parse_mapping(read_text(Path(text_or_path), place), place)
 
 
-def parse_mapping(text: str, where: str) -> LoadedMapping[Any, Any]:
+def parse_mapping(text: str, where: str) -> LoadedMapping:
     """As `load_mapping`, of a text; `where` is what messages call it."""
     members = _members(text, where)
     try:
@@ -227,17 +223,17 @@ def parse_mapping(text: str, where: str) -> LoadedMapping[Any, Any]:
             _check_objective(document.unfused.certificate, f"{where}: unfused.certificate")
     except MappingError as error:
         raise _as_it_stands(error, members) from None
-    recorded = Recorded(document.cost, document.certificate, document.unfused, document.forms)
+    recorded = Recorded(cost_of(document.cost), document.certificate, document.unfused, document.forms)
     return LoadedMapping(mapping, architecture_of(document.architecture), recorded)
 
 
-def _mapping_of(document: MappingDocument, where: str) -> Mapping | FusedMapping:
+def _mapping_of(document: MappingDocument, where: str) -> Mapping:
     """A mapping of one operation where it has the cost of one."""
-    if isinstance(document.cost, Cost):
+    if isinstance(document.cost, CostPart):
         work = _problem_and_nest(document, where)
         return _in_tree(lambda: Mapping(*work), where)
     cascade = cascade_of(document.cascade, where)
-    return _in_tree(lambda: FusedMapping(cascade, tree_of(document.tree)), where)
+    return _in_tree(lambda: Mapping(cascade, tree_of(document.tree)), where)
 
 
 def _in_tree(make: Callable[[], T], where: str) -> T:
@@ -301,14 +297,14 @@ def _check_objective(certificate: Certificate, where: str) -> None:
         raise MappingError(error.message, where=f"{where}.{error.where}", hint=error.hint) from None
 
 
-def _summary_of(cost: Cost | FusedCost, certificate: Certificate | None, unfused: Unfused | None) -> _Summary:
+def _summary_of(cost: Cost, certificate: Certificate | None, unfused: Unfused | None) -> _Summary:
     return _Summary(
         energy_pj=cost.energy_pj,
         latency_cycles=cost.latency_cycles,
         latency_s=cost.latency_s,
         edp=cost.edp,
         utilization=cost.utilization,
-        limited_by=cost.limited_by if isinstance(cost, Cost) else None,
+        limited_by=cost.limited_by or None,
         proven=certificate.proven if certificate else None,
         gap=certificate.gap if certificate else None,
         saves=saved_by_fusing(certificate, unfused) if certificate else None,
@@ -317,8 +313,8 @@ def _summary_of(cost: Cost | FusedCost, certificate: Certificate | None, unfused
 
 def _known_keys() -> Iterator[str]:
     """Every key of a document."""
-    for model in (MappingDocument, _Summary, *PART_MODELS, Architecture, Memory, Fanout):
+    for model in (MappingDocument, _Summary, CostPart, CascadeCostPart, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    costs = (Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros)
+    costs = (Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros)
     for record in (*costs, Certificate, OpenPart, PartProof, Unfused, TriedForm):
         yield from (field.name for field in fields(record))

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
-from ...cost_models.cascades import FusedCost, Held
+from ...cost_models import MemoryUse, NetworkUse, TensorTraffic
+from ...cost_models.cascades import Held
 from ...mapper.answer import TriedForm, Unfused
 from ...mapper.certificate import Certificate
 from ...mapper.question import AnyQuestion, canonical_json, is_about_cascade
+from ..documents.costs import CascadeCostPart, CostPart
 from ..documents.files import SCHEMA_VERSION
 
 
 def _format(version: int, *parts: type) -> str:
-    names = [[field.name for field in fields(part)] for part in parts]
+    names = [list(part.__annotations__) for part in parts]
     return hashlib.sha256(canonical_json([version, *names]).encode()).hexdigest()[:12]
 
 
-_PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
+_PARTS = (CostPart, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS)
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
 
-CASCADE_FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused, TriedForm)
+CASCADE_FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS, CascadeCostPart, Held, Unfused, TriedForm)
 """The same of answers to questions about cascades."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ...mapper.answer import TreeAnswer
+from ...mapper.answer import Answer
 from ...mapper.cascades import NothingBelow
 from ...mapper.kernel.tolerance import reaches
 from ...mapper.question import TreeQuestion
@@ -26,7 +26,7 @@ class KnownTrees:
     """
 
     searches: Searches = Searches(0.0)
-    answer: TreeAnswer | None = None
+    answer: Answer | None = None
 
     @property
     def bound(self) -> float:
@@ -38,7 +38,7 @@ class KnownTrees:
         """What the best tree weighs; infinite where none is known."""
         return math.inf if self.answer is None else self.answer.certificate.value
 
-    def outcome(self, question: TreeQuestion) -> TreeAnswer | NothingBelow | None:
+    def outcome(self, question: TreeQuestion) -> Answer | NothingBelow | None:
         """What a search would come to; None where it could find out more than is known."""
         asked = PastSearch(min(self.value, question.below), question.limits)
         is_proven = reaches(self.bound, asked.below)
@@ -55,7 +55,7 @@ class KnownTrees:
         """The question, only for what is better than what is known."""
         return replace(question, below=min(self.value, question.below), floor=max(self.bound, question.floor))
 
-    def with_outcome(self, question: TreeQuestion, found: TreeAnswer | NothingBelow) -> KnownTrees:
+    def with_outcome(self, question: TreeQuestion, found: Answer | NothingBelow) -> KnownTrees:
         """What is known with what a search of the question has found; one that was interrupted counts as not made."""
         if isinstance(found, NothingBelow):
             bound, best, seconds = found.bound, self.answer, found.seconds
@@ -79,6 +79,6 @@ class KnownTrees:
         return KnownTrees(Searches(bound, (*kept, *more)), best)
 
 
-def was_interrupted(found: TreeAnswer | NothingBelow) -> bool:
+def was_interrupted(found: Answer | NothingBelow) -> bool:
     """Whether someone ended the search that came to this."""
     return found.interrupted if isinstance(found, NothingBelow) else found.certificate.interrupted

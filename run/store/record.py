@@ -8,13 +8,12 @@ import time
 import zlib
 from dataclasses import astuple, dataclass, fields, replace
 from functools import reduce
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from ...arch import Architecture
 from ...cost_models import Cost
-from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
-from ...mapper.answer import Answer, NestAnswer, TreeAnswer, Unfused
+from ...mapper.answer import Answer, Unfused
 from ...mapper.certificate import Certificate
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.question import FREE, AnyQuestion, Limits, canonical_json, is_about_cascade
@@ -22,7 +21,7 @@ from ..documents.mappings import LoadedMapping, document_of, parse_mapping, writ
 from .key import CASCADE_FORMAT, FORMAT, Part, stored_key
 from .result import Kept, NoMapping, PastSearch, Searches
 
-ProvenT = TypeVar("ProvenT", NestAnswer, TreeAnswer, Unfused)
+ProvenT = TypeVar("ProvenT", Answer, Unfused)
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -117,7 +116,7 @@ class Record:
         told = json.loads(self.text)
         return NoMapping(told["layer"], told["message"], told["where"], told["hint"])
 
-    def _read(self) -> LoadedMapping[Any, Any]:
+    def _read(self) -> LoadedMapping:
         try:
             return parse_mapping(self.text, f"result {self.key[:12]}")
         except MappingError as error:
@@ -193,17 +192,17 @@ class _Found:
 
     text: str
     proven: bool
-    cost: Cost | FusedCost
+    cost: Cost
     certificate: Certificate
 
 
-def _found(answer: Answer[Any, Any], arch: Architecture) -> _Found:
+def _found(answer: Answer, arch: Architecture) -> _Found:
     cost, proof, apart = answer.cost, answer.certificate, answer.unfused
     text = document_of(answer.mapping, arch, cost, proof, apart, answer.forms).model_dump_json()
     return _Found(text, is_settled(answer), cost, proof)
 
 
-def is_settled(answer: Answer[Any, Any]) -> bool:
+def is_settled(answer: Answer) -> bool:
     """Whether a search with larger limits could find nothing better, and nothing better to compare with."""
     return answer.certificate.proven and (answer.unfused is None or answer.unfused.certificate.proven)
 

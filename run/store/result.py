@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from ...ir import Cascade, InfeasibleError, Problem
-from ...mapper.answer import Answer, NestAnswer, TreeAnswer
+from ...ir import InfeasibleError, Work
+from ...mapper.answer import Answer
 from ...mapper.question import Limits
 
 
@@ -24,7 +24,7 @@ class NoMapping:
     where: str | None
     hint: str | None
 
-    def of(self, problem: Problem | Cascade) -> NoMapping:
+    def of(self, problem: Work) -> NoMapping:
         """The same for a problem or a cascade that differs in its name alone."""
         return NoMapping(problem.name, self.message.replace(self.layer, problem.name), self.where, self.hint)
 
@@ -34,7 +34,7 @@ class NoMapping:
         return InfeasibleError(self.message, where=self.where, hint=self.hint)
 
 
-Result: TypeAlias = NestAnswer | NoMapping
+Result: TypeAlias = Answer | NoMapping
 """What a search came to."""
 
 
@@ -75,13 +75,13 @@ class Searches:
     bound: float
     tried: tuple[PastSearch, ...] = ()
 
-    def of(self, _: Problem | Cascade) -> Searches:
+    def of(self, _: Work) -> Searches:
         """The same for a cascade that differs in its name alone."""
         return self
 
 
-CascadeOutcome: TypeAlias = TreeAnswer | NoMapping | Searches
+CascadeOutcome: TypeAlias = Answer | NoMapping | Searches
 """What is stored of a cascade."""
 
-Kept: TypeAlias = Answer[Any, Any] | NoMapping | Searches
+Kept: TypeAlias = Answer | NoMapping | Searches
 """What is stored of a layer or a cascade."""

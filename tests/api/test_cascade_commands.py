@@ -57,7 +57,7 @@ def test_operations_and_files_give_the_same_page() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_page_is_of_the_cost_that_python_gives() -> None:
     whole = tw.cascade(OPS[1::2], m=8, k=4, n=4, p=2)
-    cost = tw.evaluate(tw.FusedMapping.parse(whole, TREE), GOLDEN / "F2.yaml")
+    cost = tw.evaluate(tw.Mapping.parse(whole, TREE), GOLDEN / "F2.yaml")
     dram = 32 + 16 + 8 + 16
     assert cost.memories[0].energy_pj == 200 * dram
     assert cost.latency_cycles == dram / 0.5
@@ -75,7 +75,7 @@ def test_programs() -> None:
     code, program = run("emit", "chain.yaml", *ON, "--to", "numpy")
     assert (code, program.startswith('"""Operations on one accelerator')) == (0, True)
     code, nest = run("emit", "chain.yaml", *ON, "--to", "nest")
-    assert tw.FusedMapping.parse(tw.cascade(OPS[1::2], m=8, k=4, n=4, p=2), nest).tree.leaves() == {
+    assert tw.Mapping.parse(tw.cascade(OPS[1::2], m=8, k=4, n=4, p=2), nest).tree.leaves() == {
         "T": (0,),
         "O": (1,),
     }

@@ -58,7 +58,7 @@ def test_a_result_has_what_results_have(result: tw.SearchResult) -> None:
     assert result.saves is not None
     assert result.saves == 1 - result.cost.energy_pj / result.unfused.energy_pj > 0
     assert result.verify()
-    assert tw.FusedMapping.parse(result.problem, result.emit("nest")) == result.mapping
+    assert tw.Mapping.parse(result.problem, result.emit("nest")) == result.mapping
     assert "proven optimal for energy; fusing saves" in str(result)
     assert "<table" in (result._repr_html_() or "")
     assert list(result.to_frame().columns)[:3] == ["operation", "place", "tensor"]
@@ -89,7 +89,7 @@ def test_operations_and_files_give_the_page_and_the_files() -> None:
     code, again = run("search", "chain.yaml", *ON, "--no-cache")
     assert code == 0
     assert again.replace("chain", "T+O").split("Certificate")[0] == page.split("Certificate")[0]
-    parsed = tw.FusedMapping.parse(tw.cascade(LINES, m=4, k=2, n=4, p=2), Path("out/nest.txt").read_text())
+    parsed = tw.Mapping.parse(tw.cascade(LINES, m=4, k=2, n=4, p=2), Path("out/nest.txt").read_text())
     assert parsed == tw.load_mapping("out/mapping.json").mapping
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tilewright.cli import app
 from tilewright.cli.terminal import progress
 from tilewright.cost_models.gpu import Gemm, best_plan, load_gpu
-from tilewright.mapper.answer import NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.question import NestQuestion
 from tilewright.mapper.strategies import Exact
 
@@ -173,7 +173,7 @@ def test_an_interrupt_ends_all_searches(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     search = Exact.search
 
-    def interrupted(self: Exact, question: NestQuestion) -> NestAnswer:
+    def interrupted(self: Exact, question: NestQuestion) -> Answer:
         searched.append(question.problem.name)
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)

@@ -16,7 +16,7 @@ from tilewright.cli import app
 from tilewright.forms import FORMS
 from tilewright.ir.units import exact_size
 from tilewright.mapper import several, tilings
-from tilewright.mapper.answer import NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.means import DEFAULT_MEMORY_LIMIT
 from tilewright.mapper.question import Limits, NestQuestion
 from tilewright.mapper.strategies import STRATEGIES, Exact
@@ -150,11 +150,11 @@ def test_every_call_passes_its_limits_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     seen: list[Limits] = []
     search_best, search = several.search_best, Exact.search
 
-    def noted(self: Exact, question: NestQuestion) -> NestAnswer:
+    def noted(self: Exact, question: NestQuestion) -> Answer:
         seen.append(question.limits)
         return search(self, question)
 
-    def noted_few(question: NestQuestion, count: int) -> list[NestAnswer]:
+    def noted_few(question: NestQuestion, count: int) -> list[Answer]:
         seen.append(question.limits)
         return search_best(question, count)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accelforge_trees import cases, machine_of, tree_of
-from tilewright.cost_models.cascades import FusedCost, evaluate_tree
+from tilewright.cost_models import Cost, evaluate
 
 SOLUTIONS = [
     pytest.param(case, solution, id=f"{case['case']}-{case['machine']}-{case['glb_words']}-{case['mode']}-{objective}")
@@ -18,7 +18,7 @@ COUNTED_TWICE = {"gated3_64", "gated4_64"}
 """Cases in which two operations read one input. AccelForge fetches it for each of them, and prints one node."""
 
 
-def words(cost: FusedCost) -> dict[str, float]:
+def words(cost: Cost) -> dict[str, float]:
     """Words by `operation|memory|tensor|direction`, as the golden has them, without those that do not move."""
     found: dict[str, float] = {}
     for name, operation in cost.operations.items():
@@ -32,7 +32,7 @@ def words(cost: FusedCost) -> dict[str, float]:
 @pytest.mark.parametrize(("case", "solution"), SOLUTIONS)
 def test_every_figure_is_accelforges(case: dict[str, Any], solution: dict[str, Any]) -> None:
     arch = machine_of(case)
-    cost = evaluate_tree(tree_of(case, solution["mapping"]), arch)
+    cost = evaluate(tree_of(case, solution["mapping"]), arch)
     expected = {what: count for what, count in solution["actions"].items() if "|MAC|" not in what and count}
     found = words(cost)
     saved = {what: count for what, count in expected.items() if what not in found}

@@ -19,8 +19,8 @@ from tilewright.cost_models.counts import FirstTile
 from tilewright.ir import (
     Call,
     Cascade,
-    FusedMapping,
     Loop,
+    Mapping,
     MappingError,
     Node,
     Operand,
@@ -34,7 +34,7 @@ SEEDS = longer.blocks(480, 60)
 
 
 @cache
-def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
+def random_case(seed: int) -> tuple[Mapping, Architecture]:
     """A random tree and its machine; every third reuses at nodes only."""
     rng = random.Random(seed)
     whole = random_cascade(rng, largest=rng.choice([4, 5, 7]))
@@ -59,7 +59,7 @@ def test_a_tree_without_splits_is_an_ordinary_mapping() -> None:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 4), random_architecture(rng)
         mapping = random_mapping(rng, problem, arch)
-        fused = FusedMapping(_alone(problem), Tree.of(mapping.nest, problem.name))
+        fused = Mapping(_alone(problem), Tree.of(mapping.nest, problem.name))
         assert count_tree(fused, arch) == {problem.name: count_words(mapping, arch)}
         assert simulate_tree(fused, arch) == {problem.name: simulate(mapping, arch)}
 
@@ -76,7 +76,7 @@ def _alone(problem: Problem) -> Cascade:
 # ---- what the random trees hold ------------------------------------------------------------------------------
 
 
-def features(fused: FusedMapping, arch: Architecture) -> set[str]:
+def features(fused: Mapping, arch: Architecture) -> set[str]:
     """The kinds of trouble that a tree holds for a counter."""
     found = {fused.cascade.name, *loop_features(fused), *node_features(fused, arch)}
     if any(len(address) > 1 for address in fused.leaves.values()):
@@ -86,7 +86,7 @@ def features(fused: FusedMapping, arch: Architecture) -> set[str]:
     return found
 
 
-def loop_features(fused: FusedMapping) -> set[str]:
+def loop_features(fused: Mapping) -> set[str]:
     found = set()
     for name, path in fused.paths.items():
         for loop in path.shared_loops:
@@ -115,7 +115,7 @@ def _product(numbers: list[int]) -> int:
     return result
 
 
-def node_features(fused: FusedMapping, arch: Architecture) -> set[str]:
+def node_features(fused: Mapping, arch: Architecture) -> set[str]:
     found = set()
     outermost = arch.memories[0].name
     for address, tree in fused.tree.walk():

@@ -17,7 +17,7 @@ from longer import blocks
 from tilewright.arch import Architecture
 from tilewright.arch.spec import Op
 from tilewright.cost_models.least_cost import least_cost_of_cascade
-from tilewright.ir import FusedMapping
+from tilewright.ir import Mapping
 
 ITERATED = ("running maximum", "running sum, corrected", "fed back")
 MOST = 100
@@ -25,7 +25,7 @@ MOST = 100
 
 
 @cache
-def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
+def random_case(seed: int) -> tuple[Mapping, Architecture]:
     """A random tree and its machine; every other one is read through windows along shared loops."""
     rng = random.Random(seed)
     while True:

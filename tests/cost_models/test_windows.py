@@ -12,18 +12,19 @@ from window_trees import KINDS, random_windows
 import longer
 from generators import random_architecture
 from tilewright.arch import Architecture, parse_arch
-from tilewright.cost_models.cascades import count_tree, evaluate_tree, simulate_tree
+from tilewright.cost_models import evaluate
+from tilewright.cost_models.cascades import count_tree, simulate_tree
 from tilewright.cost_models.cascades.asks import exchanged_words
 from tilewright.cost_models.cascades.simulator import TreeWalk
 from tilewright.cost_models.cascades.windowed_walk import WindowedWalk
-from tilewright.ir import FusedMapping, MappingError, Renews
+from tilewright.ir import Mapping, MappingError, Renews
 from tilewright.workloads import cascade
 
 SEEDS = longer.blocks(320, 80)
 
 
 @cache
-def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
+def random_case(seed: int) -> tuple[Mapping, Architecture]:
     rng = random.Random(seed)
     arch = random_architecture(rng, rng.randint(1, 3), reuse="across_levels" if seed % 3 else "at_node")
     switches = {"inner_drain_read": rng.random() < 0.7, "first_read_elision": rng.random() < 0.8}
@@ -115,7 +116,7 @@ for P,T.Y in 4
 
 def test_rows_that_are_kept_are_made_once() -> None:
     """Four visits make 3, 2, 2 and 1 of the 8 rows: each once; GLB holds 4 of them, two for the next visit."""
-    cost = evaluate_tree(FusedMapping.parse(CONVOLUTIONS, TREE), parse_arch(CHIP, "chip"))
+    cost = evaluate(Mapping.parse(CONVOLUTIONS, TREE), parse_arch(CHIP, "chip"))
     assert cost.operations["T"].macs == 8 * 18
     words = {(t.memory, t.tensor): (t.reads, t.writes) for t in cost.operations["T"].traffic}
     assert words["DRAM", "X"] == (2 * (5 + 4 + 4 + 3), 0)
@@ -128,14 +129,14 @@ def test_rows_that_are_kept_are_made_once() -> None:
 def test_rows_that_are_computed_again() -> None:
     """The visits make 3, 4, 4 and 3 rows, 14 in place of 8."""
     text = TREE.replace("GLB keeps T", "GLB renews T").replace("for Y in 3", "for Y in 4")
-    cost = evaluate_tree(FusedMapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
+    cost = evaluate(Mapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
     assert cost.operations["T"].macs == 14 * 18
     assert cost.macs == 8 * 18 + 8 * 18
     assert cost.utilization == 16 * 18 / (14 * 18 + 8 * 18)
     words = {(t.memory, t.tensor): (t.reads, t.writes) for t in cost.operations["T"].traffic}
     assert words["DRAM", "X"] == (2 * (5 + 6 + 6 + 5), 0)
-    forgetful = evaluate_tree(
-        FusedMapping.parse(CONVOLUTIONS, TREE.replace("for Y in 3", "for Y in 4")),
+    forgetful = evaluate(
+        Mapping.parse(CONVOLUTIONS, TREE.replace("for Y in 3", "for Y in 4")),
         parse_arch(CHIP.replace("halo: innermost", "halo: none"), "chip"),
     )
     assert forgetful.operations["T"].macs == cost.operations["T"].macs
@@ -143,7 +144,7 @@ def test_rows_that_are_computed_again() -> None:
 
 def test_a_node_above_the_loop_holds_every_row() -> None:
     text = TREE.replace("  GLB keeps T\n", "").replace("GLB keeps W", "GLB keeps W T")
-    cost = evaluate_tree(FusedMapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
+    cost = evaluate(Mapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
     assert cost.operations["T"].macs == 8 * 18
     assert {t.tensor: t.words for t in cost.occupancy["O"]}["T"] == 3 * 10
 
@@ -165,9 +166,9 @@ def test_heads_are_windows_that_do_not_overlap() -> None:
         for M in 3
           for D in 4
     """
-    fused, arch = FusedMapping.parse(whole, text), parse_arch(CHIP, "chip")
+    fused, arch = Mapping.parse(whole, text), parse_arch(CHIP, "chip")
     assert simulate_tree(fused, arch) == count_tree(fused, arch)
-    cost = evaluate_tree(fused, arch)
+    cost = evaluate(fused, arch)
     assert cost.operations["T"].macs == 3 * 8 * 2
     assert {t.tensor: t.words for t in cost.occupancy["S"]}["T"] == 3 * 4
 
@@ -188,5 +189,5 @@ def test_what_is_refused(change: tuple[str, str], message: str) -> None:
     text = TREE.replace(*change)
     text = text.replace("    GLB keeps X\n", "") if "T X" in change[1] else text
     with pytest.raises(MappingError) as caught:
-        evaluate_tree(FusedMapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
+        evaluate(Mapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
     assert message in str(caught.value)

@@ -73,7 +73,7 @@ def test_cascade_files(folder: Path, text: str) -> None:
 @some(60)
 @given(mangled(TREE))
 def test_trees(text: str) -> None:
-    fused = read_or_refused(lambda: tw.FusedMapping.parse(PAIR, text))
+    fused = read_or_refused(lambda: tw.Mapping.parse(PAIR, text))
     if fused is not None:
         read_or_refused(lambda: tw.evaluate(fused, "three_level"))
 

@@ -125,7 +125,7 @@ class Border:
 # What is said of a result by those who make it, or asked with parts of it; not for users to name.
 _INNER = (
     *("SearchResult.of", "Comparison.penalty", "Exploration.saves", "Exploration.is_within"),
-    *("FusedMapping.above", "FusedMapping.item", "FusedMapping.nodes_above"),
+    *("Mapping.above", "Mapping.item", "Mapping.nodes_above"),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.ir import FusedMapping, MappingError, ProblemError
+from tilewright.ir import Mapping, MappingError, ProblemError
 from tilewright.ir.iteration import components
 from tilewright.workloads import cascade
 
@@ -95,7 +95,7 @@ for I in 3
 
 
 def test_a_tree_of_an_iteration() -> None:
-    fused = FusedMapping.parse(cascade(RUNNING, SIZES), TREE)
+    fused = Mapping.parse(cascade(RUNNING, SIZES), TREE)
     assert str(fused.item(fused.exchange("R", "P"))) == "GLB keeps R"
     assert not any(map(fused.windows, fused.leaves))
 
@@ -111,7 +111,7 @@ def test_a_tree_of_an_iteration() -> None:
 )
 def test_trees_that_do_not_iterate_are_refused(change: tuple[str, str], message: str) -> None:
     with pytest.raises(MappingError) as caught:
-        FusedMapping.parse(cascade(RUNNING, SIZES), TREE.replace(*change))
+        Mapping.parse(cascade(RUNNING, SIZES), TREE.replace(*change))
     assert message in str(caught.value)
 
 
@@ -132,8 +132,8 @@ def test_steps_stand_above_all_who_read_them() -> None:
           for J in 2
     """
     with pytest.raises(MappingError, match=r"'for I in 3' stands in the branch of P, and P uses R\[m, i\+1\]"):
-        FusedMapping.parse(cascade(RUNNING, SIZES), apart)
+        Mapping.parse(cascade(RUNNING, SIZES), apart)
     last = ["R[m,i+1] = R[m,i] + S[m,i] start 0", "P[m,i] = S[m,i] - R[m,-1]"]
     tree = "DRAM keeps S P\nGLB keeps R\nfor I in 3\n  branch R\n    for M in 2\n  branch P\n    for M in 2"
     with pytest.raises(MappingError, match=r"stands above P, which reads R\[m, -1\], the last generation"):
-        FusedMapping.parse(cascade(last, m=2, i=3), tree)
+        Mapping.parse(cascade(last, m=2, i=3), tree)

@@ -8,9 +8,9 @@ import pytest
 
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.ir import (
-    FusedMapping,
     Loop,
     LoopNest,
+    Mapping,
     MappingError,
     Node,
     Operation,
@@ -79,16 +79,27 @@ def test_an_ordinary_nest_is_a_tree_without_splits() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_mapping_is_a_fused_mapping_of_one_operation(seed: int) -> None:
+def test_a_nest_is_a_tree_of_one_operation(seed: int) -> None:
     """Of any roles and number of operands; its way through the tree is the mapping itself."""
     rng = random.Random(seed)
     problem = random_problem(rng)
     mapping = random_mapping(rng, problem, random_architecture(rng))
-    fused = FusedMapping.of_nest(mapping)
-    (path,) = fused.paths.values()
+    assert Mapping(problem, mapping.tree) == mapping
+    assert Mapping.parse(problem, str(mapping)) == mapping
+    assert (mapping.problem, mapping.nest.items, mapping.is_of_cascade) == (problem, mapping.tree.items, False)
+    (path,) = mapping.paths.values()
     assert path.mapping == mapping
     assert path.operation.is_layer
-    assert str(fused) == str(mapping)
+
+
+def test_a_nest_is_asked_of_one_operation_alone() -> None:
+    mapping = Mapping.parse(CHAIN, SOUND)
+    assert mapping.is_of_cascade
+    for name in ("problem", "nest"):
+        with pytest.raises(MappingError, match="has several operations\nhint: look at one of `paths`"):
+            getattr(mapping, name)
+    with pytest.raises(MappingError, match="T: found branches, and one operation"):
+        Mapping(CHAIN.operation("T").problem, mapping.tree)
 
 
 def test_one_operand_alone_is_summed_like_a_product() -> None:
@@ -128,7 +139,7 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, message: str) -> N
 
 
 def test_a_sound_tree_gives_each_operation_its_way() -> None:
-    fused = FusedMapping.parse(CHAIN, SOUND)
+    fused = Mapping.parse(CHAIN, SOUND)
     assert str(fused) == SOUND
     producer, consumer = fused.paths["T"], fused.paths["O"]
     assert fused.exchange("T", "O") == ((), 5)
@@ -160,7 +171,7 @@ def test_rules_that_are_broken_are_explained(change: tuple[str, str], message: s
     text = SOUND.replace(*change)
     assert text != SOUND
     with pytest.raises(MappingError) as caught:
-        FusedMapping.parse(CHAIN, text)
+        Mapping.parse(CHAIN, text)
     assert message in str(caught.value)
 
 
@@ -168,7 +179,7 @@ def test_a_consumer_is_not_done_before_its_producer() -> None:
     head, first, second = SOUND.partition("  branch O")
     branches = head.index("  branch T")
     with pytest.raises(MappingError, match="O reads T before T writes it"):
-        FusedMapping.parse(CHAIN, head[:branches] + first + second + "\n" + head[branches:])
+        Mapping.parse(CHAIN, head[:branches] + first + second + "\n" + head[branches:])
 
 
 def test_what_is_not_finished_is_not_read() -> None:
@@ -186,7 +197,7 @@ def test_what_is_not_finished_is_not_read() -> None:
         for N in 2
     """
     with pytest.raises(MappingError, match="has both as the same rank"):
-        FusedMapping.parse(whole, text)
+        Mapping.parse(whole, text)
 
 
 def test_sums_that_go_on_from_visit_to_visit_have_a_node_above() -> None:
@@ -203,5 +214,5 @@ def test_sums_that_go_on_from_visit_to_visit_have_a_node_above() -> None:
           for P in 2
     """
     with pytest.raises(MappingError, match="adds to O, which no memory keeps above it"):
-        FusedMapping.parse(CHAIN, text)
-    assert FusedMapping.parse(CHAIN, text.replace("        DRAM keeps O\n", "").replace("A B C", "A B C O"))
+        Mapping.parse(CHAIN, text)
+    assert Mapping.parse(CHAIN, text.replace("        DRAM keeps O\n", "").replace("A B C", "A B C O"))

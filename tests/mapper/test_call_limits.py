@@ -18,7 +18,7 @@ from tilewright.arch import load_arch
 from tilewright.cost_models import ENERGY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper import means
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.fusing import answer_below, answer_cascade
@@ -167,7 +167,7 @@ def test_groups_whose_processes_die_are_told(tmp_path: Path) -> None:
     graph = load_network(path).wiring
     assert graph is not None
 
-    def solve(asked: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(asked: TreeQuestion) -> Answer | NothingBelow:
         if any(operation.name == "fc" for operation in asked.cascade):
             raise GroupLost("the process that searched it died", where=asked.cascade.name)
         return answer_below(asked)

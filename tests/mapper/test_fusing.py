@@ -13,7 +13,7 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.fusing import answer_cascade, on_chip
@@ -137,7 +137,7 @@ def test_an_interrupt_before_what_is_asked_for_gives_no_other_tree(monkeypatch: 
     asked = question(machine("256 B"))
     told = replace(asked, constraints=read_tree_constraints(["T in GLB"], asked.cascade, asked.arch))
 
-    def interrupted(one: TreeQuestion) -> TreeAnswer:
+    def interrupted(one: TreeQuestion) -> Answer:
         found = search_cascade(one)
         return replace(found, certificate=replace(found.certificate, interrupted=True))
 

@@ -12,7 +12,7 @@ from cascade_skeletons import Skeleton, Skeletons
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError, UndecidedError
 from tilewright.mapper import fusings
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.fusing import answer_undiagnosed
 from tilewright.mapper.fusings import Passing, answer_fusings, fusing_of
 from tilewright.mapper.question import Question, TreeQuestion
@@ -76,7 +76,7 @@ def test_the_best_few_are_those_of_brute_force(seed: int) -> None:
 def test_what_is_not_known_in_time_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[TreeQuestion] = []
 
-    def late(question: TreeQuestion) -> TreeAnswer:
+    def late(question: TreeQuestion) -> Answer:
         asked.append(question)
         if len(asked) == 2:
             raise UndecidedError("no time")

@@ -11,16 +11,17 @@ import longer
 import tilewright as tw
 from generators import random_architecture
 from tilewright.arch import Architecture
-from tilewright.cost_models.cascades import evaluate_open_tree, evaluate_tree, with_tree_layouts
+from tilewright.cost_models import evaluate, evaluate_open
+from tilewright.cost_models.cascades import with_work_layouts
 from tilewright.cost_models.layouts import packed
 from tilewright.cost_models.objective import parse_objective
-from tilewright.ir import FusedMapping, TilewrightError
+from tilewright.ir import Mapping, TilewrightError
 from tilewright.mapper.lined_cascades import in_lines, least_of_empty_lines
 
 PAIR = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
 
 
-def _case_of(seed: int) -> tuple[FusedMapping, Architecture]:
+def _case_of(seed: int) -> tuple[Mapping, Architecture]:
     """A tree, and a machine with lines in its outermost memory."""
     rng = random.Random(seed)
     arch = random_architecture(rng)
@@ -30,7 +31,7 @@ def _case_of(seed: int) -> tuple[FusedMapping, Architecture]:
     line = outermost.model_copy(update={"line_bits": arch.word_bits * rng.choice([2, 3, 4, 8])})
     machine = arch.model_copy(update={"levels": (line, *levels)})
     layout = rng.choice(["row-major", "column-major", "any"])
-    return tree, with_tree_layouts(machine, cascade, {"all": layout})
+    return tree, with_work_layouts(machine, cascade, {"all": layout})
 
 
 def test_no_tree_costs_less_than_what_is_empty_in_its_lines() -> None:
@@ -39,7 +40,7 @@ def test_no_tree_costs_less_than_what_is_empty_in_its_lines() -> None:
     for seed in longer.seeds(80):
         tree, arch = _case_of(seed)
         try:
-            full, (lined, _) = evaluate_tree(tree, packed(arch)), evaluate_open_tree(tree, arch)
+            full, (lined, _) = evaluate(tree, packed(arch)), evaluate_open(tree, arch)
         except TilewrightError:
             continue
         empty = least_of_empty_lines(tree.cascade, arch)

@@ -10,7 +10,7 @@ import pytest
 from tilewright.arch import load_arch
 from tilewright.cost_models import EDP, parse_objective
 from tilewright.ir import TilewrightError
-from tilewright.mapper.answer import NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.question import Limits, NestQuestion, Question
 from tilewright.mapper.several import best_of, search_in_turn
 from tilewright.mapper.strategies import STRATEGIES, strategy_named
@@ -29,7 +29,7 @@ def test_limits_are_no_part_of_the_key() -> None:
 def test_two_searches_share_one_time_limit() -> None:
     left: list[float | None] = []
 
-    def slow(asked: NestQuestion) -> NestAnswer:
+    def slow(asked: NestQuestion) -> Answer:
         left.append(asked.limits.time_s)
         time.sleep(0.2)
         return best_of(replace(asked, limits=Limits()))

@@ -79,7 +79,7 @@ def test_every_value_has_a_page(result: tw.SearchResult) -> None:
 def test_costs_and_plans_have_a_page_and_a_short_text(result: tw.SearchResult) -> None:
     cascade = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "U[m,p] += T[m,n] * C[n,p]"], m=4, n=4, k=4, p=4)
     tree = "DRAM keeps A B C T U\nbranch T\n  for M in 4\n    for N in 4\n      for K in 4\nbranch U\n  for M in 4\n"
-    fused = tw.FusedMapping.parse(cascade, tree + "    for P in 4\n      for N in 4\n")
+    fused = tw.Mapping.parse(cascade, tree + "    for P in 4\n      for N in 4\n")
     zeros = tw.search(tw.gemm(M=8, N=8, K=8), "three_level", tiling="perfect", density={"W": "2:4"})
     shown = {
         "Memories, with": zeros.cost,

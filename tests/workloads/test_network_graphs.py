@@ -10,8 +10,9 @@ import pytest
 from small_networks import SMALL, attention, convolved, pooled
 
 from tilewright.arch import load_arch
-from tilewright.cost_models.cascades import count_tree, evaluate_tree, simulate_tree
-from tilewright.ir import Cascade, FusedMapping, ProblemError
+from tilewright.cost_models import evaluate
+from tilewright.cost_models.cascades import count_tree, simulate_tree
+from tilewright.ir import Cascade, Mapping, ProblemError
 from tilewright.mapper.emit import emit_numpy, verify_numpy
 from tilewright.workloads import (
     Network,
@@ -33,13 +34,13 @@ def small(tmp_path: Path, name: str) -> Network:
     return load_network(path)
 
 
-def apart(whole: Cascade) -> FusedMapping:
+def apart(whole: Cascade) -> Mapping:
     """One operation after the other, all tensors in the outermost memory."""
     lines = [f"{ARCH.memories[0].name} keeps {' '.join(whole.tensors)}"]
     for operation in whole:
         lines += [f"branch {operation.name}"] if len(whole.operations) > 1 else []
         lines += [f"  for {dim} in {size}" for dim, size in operation.problem.dims]
-    return FusedMapping.parse(whole, "\n".join(lines))
+    return Mapping.parse(whole, "\n".join(lines))
 
 
 def computed(whole: Cascade, seed: int = 0) -> dict[str, np.ndarray]:
@@ -80,7 +81,7 @@ def test_every_edge_of_a_shipped_network_is_a_cascade(name: str) -> None:
         for macs, place in ((first, 0), (second, -1)):
             assert macs is None or whole.operations[place].problem.macs == macs
         assert whole.intermediates
-        evaluate_tree(apart(whole), ARCH)
+        evaluate(apart(whole), ARCH)
 
 
 def load_or_none(network: Network, name: str) -> int | None:
@@ -374,7 +375,7 @@ def test_traffic_of_attention_one_after_the_other() -> None:
             for N2 in 64
     """
     arch = load_arch("three_level", {"GLB.size": "16 MiB"})
-    cost = evaluate_tree(FusedMapping.parse(resolve_cascade("gpt2_small:qk+softmax+av"), tree), arch)
+    cost = evaluate(Mapping.parse(resolve_cascade("gpt2_small:qk+softmax+av"), tree), arch)
     moved = sum(t.reads + t.writes for part in cost.operations.values() for t in part.traffic if t.memory == "DRAM")
     assert moved == heads * (4 * tokens * features + 4 * tokens**2)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.arch import Architecture, Keeps, Mac, Memory
-from tilewright.ir import Cascade, FusedMapping, Loop, Node, ProblemError, Tree
+from tilewright.ir import Cascade, Loop, Mapping, Node, ProblemError, Tree
 from tilewright.mapper.emit import emit_numpy
 from tilewright.workloads import cascade, cascade_of, resolve_cascade
 from tilewright.workloads.attention import attentions
@@ -42,7 +42,7 @@ def direct(whole: Cascade, operands: dict[str, np.ndarray]) -> np.ndarray:
     memory = Memory(name="DRAM", access_bits=8, read_energy_pj=1.0, write_energy_pj=1.0, keeps=Keeps())
     arch = Architecture(name="one", clock_hz=1e9, word_bits=8, levels=(memory,), mac=Mac(energy_pj=1.0))
     module: dict[str, Any] = {"__name__": "reference"}
-    exec(compile(emit_numpy(FusedMapping(whole, tree), arch), "reference", "exec"), module)
+    exec(compile(emit_numpy(Mapping(whole, tree), arch), "reference", "exec"), module)
     assert module["check"](1)[0] == ""
     result: np.ndarray = module["direct"](operands)["O"]
     return result

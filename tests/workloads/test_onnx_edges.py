@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnx_models import model_of, saved
 from tilewright.arch import load_arch
-from tilewright.ir import FusedMapping, ProblemError
+from tilewright.ir import Mapping, ProblemError
 from tilewright.mapper.emit import emit_numpy
 from tilewright.workloads import Network, cascade_of, load_network, resolve_cascade
 
@@ -28,7 +28,7 @@ def computed(network: Network, layers: str, inputs: dict[str, np.ndarray]) -> np
     for operation in whole:
         lines += [f"branch {operation.name}", *(f"  for {dim} in {size}" for dim, size in operation.problem.dims)]
     program: dict[str, Any] = {"__name__": "reference"}
-    fused = FusedMapping.parse(whole, "\n".join(lines))
+    fused = Mapping.parse(whole, "\n".join(lines))
     exec(compile(emit_numpy(fused, load_arch("three_level")), "<program>", "exec"), program)
     operands = {name: inputs[name].reshape(shape) for name, shape in program["OPERANDS"].items()}
     last: np.ndarray = program["direct"](operands)[whole.operations[-1].output.name]

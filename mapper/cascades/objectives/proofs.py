@@ -15,7 +15,7 @@ from functools import cached_property
 from ....cost_models import Capped, Objective
 from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
-from ...answer import Answer, TreeAnswer
+from ...answer import Answer
 from ...certificate import Certificate, PartProof
 from ...kernel.tolerance import or_value, reaches
 from ...pareto.regions import Line, Point, front_gap
@@ -58,7 +58,7 @@ class Proofs(WeightedSums):
         """For which it has been searched."""
         return time.perf_counter() - self._started
 
-    def answer_about(self, best: Corner, objective: Objective) -> TreeAnswer:
+    def answer_about(self, best: Corner, objective: Objective) -> Answer:
         """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
         divided = or_value(self._bound(objective, value, self.bounds), value)

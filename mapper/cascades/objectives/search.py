@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ....cost_models import LATENCY, Capped
-from ...answer import TreeAnswer
+from ...answer import Answer
 from ...certificate import Points
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
@@ -56,7 +56,7 @@ class CascadeSearch(Proofs):
     _lines: list[Neighbours[Corner]] = field(default_factory=list)
     _cut_short: bool = False
 
-    def run(self) -> TreeAnswer:
+    def run(self) -> Answer:
         """The best mapping, its cost, and the proof."""
         self._explore_within_means()
         if not self.corners and self.out_of_means:
@@ -69,7 +69,7 @@ class CascadeSearch(Proofs):
             raise self._nothing_within(objective)
         return self.answer_about(best, objective)
 
-    def run_below(self) -> TreeAnswer | NothingBelow:
+    def run_below(self) -> Answer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
         self._explore_within_means()
         objective, below = self.question.objective, self.question.below
@@ -83,7 +83,7 @@ class CascadeSearch(Proofs):
         """Return the known mappings that no other dominates, from the least energy to the least latency."""
         return front_of(self.corners, point_of)
 
-    def front_answers(self) -> Points[TreeAnswer]:
+    def front_answers(self) -> Points[Answer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
         front = self.front()
         gap = self.gap_of_front(list(map(point_of, front)))

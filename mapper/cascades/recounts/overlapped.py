@@ -19,10 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ....cost_models import ENERGY
-from ....cost_models.cascades import evaluate_tree
+from ....cost_models import ENERGY, evaluate
 from ....ir import UndecidedError
-from ...answer import TreeAnswer
+from ...answer import Answer
 from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
 from ...pareto.weights import ENERGY_ALONE, Weights
@@ -145,10 +144,10 @@ class OverlappedSearch(CascadeSearch):
             raise KeyboardInterrupt
         return answer.certificate.lower_bound + computing
 
-    def _know(self, answer: TreeAnswer) -> None:
+    def _know(self, answer: Answer) -> None:
         """Keep a tree with what it costs here."""
         stays = [tensor for tensor, _ in self.question.stays]
-        cost = evaluate_tree(answer.mapping, self.question.arch, stays)
+        cost = evaluate(answer.mapping, self.question.arch, stays)
         self.corners.append(Corner(cost.energy_pj, cost.latency_cycles, answer.mapping, cost))
 
     def _priced(self, weights: Weights, prices: Prices) -> CascadeSearch:

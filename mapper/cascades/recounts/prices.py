@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.util import find_spec
 
 from ....arch import Architecture, Fanout, Memory
-from ....cost_models.cascades import FusedCost
+from ....cost_models import Cost
 from ....cost_models.ports import Port, ports_of
 
 Resource = tuple[str, str]
@@ -51,7 +51,7 @@ class Resources:
         together = [COMPUTING, *(one for memory, ports in memories if memory.overlaps for one in ports)]
         return [together, *(ports for memory, ports in memories if ports and not memory.overlaps)]
 
-    def cycles(self, cost: FusedCost, computing: float) -> dict[Resource, float]:
+    def cycles(self, cost: Cost, computing: float) -> dict[Resource, float]:
         """Cycles that a tree needs of each resource; those of computing are given."""
         found = {COMPUTING: computing}
         for memory, use in zip(self.arch.memories, cost.memories, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from collections.abc import Mapping as MappingABC
 
 from ....arch import Architecture
-from ....ir import FusedMapping, Mapping, MappingError
+from ....ir import Mapping, MappingError
 from ..lowering.loop_program import LoopProgram
 from ..lowering.lowering import lower
 from ..parts.elements import Element, check_element
@@ -25,7 +25,7 @@ _TYPES = {"float": "float", "double": "double", "int32": "int32_t"}
 
 
 def emit_c(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
     element: Element | None = None,
     copied: Collection[str] | None = None,
@@ -42,7 +42,7 @@ def emit_c(
     this kind of element.
     """
     if element is None:
-        element = "float" if isinstance(mapping, Mapping) else "double"
+        element = "double" if mapping.is_of_cascade else "float"
     check_element(element)
     program = lower(mapping, arch, copied, laid_out=True)
     layer = layer_of(program.cascade)
@@ -73,9 +73,9 @@ def emit_c(
     return "\n".join(line for part in parts for line in part)
 
 
-def _packed(mapping: Mapping | FusedMapping, arch: Architecture, schedule: CSchedule) -> dict[str, Packed]:
-    """The operands that the outermost memory has packed; trees know no densities."""
-    if isinstance(mapping, FusedMapping):
+def _packed(mapping: Mapping, arch: Architecture, schedule: CSchedule) -> dict[str, Packed]:
+    """The operands that the outermost memory has packed."""
+    if not mapping.work.has_zeros:
         return {}
     names = {array.tensor.name: name.removesuffix("_data") for array, name in schedule.data.items()}
     return packed_operands(mapping.problem, arch, operand_shapes(mapping.problem), names)
@@ -89,9 +89,9 @@ def _main(program: LoopProgram, packed: MappingABC[str, Packed]) -> str:
     return MAIN.replace(before, "".join(lines) + before)
 
 
-def _header_lines(mapping: Mapping | FusedMapping, arch: Architecture, copied: Collection[str] | None) -> Iterator[str]:
+def _header_lines(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> Iterator[str]:
     """What a caller should know besides."""
-    if isinstance(mapping, Mapping):
+    if not mapping.is_of_cascade:
         stated = arch.memories[0].layouts
         orders = [f"{t.name} {stated[t.name]}" for t in mapping.problem.tensors if t.name in stated]
         if orders:

@@ -13,11 +13,12 @@ beforehand is an affine expression of two kinds of variables, both bound by a lo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ....ir import Axis, Cascade, FusedMapping, Operation, Place, Tensor
+from ....ir import Axis, Cascade, Mapping, Operation, Place, Tensor
 from ..parts.finish import TensorFinish
 
 
@@ -70,7 +71,7 @@ class Affine:
             return self
         return Affine(tuple((v, c // divisor) for v, c in self.terms), self.constant // divisor)
 
-    def value(self, known: Mapping[Variable, int]) -> int:
+    def value(self, known: MappingABC[Variable, int]) -> int:
         """The number that it is when the variables are known."""
         return self.constant + sum(c * known[v] for v, c in self.terms)
 
@@ -246,11 +247,11 @@ class LoopProgram:
     places   where in the tree the node of each buffer stands
     """
 
-    fused: FusedMapping
+    fused: Mapping
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     body: tuple[Statement, ...]
-    places: Mapping[Array, Place]
+    places: MappingABC[Array, Place]
 
     @property
     def cascade(self) -> Cascade:

@@ -31,9 +31,8 @@ from ....arch import Architecture
 from ....cost_models.cascades import home_of
 from ....cost_models.layouts import layout_in
 from ....cost_models.layouts.layout import ANY
-from ....ir import FusedMapping, Loop, Mapping, MappingError, Node, Place, Tensor, did_you_mean
+from ....ir import Loop, Mapping, MappingError, Node, Place, Tensor, did_you_mean
 from ..parts.finish import TensorFinish, completed
-from ..parts.trees import tree_of
 from .bands import with_better_bands
 from .loop_program import (
     Access,
@@ -55,7 +54,7 @@ from .tiles import NodeTile, TreeTiles
 
 
 def lower(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
     copied: Collection[str] | None = None,
     *,
@@ -82,20 +81,19 @@ def lower(
     Raises MappingError when a node or loop stands where the architecture has no place for it, `copied` names something
     else than memories, and for trees whose programs cannot be written yet.
     """
-    fused, is_nest = tree_of(mapping), isinstance(mapping, Mapping)
-    orders = _stated_orders(mapping, arch) if isinstance(mapping, Mapping) else {}
+    orders = {} if mapping.is_of_cascade else _stated_orders(mapping, arch)
     if not laid_out:
         orders = {node: order for node, order in orders.items() if node.memory != arch.memories[0].name}
     lowering = Lowering(
-        fused,
+        mapping,
         arch,
         with_margins=with_margins,
         finishes=finishes,
         lying=lying,
-        copied=None if copied is None else _nodes_named(fused.cascade.tensors, arch, copied),
+        copied=None if copied is None else _nodes_named(mapping.cascade.tensors, arch, copied),
         orders=orders,
     )
-    return lowering.program(in_order=is_nest)
+    return lowering.program(in_order=not mapping.is_of_cascade)
 
 
 def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int, ...]]:
@@ -136,7 +134,7 @@ class Lowering(TreeTiles):
 
     def __init__(
         self,
-        fused: FusedMapping,
+        fused: Mapping,
         arch: Architecture,
         *,
         with_margins: bool = False,

@@ -7,12 +7,13 @@ other dimensions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 
 from ....arch import Architecture
 from ....cost_models.cascades import fillers_of, home_of
-from ....ir import Cascade, FusedMapping, MappingError, Node, Pad, Place, Tensor
+from ....ir import Cascade, Mapping, MappingError, Node, Pad, Place, Tensor
 from ..parts.trees import ways_through
 from .loop_program import Affine, Array, Index, Variable, WholeLying
 from .operation import OperationLowering, Orders
@@ -42,11 +43,11 @@ class TreeTiles:
 
     def __init__(
         self,
-        fused: FusedMapping,
+        fused: Mapping,
         arch: Architecture,
         *,
         with_margins: bool,
-        lying: Mapping[str, WholeLying],
+        lying: MappingABC[str, WholeLying],
         copied: frozenset[Node] | None,
         orders: Orders,
     ) -> None:

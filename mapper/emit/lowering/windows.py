@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
 
 from ....arch import Architecture
 from ....cost_models.cascades.windows import exchange_of, keeps_rows, table_of_visits
-from ....ir import FusedMapping, Place
+from ....ir import Mapping, Place
 from ..parts.steps import Step
 from .loop_program import Array, LookUp, MoveUp, Statement, Variable
 from .operation import OperationLowering
@@ -19,7 +20,7 @@ class TreeWindows:
     operations  of the tree, by name
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture, operations: Mapping[str, OperationLowering]) -> None:
+    def __init__(self, fused: Mapping, arch: Architecture, operations: MappingABC[str, OperationLowering]) -> None:
         self.fused, self.arch, self.operations = fused, arch, operations
 
     def are_seen(self, place: Place, owner: OperationLowering) -> bool:

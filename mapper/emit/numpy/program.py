@@ -15,12 +15,12 @@ from ....arch import Architecture
 from ....cost_models.cascades import count_way
 from ....cost_models.sparse import Structured, densities_of
 from ....cost_models.sparse.formats import nonzero_share
-from ....ir import FusedMapping, Mapping, Problem
+from ....ir import Mapping, Problem
 from ..parts.exactness import largest_exact
 from ..parts.names import comment, quoted
 from ..parts.packing import packed_kind
 from ..parts.steps import operand_shapes
-from ..parts.trees import heading, tree_of
+from ..parts.trees import heading
 from . import runtime, runtime_check, runtime_finishes, runtime_meters, runtime_packed, runtime_passes, runtime_points
 from .direct import cascade_lines
 from .finishes import Finishes, finish_functions, finish_name
@@ -156,7 +156,7 @@ def names_taken() -> list[str]:
 
 
 def emit_numpy(
-    mapping: Mapping | FusedMapping, arch: Architecture, fast: bool | None = None, depths: Collection[int] | None = None
+    mapping: Mapping, arch: Architecture, fast: bool | None = None, depths: Collection[int] | None = None
 ) -> str:
     """The text of a program that executes a mapping, counts the words it moves, and checks both.
 
@@ -166,9 +166,9 @@ def emit_numpy(
     Raises MappingError when a node or loop stands where the architecture has no place for it, when its words cannot be
     counted yet, or when it is deeper than Python and numpy can express.
     """
-    fused, taken = tree_of(mapping), names_taken()
-    schedules = Schedules(fused, arch, taken, fast=fast, depths=depths)
-    packing = _packing(mapping.problem, arch) if isinstance(mapping, Mapping) else {}
+    taken = names_taken()
+    schedules = Schedules(mapping, arch, taken, fast=fast, depths=depths)
+    packing = _packing(mapping.problem, arch) if mapping.work.has_zeros else {}
     passes = any(schedules.depths.values())
     left_out = [runtime_finishes]
     left_out += [] if passes else [runtime_passes]
@@ -177,7 +177,7 @@ def emit_numpy(
     parts = [
         [TITLE],
         PASSES_NOTE if passes else [],
-        comment(heading(fused, arch)),
+        comment(heading(mapping, arch)),
         ["", IMPORTS],
         _packing_lines(packing),
         _program_lines(schedules, taken, {}, packing),
@@ -187,7 +187,7 @@ def emit_numpy(
 
 
 def program_lines(
-    fused: FusedMapping, arch: Architecture, taken: list[str], finishes: Finishes, stays: Collection[str] = ()
+    fused: Mapping, arch: Architecture, taken: list[str], finishes: Finishes, stays: Collection[str] = ()
 ) -> Iterator[str]:
     """OPERANDS, LARGEST, ROUNDINGS and EXPECTED, `run` and `direct`, and all that these call but the runtime.
 
@@ -201,13 +201,13 @@ def program_lines(
     return _program_lines(schedules, taken, finishes, {})
 
 
-def program_steps(mapping: Mapping | FusedMapping, arch: Architecture, fast: bool | None = False) -> int:
+def program_steps(mapping: Mapping, arch: Architecture, fast: bool | None = False) -> int:
     """How often the program's innermost statements run, at most; with passes, about how many steps and passes it has.
     A step takes tens of microseconds and more. Of operations whose visits are not all alike nothing is known.
 
     Raises MappingError as `emit_numpy` does.
     """
-    schedules = Schedules(tree_of(mapping), arch, fast=fast)
+    schedules = Schedules(mapping, arch, fast=fast)
     every = ((plan, schedules.depths[name]) for name, plan in schedules.plans.items())
     return sum(steps_one_by_one(plan, depths) if depths else plan.steps_at_most for plan, depths in every)
 

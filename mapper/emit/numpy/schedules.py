@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ....arch import Architecture
 from ....cost_models.cascades import Way, fillers_of, home_of, left_boundaries
-from ....ir import FusedMapping, Loop, Node, Place
+from ....ir import Loop, Mapping, Node, Place
 from ..parts.names import FreshNames, comment, quoted
 from ..parts.steps import steps_of
 from ..parts.trees import layer_of, ways_through
@@ -46,7 +46,7 @@ class Schedules:
 
     def __init__(
         self,
-        fused: FusedMapping,
+        fused: Mapping,
         arch: Architecture,
         taken: Collection[str] = (),
         stays: Collection[str] = (),

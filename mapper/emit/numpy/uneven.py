@@ -20,7 +20,7 @@ from ....cost_models.cascades import Way, left_boundaries
 from ....cost_models.cascades.closed_form import above_the_split
 from ....cost_models.cascades.visits import visit_mapping, whole_mapping
 from ....cost_models.cascades.windows import exchange_of, keeps_rows, table_of_visits
-from ....ir import FusedMapping, Loop, Place, Tensor
+from ....ir import Loop, Mapping, Place, Tensor
 from ..parts.names import FreshNames, comment, quoted
 from ..parts.steps import operand_shapes, steps_of
 from .leaf import Leaf, unbounded_operands
@@ -51,7 +51,7 @@ class UnevenText:
 
     def __init__(
         self,
-        fused: FusedMapping,
+        fused: Mapping,
         ways: dict[str, Way],
         name: str,
         arch: Architecture,

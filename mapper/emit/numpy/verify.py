@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....arch import Architecture
-from ....ir import FusedMapping, Mapping
+from ....ir import Mapping
 from .program import emit_numpy
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Verification:
 
 
 def verify_numpy(
-    mapping: Mapping | FusedMapping,
+    mapping: Mapping,
     arch: Architecture,
     seed: int = 0,
     floats: bool = False,
@@ -90,7 +90,7 @@ def verify_numpy(
     seconds = time.perf_counter() - begun
     expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
-    zeros = _recount(mapping, arch, seed) if isinstance(mapping, Mapping) else None
+    zeros = _recount(mapping, arch, seed) if mapping.work.has_zeros else None
     return Verification(
         agrees=not wrong,
         words_agree=not differing,
@@ -106,9 +106,7 @@ def verify_numpy(
     )
 
 
-def _recount(mapping: Mapping, arch: Architecture, seed: int) -> Recount | None:
-    if not mapping.problem.has_zeros:
-        return None
+def _recount(mapping: Mapping, arch: Architecture, seed: int) -> Recount:
     from ....cost_models.sparse.recount import recount
 
     return recount(mapping, arch, seed)

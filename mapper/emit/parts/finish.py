@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ....ir import Address, Expression, FusedMapping, Place
+from ....ir import Address, Expression, Mapping, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TensorFinish:
     parameters: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
-def completed(fused: FusedMapping, branch: Address, tensors: Iterable[str]) -> Iterator[tuple[str, str, Place]]:
+def completed(fused: Mapping, branch: Address, tensors: Iterable[str]) -> Iterator[tuple[str, str, Place]]:
     """Those of some tensors whose words are complete behind a branch, as they pass from it to another one: each with
     the operation that writes it, and with the innermost node at which a reader takes it."""
     cascade, leaves = fused.cascade, set(fused.tree.at(branch).leaves())

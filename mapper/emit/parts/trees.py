@@ -1,4 +1,4 @@
-"""Mappings of any kind as trees, as all programs take them: a nest is a tree with one leaf."""
+"""What programs of all kinds take from a mapping: the ways of its operations, and what it is of."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections.abc import Collection
 from ....arch import Architecture
 from ....cost_models.boundaries import boundaries_of
 from ....cost_models.cascades import Way, ways_of, without_transfers
-from ....ir import Cascade, FusedMapping, Mapping, Problem
+from ....ir import Cascade, Mapping, Problem
 
 
-def tree_of(mapping: Mapping | FusedMapping) -> FusedMapping:
-    """The mapping as a tree."""
-    return FusedMapping.of_nest(mapping) if isinstance(mapping, Mapping) else mapping
-
-
-def ways_through(fused: FusedMapping, arch: Architecture, stays: Collection[str] = ()) -> dict[str, Way]:
+def ways_through(fused: Mapping, arch: Architecture, stays: Collection[str] = ()) -> dict[str, Way]:
     """The way of every operation through a tree; of a nest all is known, also where its cost as a cascade is not.
 
     stays  tensors that are on chip before the run, or are left there
@@ -36,7 +31,7 @@ def layer_of(cascade: Cascade) -> Problem | None:
     return first.problem if first.is_layer and not others else None
 
 
-def heading(fused: FusedMapping, arch: Architecture) -> str:
+def heading(fused: Mapping, arch: Architecture) -> str:
     """What a program is of, for the comment at its top."""
     layer, lines = layer_of(fused.cascade), [f"Architecture  {arch.name}"]
     if arch.description:

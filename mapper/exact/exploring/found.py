@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from ....arch import Architecture
-from ....cost_models import Cost, Objective
+from ....cost_models import Cost, Objective, evaluate_open
 from ....cost_models.cascades import visit_cost
 from ....cost_models.layouts import has_lines
-from ....cost_models.open_choices import evaluate_open
 from ....ir import Mapping, MappingError
 from ...kernel.states import Closed
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_equal

@@ -11,10 +11,10 @@ import tilewright as tw
 from generators import random_architecture
 from longer import TIMES
 from tilewright.arch import Architecture, load_arch
-from tilewright.cost_models.cascades import ways_of, with_tree_layouts
+from tilewright.cost_models.cascades import ways_of, with_work_layouts
 from tilewright.cost_models.cascades.lines import lines_of_way
 from tilewright.cost_models.cascades.simulator import walk_tree_lines
-from tilewright.ir import Cascade, FusedMapping, MappingError, TilewrightError
+from tilewright.ir import Cascade, Mapping, MappingError, TilewrightError
 
 PAIR = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
 
@@ -32,10 +32,10 @@ def with_lines(rng: random.Random, arch: Architecture, cascade: Cascade) -> Arch
     for memory in (memory for memory in machine.memories if memory.line_bits):
         for name in {t.name for o in cascade for t in o.problem.tensors}:
             given[f"{memory.name}.{name}"] = rng.choice(["row-major", "column-major"])
-    return with_tree_layouts(machine, cascade, given) if given else machine
+    return with_work_layouts(machine, cascade, given) if given else machine
 
 
-def case_of(seed: int) -> tuple[FusedMapping, Architecture]:
+def case_of(seed: int) -> tuple[Mapping, Architecture]:
     rng = random.Random(seed)
     arch = random_architecture(rng)
     cascade = random_cascade(rng, largest=4)

@@ -14,9 +14,9 @@ import pytest
 import brute_force
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
-from tilewright.cost_models import ENERGY, parse_objective
-from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cost
-from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
+from tilewright.cost_models import ENERGY, evaluate, parse_objective
+from tilewright.cost_models.cascades import taken_bits, visit_cost
+from tilewright.ir import Cascade, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
 from tilewright.mapper.cascades.tables.tables import TableBranches, supports
 from tilewright.mapper.cascades.terms.branch import BranchMapping, BranchQuestion
 from tilewright.mapper.exact.search import search_exact
@@ -253,7 +253,7 @@ def test_a_tree_of_the_mappings_costs_what_they_cost(seed: int) -> None:
         best = tables.least(BranchQuestion(name, sizes, homes, room, again), weights).mapping
         assert best is not None
         branches[name] = best
-    cost = evaluate_tree(FusedMapping(whole, _tree(shared, branches)), arch)
+    cost = evaluate(Mapping(whole, _tree(shared, branches)), arch)
     visits = trips["M"] * trips["N"]
     assert _close(cost.energy_pj, visits * sum(b.energy_pj for b in branches.values()))
     assert _close(cost.latency_cycles, visits * sum(b.latency_cycles for b in branches.values()))

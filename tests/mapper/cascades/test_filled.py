@@ -9,8 +9,7 @@ import pytest
 from cascade_cases import CHEAP, Case, random_case
 from generators import with_extras
 from tilewright.arch import Fanout, Memory
-from tilewright.cost_models import parse_objective
-from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models import evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, TilewrightError
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Question, TreeQuestion
@@ -80,10 +79,10 @@ def test_no_tree_is_faster_than_what_is_proven_where_arrays_fill(seed: int) -> N
         answer = search_cascade(question(filled, "latency"))
     except InfeasibleError:
         return
-    assert evaluate_tree(answer.mapping, arch).latency_cycles == answer.certificate.value
+    assert evaluate(answer.mapping, arch).latency_cycles == answer.certificate.value
     for tree, *_ in filter(None, (case.trees.sample(rng) for _ in range(20))):
         try:
-            cost = evaluate_tree(tree, arch)
+            cost = evaluate(tree, arch)
         except MappingError:
             continue
         assert answer.certificate.lower_bound <= cost.latency_cycles * (1 + 1e-9), f"{seed}\n{filled}\n{tree}"
@@ -96,7 +95,7 @@ def test_composed_figures_are_those_of_whole_trees() -> None:
         case, rng = filled_case(seed), random.Random(seed)
         for tree, energy, latency, _ in filter(None, (case.trees.sample(rng) for _ in range(4))):
             try:
-                cost = evaluate_tree(tree, case.arch)
+                cost = evaluate(tree, case.arch)
             except MappingError:
                 continue
             compared += sum(one.fill_cycles for one in cost.operations.values()) > 0

@@ -10,7 +10,7 @@ from clocks import ticking
 
 from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import EDP, ENERGY, parse_objective
-from tilewright.ir import Cascade, ConstraintError, FusedMapping, MappingError
+from tilewright.ir import Cascade, ConstraintError, Mapping, MappingError
 from tilewright.mapper.cascades import (
     NothingBelow,
     bound_cascade,
@@ -122,9 +122,9 @@ def test_a_tree_is_read_as_the_form_that_it_executes() -> None:
     whole = cascade(RUNNING, {"m": 2, "i:j": 8})
     tree = "DRAM keeps S O\nGLB keeps R\nbranch\n  for I in 4\n    GLB keeps T\n    branch T\n      for M in 2\n"
     tree += "        for J in 2\n    branch R\n      for M in 2\nbranch O\n  for M in {}\n"
-    assert FusedMapping.parse(whole, tree.format(2)).cascade.form == "i=4, j=2"
+    assert Mapping.parse(whole, tree.format(2)).cascade.form == "i=4, j=2"
     with pytest.raises(MappingError, match="M") as caught:  # and not that I has 8 steps
-        FusedMapping.parse(whole, tree.format(1))
+        Mapping.parse(whole, tree.format(1))
     assert "8" not in caught.value.message
 
 

@@ -16,10 +16,9 @@ import pytest
 from accelforge_trees import cascade_of, cases, machine_of, tree_of
 from longer import TIMES
 from tilewright.arch import Architecture
-from tilewright.cost_models import ENERGY, parse_objective
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import Cascade, FusedMapping, Loop, Node
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.cost_models import ENERGY, evaluate, parse_objective
+from tilewright.ir import Cascade, Loop, Mapping, Node
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade, search_cascade_front
 from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
@@ -37,7 +36,7 @@ WITHOUT_WINDOWS = ("trees without shared loops along windows",)
 """Trees among which AccelForge's are: of two convolutions in a row, what others cost at least is not always known."""
 
 
-def optimum(whole: Cascade, arch: Architecture, objective: str, mode: str) -> TreeAnswer:
+def optimum(whole: Cascade, arch: Architecture, objective: str, mode: str) -> Answer:
     """The proven best of the uneven space with perfect tiles; where operations read in windows, of the peer's trees."""
     question = Question(whole, arch, parse_objective(objective), "perfect", "uneven", fuse=FUSE[mode])
     answer = search_cascade(question)
@@ -133,7 +132,7 @@ def test_accelforge_finds_nothing_better(case: dict[str, Any], objective: str) -
         assert value == theirs
     if objective in case["solutions"]:
         printed = tree_of(case, case["solutions"][objective]["mapping"])
-        assert value <= evaluate_tree(printed, arch).objective(objective) <= theirs
+        assert value <= evaluate(printed, arch).objective(objective) <= theirs
 
 
 def fronts_of_the_peer() -> Iterator[Any]:
@@ -153,7 +152,7 @@ def test_whole_fronts_are_those_of_accelforge(case: dict[str, Any]) -> None:
         assert [[point.cost.energy_pj, point.cost.latency_cycles] for point in found] == case["front"]
 
 
-def keeps_once(mapping: FusedMapping, tensor: str) -> bool:
+def keeps_once(mapping: Mapping, tensor: str) -> bool:
     """Whether a node of an input stands above the split of all operations that read it."""
     first, second = (operation.name for operation in mapping.cascade.consumers[tensor])
     split = mapping.tree.above(mapping.split_of(first, second))

@@ -10,9 +10,8 @@ import pytest
 from accelforge_trees import FOLDER, cascade_of
 from longer import TIMES
 from tilewright.arch import Architecture, parse_arch
-from tilewright.cost_models import parse_objective
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import FusedMapping, MappingError
+from tilewright.cost_models import evaluate, parse_objective
+from tilewright.ir import Mapping, MappingError
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Question
 
@@ -98,4 +97,4 @@ def test_where_the_peer_is_lower_it_reads_what_is_not_finished() -> None:
             for M in 8
     """
     with pytest.raises(MappingError, match="U"):
-        evaluate_tree(FusedMapping.parse(cascade_of(case), text), machine_of(case))
+        evaluate(Mapping.parse(cascade_of(case), text), machine_of(case))

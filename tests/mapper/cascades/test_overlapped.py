@@ -10,10 +10,9 @@ import pytest
 import tilewright as tw
 from cascade_cases import CHEAP, Case, random_case
 from longer import blocks
-from tilewright.cost_models import parse_objective
-from tilewright.cost_models.cascades import FusedCost, evaluate_tree
+from tilewright.cost_models import Cost, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade, search_cascade_front
 from tilewright.mapper.cascades.recounts.prices import Resources
 from tilewright.mapper.question import Question, TreeQuestion
@@ -32,13 +31,13 @@ def question(case: Case, objective: str) -> TreeQuestion:
     return Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
 
 
-def sampled(case: Case, rng: random.Random) -> list[FusedCost]:
+def sampled(case: Case, rng: random.Random) -> list[Cost]:
     """What some random trees cost."""
     found = []
     for _ in range(SAMPLES):
         sample = case.trees.sample(rng)
         try:
-            found += [] if sample is None else [evaluate_tree(sample[0], case.arch)]
+            found += [] if sample is None else [evaluate(sample[0], case.arch)]
         except MappingError:
             continue
     return found
@@ -55,7 +54,7 @@ def test_no_tree_lies_below_what_is_proven(seeds: range) -> None:
         except InfeasibleError:
             assert not costs, f"{seed}\n{case}"
             continue
-        told = evaluate_tree(answer.mapping, case.arch)
+        told = evaluate(answer.mapping, case.arch)
         assert (told.energy_pj, told.latency_cycles) == (answer.cost.energy_pj, answer.cost.latency_cycles)
         for cost in costs:
             assert answer.certificate.lower_bound <= cost.objective(objective) * (1 + 1e-9), (
@@ -78,7 +77,7 @@ def test_prices_weigh_no_more_than_latency() -> None:
             assert sum(prices[one] * cycles[one] for one in prices) <= cost.latency_cycles * (1 + 1e-9)
 
 
-def pair(objective: str, **changes: object) -> TreeAnswer:
+def pair(objective: str, **changes: object) -> Answer:
     whole = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=16, k=16, n=16, p=16)
     arch = tw.load_arch("eyeriss").model_copy(update={"overlap": "across_operations", **changes})
     return search_cascade(Question(whole, arch, parse_objective(objective), "perfect"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tilewright.arch import Architecture, parse_arch
-from tilewright.cost_models import ENERGY
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import Cascade, FusedMapping
+from tilewright.cost_models import ENERGY, evaluate
+from tilewright.ir import Cascade, Mapping
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Question
 from tilewright.mapper.space import Space
@@ -158,7 +157,7 @@ branch R
 
 def check_found(whole: Cascade, arch: Architecture, tree: str, space: Space) -> None:
     """A search proves a tree as good as one by hand, and no bound lies above it."""
-    known = evaluate_tree(FusedMapping.parse(whole, tree), arch).energy_pj
+    known = evaluate(Mapping.parse(whole, tree), arch).energy_pj
     asked = Question(whole, arch, ENERGY, "perfect", space)
     answer = search_cascade(asked)
     assert answer.certificate.lower_bound == pytest.approx(answer.cost.energy_pj, rel=1e-9)

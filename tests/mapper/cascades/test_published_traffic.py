@@ -13,9 +13,8 @@ import pytest
 from longer import TIMES
 from tilewright.arch import Architecture, Mac, Memory
 from tilewright.arch.spec import Keeps
-from tilewright.cost_models import ENERGY
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import FusedMapping
+from tilewright.cost_models import ENERGY, evaluate
+from tilewright.ir import Mapping
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Fuse, Question
 from tilewright.workloads import cascade
@@ -110,7 +109,7 @@ def test_keys_stream_past_blocks_of_queries(blocks: int) -> None:
           for F in {features}
     """
     text = "\n".join(line[4:] for line in tree.splitlines() if line.strip() and line.strip() != "for M in 1")
-    cost = evaluate_tree(FusedMapping.parse(attention, text), words_cost(2**24))
+    cost = evaluate(Mapping.parse(attention, text), words_cost(2**24))
     assert cost.energy_pj == 2 * length * features + 2 * length * features * blocks
 
 

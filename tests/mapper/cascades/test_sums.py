@@ -10,9 +10,8 @@ import pytest
 from cascade_cases import Case
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
-from tilewright.cost_models import ENERGY
-from tilewright.cost_models.cascades import evaluate_tree
-from tilewright.ir import FusedMapping, InfeasibleError
+from tilewright.cost_models import ENERGY, evaluate
+from tilewright.ir import InfeasibleError, Mapping
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
 from tilewright.mapper.question import Question, TreeQuestion
@@ -57,11 +56,11 @@ def test_sums_that_are_finished_in_a_register_have_room(array: bool) -> None:
     """The cheapest mapping of T adds up in GLB, which has no room for that: another one has. (It was called
     infeasible.)"""
     arch = machine(4, array=array)
-    by_hand = evaluate_tree(FusedMapping.parse(PAIR, FINISHED_BELOW), arch)
+    by_hand = evaluate(Mapping.parse(PAIR, FINISHED_BELOW), arch)
     answer = search_cascade(question(arch, "T in GLB", "no loops over M, N, K, P"))
     assert answer.certificate.proven
     assert answer.cost.energy_pj <= by_hand.energy_pj
-    assert answer.certificate.value == pytest.approx(evaluate_tree(answer.mapping, arch).energy_pj)
+    assert answer.certificate.value == pytest.approx(evaluate(answer.mapping, arch).energy_pj)
 
 
 def random_pair(seed: int) -> Case:

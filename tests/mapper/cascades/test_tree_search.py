@@ -12,8 +12,7 @@ from cascade_brute_force import OBJECTIVES
 from cascade_cases import CHEAP, DEAR, KINDS, Case, features, random_case
 from longer import TIMES, blocks
 from tilewright.arch import load_arch
-from tilewright.cost_models import parse_objective
-from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models import evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.exact.search import ExactSearch
@@ -63,7 +62,7 @@ def test_composed_figures_are_those_of_whole_trees(seeds: range) -> None:
         for sample in filter(None, (case.trees.sample(rng) for _ in range(SAMPLES))):
             tree, energy, latency, fits = sample
             try:
-                cost = evaluate_tree(tree, case.arch)
+                cost = evaluate(tree, case.arch)
             except MappingError:
                 assert not fits, f"{seed}\n{case}\n{tree}"
                 continue

@@ -11,10 +11,10 @@ from window_brute_force import WindowCase, best_windowed, random_window_case
 
 import tilewright as tw
 from longer import TIMES, blocks
-from tilewright.cost_models import parse_objective
-from tilewright.cost_models.cascades import evaluate_tree, simulate_tree
+from tilewright.cost_models import evaluate, parse_objective
+from tilewright.cost_models.cascades import simulate_tree
 from tilewright.ir import InfeasibleError, Loop
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Fuse, Question
 
@@ -31,7 +31,7 @@ mac: {energy: 0.5 pJ}
 """
 
 
-def searched(case: WindowCase, objective: str, fuse: Fuse) -> TreeAnswer | None:
+def searched(case: WindowCase, objective: str, fuse: Fuse) -> Answer | None:
     question = Question(case.cascade, case.arch, parse_objective(objective), "perfect", case.space, fuse=fuse)
     try:
         return search_cascade(question)
@@ -59,7 +59,7 @@ def test_what_is_found_costs_what_it_says(seed: int) -> None:
         return
     assert 0 < answer.certificate.lower_bound <= answer.cost.energy_pj * (1 + 1e-9)
     assert answer.cost.energy_pj <= without.cost.energy_pj * (1 + 1e-9)
-    assert evaluate_tree(answer.mapping, case.arch).energy_pj == answer.cost.energy_pj
+    assert evaluate(answer.mapping, case.arch).energy_pj == answer.cost.energy_pj
     simulate_tree(answer.mapping, case.arch)  # raises where something is read before it is finished
 
 

@@ -15,7 +15,7 @@ from window_trees import random_windows
 from generators import random_architecture
 from longer import TIMES
 from tilewright.arch import Architecture, Keeps, load_arch
-from tilewright.ir import Cascade, FusedMapping, MappingError
+from tilewright.ir import Cascade, Mapping, MappingError
 from tilewright.mapper.emit import emit_c
 from tilewright.workloads import cascade
 
@@ -113,7 +113,7 @@ def test_readers_may_see_other_zeros_around_an_input(tmp_path: Path) -> None:
         branch O
           for P in 6
     """
-    text = emit_c(FusedMapping.parse(whole, tree), machine())
+    text = emit_c(Mapping.parse(whole, tree), machine())
     assert "(within(p0 + r0 - 1, 6) ? x[p0 + r0 - 1] : 0)" in text
     assert checked(tmp_path, text, 0).startswith("OK: all 6 outputs agree")
 
@@ -163,7 +163,7 @@ def test_rows_that_move_wrongly_are_found_out(tmp_path: Path) -> None:
     arch = machine()
     outer, buffer = arch.levels
     arch = arch.model_copy(update={"levels": (outer, buffer.model_copy(update={"halo": "exact"}))})
-    text = emit_c(FusedMapping.parse(whole, tree), arch)
+    text = emit_c(Mapping.parse(whole, tree), arch)
     assert "shift_of[3] = {4, 2, 2}" in text
     assert checked(tmp_path, text, 0).startswith("OK: all 6 outputs agree")
     assert checked(tmp_path, text.replace("{4, 2, 2}", "{4, 1, 2}"), 1).startswith("FAILED")
@@ -188,7 +188,7 @@ def test_equal_nodes_of_two_branches_are_two_arrays(tmp_path: Path) -> None:
             for Q in 2
               for N in 4
     """
-    text = emit_c(FusedMapping.parse(whole, tree), machine())
+    text = emit_c(Mapping.parse(whole, tree), machine())
     assert text.count("    element glb_t") == 2
     assert checked(tmp_path, text, 0).startswith("OK: all 8 outputs agree")
 
@@ -211,7 +211,7 @@ def test_functions_and_maxima(tmp_path: Path) -> None:
           branch P
             for N in 8
     """
-    text = emit_c(FusedMapping.parse(whole, tree), machine())
+    text = emit_c(Mapping.parse(whole, tree), machine())
     assert "#define EXACT 0" in text
     assert checked(tmp_path, text, 3).startswith("OK: all 32 outputs agree")
     broken = text.replace("+= exp(", "+= 1 + exp(", 1)
@@ -229,5 +229,5 @@ def test_a_branch_of_one_point_is_not_all_that_a_loop_has(tmp_path: Path) -> Non
             for N in 8
     """
     arch = machine()
-    fused = FusedMapping.parse(whole, tree)
+    fused = Mapping.parse(whole, tree)
     assert checked(tmp_path, emit_c(fused, arch), 0).startswith("OK: all")

@@ -18,7 +18,7 @@ from trees import random_tree
 import tilewright as tw
 from generators import random_architecture
 from longer import TIMES
-from tilewright.ir import FusedMapping, MappingError, TilewrightError
+from tilewright.ir import Mapping, MappingError, TilewrightError
 from tilewright.mapper.emit import emit_numpy
 from tilewright.mapper.emit.lowering import bands
 from tilewright.mapper.emit.lowering.lifetimes import arrays_of, live_buffers, tightened
@@ -61,7 +61,7 @@ def in_numpy(name: str, folder: Path, program: NetworkProgram, inputs: list[np.n
     for operation in whole:
         lines += [f"branch {operation.name}", *(f"  for {dim} in {size}" for dim, size in operation.problem.dims)]
     reference: dict[str, Any] = {"__name__": "reference"}
-    exec(compile(emit_numpy(FusedMapping.parse(whole, "\n".join(lines)), arch), "<program>", "exec"), reference)
+    exec(compile(emit_numpy(Mapping.parse(whole, "\n".join(lines)), arch), "<program>", "exec"), reference)
     operands = {one.name.split(": ")[1]: weights[one.offset : one.offset + one.words] for one in program.weights}
     operands |= dict(zip(program.inputs, inputs, strict=True))
     shapes = reference["OPERANDS"]

@@ -14,12 +14,11 @@ from generators import memory, random_architecture
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import simulate
-from tilewright.ir import FusedMapping, LoopNest, Mapping
+from tilewright.ir import LoopNest, Mapping
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
 from tilewright.mapper.emit.numpy.passes import LARGEST_ARRAY, pass_depths
 from tilewright.mapper.emit.numpy.plan import NestPlan
 from tilewright.mapper.emit.numpy.schedules import Schedules
-from tilewright.mapper.emit.parts.trees import tree_of
 from tilewright.workloads import batched_gemm, cascade, conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
@@ -30,7 +29,7 @@ def simulated(mapping: Mapping, arch: Architecture) -> dict[tuple[str, str], tup
 
 
 def plan_of(mapping: Mapping, arch: Architecture) -> NestPlan:
-    (plan,) = Schedules(tree_of(mapping), arch).plans.values()
+    (plan,) = Schedules(mapping, arch).plans.values()
     return plan
 
 
@@ -176,7 +175,7 @@ def test_a_large_cascade_has_passes_by_itself() -> None:
     """
     levels = (memory("DRAM"), memory("GLB", keeps=MAY))
     arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
-    fused = FusedMapping.parse(whole, tree)
+    fused = Mapping.parse(whole, tree)
     assert program_steps(fused, arch) > 100_000 > 20_000 > program_steps(fused, arch, None)
     found = verify_numpy(fused, arch)
     assert found, found.message

@@ -14,7 +14,7 @@ from window_trees import random_windows
 from generators import random_architecture
 from longer import blocks
 from tilewright.arch import Architecture
-from tilewright.ir import FusedMapping
+from tilewright.ir import Mapping
 from tilewright.ir.expression import FUNCTIONS, SYMBOLS
 from tilewright.mapper.emit import emit_numpy, verify_numpy
 from tilewright.workloads import cascade
@@ -22,7 +22,7 @@ from tilewright.workloads import cascade
 SEEDS = blocks(200, 50)
 
 
-def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
+def random_case(seed: int) -> tuple[Mapping, Architecture]:
     rng = random.Random(seed)
     whole = random_cascade(rng, 4)
     arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
@@ -66,7 +66,7 @@ def test_rows_that_are_kept_and_wrong_are_found_out(monkeypatch: pytest.MonkeyPa
     arch = random_architecture(rng, reuse="across_levels")
     every = [random_windows(rng, arch) for _ in range(60)]
 
-    def broken(fused: FusedMapping, arch: Architecture, *_: object) -> str:
+    def broken(fused: Mapping, arch: Architecture, *_: object) -> str:
         return emit_numpy(fused, arch).replace("] = before[shift:]", "] = 1 + before[shift:]")
 
     moved = [fused for fused in every if emit_numpy(fused, arch).count("moved_up(") > 1]

@@ -15,8 +15,7 @@ from lined_cases import banked, case_of, different_layouts, orders, stated
 import brute_force
 import longer
 from tilewright.arch import Architecture, Memory, load_arch
-from tilewright.cost_models import OBJECTIVES, evaluate
-from tilewright.cost_models.open_choices import evaluate_open
+from tilewright.cost_models import OBJECTIVES, evaluate, evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.counting.line_ranks import lines_of_tiles, lines_of_windows
 from tilewright.mapper.exact.search import search_exact

@@ -17,12 +17,11 @@ from rich.console import Console
 import longer
 import tilewright as tw
 from tilewright.arch import Architecture
-from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
-from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, evaluate
 from tilewright.cost_models.cascades.closed_form import count_tree
 from tilewright.cost_models.cascades.simulator import simulate_tree
-from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree, UndecidedError
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.ir import Cascade, InfeasibleError, Mapping, Node, Tree, UndecidedError
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.canonical import under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.fusing import answer_below
@@ -84,10 +83,10 @@ def graph_of(folder: Path, text: str) -> NetworkGraph:
     return found
 
 
-known: dict[str, TreeAnswer | NothingBelow] = {}
+known: dict[str, Answer | NothingBelow] = {}
 
 
-def solve_once(question: TreeQuestion) -> TreeAnswer | NothingBelow:
+def solve_once(question: TreeQuestion) -> Answer | NothingBelow:
     """Each question about a group once, for all tests."""
     key = question.key
     if key not in known:
@@ -95,7 +94,7 @@ def solve_once(question: TreeQuestion) -> TreeAnswer | NothingBelow:
     return known[key]
 
 
-def whole_tree(answer: NetworkAnswer) -> FusedMapping:
+def whole_tree(answer: NetworkAnswer) -> Mapping:
     """The network as one tree: at its root no loops, only the groups; what stays is a node above them, and of weights
     that lie on chip all the time also the one outside it."""
     graph, stays = answer.question.graph, {one.name.replace(".", "_"): one.memory for one in answer.staying}
@@ -119,7 +118,7 @@ def whole_tree(answer: NetworkAnswer) -> FusedMapping:
     assert not kept & inside
     root = [Node(outermost, t) for t in cascade.tensors if t not in kept | inside]
     root += [Node(memory, tensor) for tensor, memory in stays.items()]
-    return FusedMapping(cascade, Tree(tuple(root), tuple(branches)))
+    return Mapping(cascade, Tree(tuple(root), tuple(branches)))
 
 
 @pytest.mark.some(1)
@@ -145,7 +144,7 @@ def test_the_whole_is_one_tree_that_costs_the_sum(tmp_path: Path, text: str, siz
     answer = segment(NetworkQuestion(graph, machine(size), ENERGY, "perfect", most=most))
     assert answer.staying
     tree = whole_tree(answer)
-    cost = evaluate_tree(tree, machine(size))  # fits, too
+    cost = evaluate(tree, machine(size))  # fits, too
     assert cost.energy_pj == pytest.approx(answer.energy_pj)
     assert cost.latency_cycles == pytest.approx(answer.latency_cycles)
     counted, simulated = count_tree(tree, machine(size)), simulate_tree(tree, machine(size))

@@ -12,8 +12,7 @@ from test_residency import DIAMOND, RESIDUAL, graph_of, machine, page_of, solve_
 import longer
 import tilewright as tw
 from tilewright.arch import Keeps
-from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
-from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, evaluate
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.question import Question
@@ -78,7 +77,7 @@ def test_the_whole_is_one_tree_that_costs_the_sum(
     answer = answer_of(tmp_path, text, size, weights, most)
     names = on_chip(answer)
     assert len(names) == len(weights[0].operations or range(4))
-    cost = evaluate_tree(whole_tree(answer), machine(size), names)
+    cost = evaluate(whole_tree(answer), machine(size), names)
     assert cost.energy_pj == pytest.approx(answer.energy_pj)
     assert cost.latency_cycles == pytest.approx(answer.latency_cycles)
 

@@ -13,10 +13,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
-from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
-from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
-from tilewright.mapper.answer import TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.canonical import form_of, under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade, search_cascade_front
 from tilewright.mapper.fusing import answer_below
@@ -156,7 +155,7 @@ def test_costs_addresses_and_names_are_those_of_the_groups(tmp_path_factory: pyt
         if one.answer is None:
             continue
         assert one.alike <= number
-        again = evaluate_tree(one.answer.mapping, answer.question.arch)
+        again = evaluate(one.answer.mapping, answer.question.arch)
         assert again.energy_pj == pytest.approx(one.answer.cost.energy_pj)
         first = answer.segments[one.alike].answer
         assert first is not None
@@ -187,7 +186,7 @@ def test_nothing_fused_is_each_on_its_own(tmp_path_factory: pytest.TempPathFacto
 def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     asked: list[object] = []
 
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         asked.append(form_of(one.cascade, one.arch))
         return answer_below(one)
 
@@ -242,14 +241,14 @@ def test_a_tree_under_other_names_is_the_same_tree() -> None:
     found = search_cascade(Question(ours, machine("64 B"), ENERGY, "perfect"))
     mapping = under_names_of(found.mapping, theirs)
     assert mapping.cascade is theirs
-    assert evaluate_tree(mapping, machine("64 B")).energy_pj == found.cost.energy_pj
+    assert evaluate(mapping, machine("64 B")).energy_pj == found.cost.energy_pj
     assert str(under_names_of(mapping, ours)) == str(found.mapping)
 
 
 def test_a_limit_on_time_leaves_a_gap_that_is_told(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         answer = answer_below(one)
         if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
@@ -284,7 +283,7 @@ def test_other_objectives_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         if len(one.cascade.operations) > 1:
             raise KeyboardInterrupt
         return answer_below(one)
@@ -363,7 +362,7 @@ def test_the_limit_of_the_whole_ends_searches_and_covers(tmp_path: Path, monkeyp
     best, alone = segment(asked), len(asked.graph.by_name)
     limit, searches = 3.0 * alone, 0
 
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         nonlocal searches
         assert now[0] < limit
         searches, now[0] = searches + 1, now[0] + 3.0
@@ -394,7 +393,7 @@ def test_with_little_time_larger_groups_make_no_answer_worse(tmp_path: Path, mon
     smaller = segment(replace(asked, most=2))
     assert any(len(one.names) == 2 for one in smaller.segments)
 
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         sizes.append(len(one.cascade.operations))
         now[0] += 1.0 if sizes[-1] < 3 else 100.0
         return NothingBelow(0.0) if sizes[-1] == 3 else answer_below(replace(one, limits=Limits()))
@@ -447,7 +446,7 @@ def test_what_nothing_fused_costs_is_proven_once_the_best_is(tmp_path: Path, mon
     assert best.apart is not None
     assert any(len(one.names) > 1 for one in best.segments)
 
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         answer, seconds = answer_below(replace(one, limits=Limits())), one.limits.time_s
         if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
@@ -472,7 +471,7 @@ def test_a_group_is_not_asked_for_what_is_known_again_and_again(
     asked = replace(question(network(tmp_path, CHAIN), size="400 B"), total_s=1000.0)
     now, searches, tried = [0.0], 0, dict[str, float]()
 
-    def solve(one: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(one: TreeQuestion) -> Answer | NothingBelow:
         nonlocal searches
         searches += 1
         seconds, name = one.limits.time_s or 0.0, one.cascade.name

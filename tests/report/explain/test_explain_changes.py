@@ -11,7 +11,7 @@ import tilewright as tw
 from generators import memory
 from tilewright.arch import Architecture, Keeps, Mac, list_archs, load_arch
 from tilewright.explanations import explain
-from tilewright.mapper.answer import NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.question import NestQuestion
 from tilewright.mapper.strategies import Exact
 from tilewright.report.explain.changes import Change, changes_of
@@ -176,7 +176,7 @@ def test_an_interrupt_hands_over_what_is_known(monkeypatch: pytest.MonkeyPatch) 
 
     search = Exact.search
 
-    def interrupted(self: Exact, question: NestQuestion) -> NestAnswer:
+    def interrupted(self: Exact, question: NestQuestion) -> Answer:
         asked.append(question.arch.name)
         if len(asked) == 3:
             raise KeyboardInterrupt

@@ -11,7 +11,7 @@ import pytest
 import tilewright as tw
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError, TilewrightError
-from tilewright.mapper.answer import Answer, TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.mapper.segmentation import GroupLost
@@ -24,16 +24,16 @@ def question() -> TreeQuestion:
     return Question(cascade, arch, ENERGY, "perfect")
 
 
-def ended(_: TreeQuestion) -> TreeAnswer:
+def ended(_: TreeQuestion) -> Answer:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
-def nothing_fits(_: TreeQuestion) -> TreeAnswer:
+def nothing_fits(_: TreeQuestion) -> Answer:
     raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
 
-def refused(_: TreeQuestion) -> TreeAnswer:
+def refused(_: TreeQuestion) -> Answer:
     raise TilewrightError("the store is damaged")
 
 

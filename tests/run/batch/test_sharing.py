@@ -9,7 +9,7 @@ import pytest
 
 from batches import Here, questions
 from tilewright.cost_models import evaluate
-from tilewright.mapper.answer import Answer, NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.question import NestQuestion
 from tilewright.mapper.simplest import simplest_mapping
@@ -27,7 +27,7 @@ def asked(tmp_path: Path) -> list[NestQuestion]:
     return [question for question in found if question.problem == found[0].problem]
 
 
-def poor(question: NestQuestion, bound: float) -> NestAnswer:
+def poor(question: NestQuestion, bound: float) -> Answer:
     """What a search that ran out might say: the simplest mapping, and a bound in parts of the optimum."""
     best = run_job(question).result
     assert isinstance(best, Answer)

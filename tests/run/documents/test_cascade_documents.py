@@ -16,15 +16,14 @@ from trees import random_cascade, random_tree
 from generators import random_architecture
 from longer import blocks
 from tilewright.arch import Architecture
+from tilewright.cost_models import Cost, evaluate
 from tilewright.cost_models.cascades import (
-    FusedCost,
     cost_of_counts,
     count_tree,
-    evaluate_tree,
     occupancy,
     ways_of,
 )
-from tilewright.ir import FusedMapping, MappingError
+from tilewright.ir import Mapping, MappingError
 from tilewright.run.documents.files import SCHEMA_VERSION
 from tilewright.run.documents.mappings import dump_mapping, load_mapping, parse_mapping
 from tilewright.run.documents.schemas import schema_path
@@ -34,7 +33,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 @cache
-def case(seed: int) -> tuple[FusedMapping, Architecture, FusedCost]:
+def case(seed: int) -> tuple[Mapping, Architecture, Cost]:
     rng = random.Random(seed)
     whole, arch = random_cascade(rng), random_architecture(rng)
     fused = random_tree(rng, whole, arch)
@@ -103,7 +102,7 @@ def test_documents_of_all_versions_are_read(path: Path) -> None:
     loaded = load_mapping(path)
     arch, mapping = loaded.arch, loaded.mapping
     assert json.loads(path.read_text(encoding="utf-8"))["schema_version"] == int(path.parent.name[-1])
-    assert loaded.recorded.cost.energy_pj == evaluate_tree(mapping, arch).energy_pj
+    assert loaded.recorded.cost.energy_pj == evaluate(mapping, arch).energy_pj
 
 
 def test_a_bound_of_a_part_of_the_space_is_none_of_all_of_it() -> None:

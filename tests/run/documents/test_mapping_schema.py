@@ -156,7 +156,7 @@ def test_documents_of_all_versions_are_read(path: Path) -> None:
     assert again["summary"]["energy_pj"] == data["summary"]["energy_pj"]
 
 
-def astuple_of(recorded: Recorded[Any]) -> tuple[Any, ...]:
+def astuple_of(recorded: Recorded) -> tuple[Any, ...]:
     """What is recorded, in the order in which it is written down."""
     return recorded.cost, recorded.certificate, recorded.unfused, recorded.forms
 

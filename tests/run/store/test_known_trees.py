@@ -15,7 +15,7 @@ import tilewright as tw
 from tilewright import stored
 from tilewright.cost_models import ENERGY
 from tilewright.ir import InfeasibleError
-from tilewright.mapper.answer import Answer, TreeAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import NothingBelow
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.kernel.tolerance import RELATIVE_TOLERANCE
@@ -32,13 +32,13 @@ def question() -> TreeQuestion:
 
 
 @cache
-def best() -> TreeAnswer:
+def best() -> Answer:
     found = answer_below(question())
     assert isinstance(found, Answer)
     return found
 
 
-def tree(value: float, bound: float, interrupted: bool = False) -> TreeAnswer:
+def tree(value: float, bound: float, interrupted: bool = False) -> Answer:
     proof = replace(best().certificate, value=value, lower_bound=bound, interrupted=interrupted)
     return replace(best(), certificate=proof)
 
@@ -47,7 +47,7 @@ def asked(below: float, seconds: float | None = None, floor: float = 0.0) -> Tre
     return replace(question(), below=below, floor=floor, limits=Limits(seconds))
 
 
-def pretended(asked: TreeQuestion, least: float) -> TreeAnswer | NothingBelow:
+def pretended(asked: TreeQuestion, least: float) -> Answer | NothingBelow:
     """What a search might come to where the best tree weighs `least`: with more time, a better tree, a closer bound."""
     seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
     share = min(1.0, seconds / 100)
@@ -101,7 +101,7 @@ def test_a_tree_that_the_bound_meets_is_proven() -> None:
 
 
 @pytest.mark.parametrize("found", [NothingBelow(50, interrupted=True), tree(80, 50, interrupted=True)])
-def test_an_interrupted_search_is_made_again(found: TreeAnswer | NothingBelow) -> None:
+def test_an_interrupted_search_is_made_again(found: Answer | NothingBelow) -> None:
     known = KnownTrees().with_outcome(asked(100, 5), found)
     assert known.outcome(asked(100, 5)) is None
     assert known.bound == 50
@@ -138,7 +138,7 @@ def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.Monke
     made: list[TreeQuestion] = []
     value = best().certificate.value
 
-    def solve(asked: TreeQuestion) -> TreeAnswer | NothingBelow:
+    def solve(asked: TreeQuestion) -> Answer | NothingBelow:
         made.append(asked)
         return tree(1.5 * value, value / 2) if len(made) == 1 else answer_below(asked)
 
@@ -162,7 +162,7 @@ def test_searches_go_on_from_the_store(tmp_path: Path, monkeypatch: pytest.Monke
 def test_that_there_is_no_tree_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.sqlite3"
 
-    def nothing_fits(_: TreeQuestion) -> TreeAnswer:
+    def nothing_fits(_: TreeQuestion) -> Answer:
         raise InfeasibleError("nothing fits", where="GLB", hint="a larger one")
 
     monkeypatch.setattr(stored, "answer_below", nothing_fits)

@@ -23,7 +23,7 @@ from tilewright.arch import Memory
 from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, StoreError, UnwritableStoreError
 from tilewright.mapper import question as question_module
-from tilewright.mapper.answer import Answer, NestAnswer
+from tilewright.mapper.answer import Answer
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.question import Limits, NestQuestion, Question
@@ -41,13 +41,13 @@ def question(size: int = 4, name: str = "gemm", **changes: Any) -> NestQuestion:
 
 
 @cache
-def solution(size: int = 4) -> NestAnswer:
+def solution(size: int = 4) -> Answer:
     asked = question(size)
     found = tw.search(asked.problem, asked.arch, tiling="perfect")
     return Answer(found.mapping, found.cost, found.certificate)
 
 
-def unproven(lower_bound: float = 1.0) -> NestAnswer:
+def unproven(lower_bound: float = 1.0) -> Answer:
     found = solution()
     return replace(found, certificate=replace(found.certificate, lower_bound=lower_bound))
 
