@@ -71,7 +71,7 @@ Watch = Callable[[int, int], None]
 NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
 
-_FILES = ("plan.json", "network.html")
+_FILES = ("plan.json", "network.html", "trace.json")
 
 
 @dataclass(frozen=True)
@@ -290,16 +290,18 @@ class CompiledNetwork(Shown):
         return self.emit("numpy"), network_weights(self._program)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,
-        nest.txt and, if a program can be written for it, reference.py; return the paths of all.
+        """Write plan.json, network.html, trace.json (for Perfetto and chrome://tracing), and for each group (of equal
+        ones the first) a folder with mapping.json, nest.txt and, if a program can be written for it, reference.py;
+        return the paths of all.
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
         from .report.networks.network_plan import network_plan_json
         from .report.networks.plan_html import network_plan_html
+        from .report.traces import network_trace
 
         place = prepare_folder(folder, _FILES)
-        texts = network_plan_json(self.answer), network_plan_html(self.answer)
+        texts = network_plan_json(self.answer), network_plan_html(self.answer), network_trace(self.answer)
         files = [write_file(place / name, text) for name, text in zip(_FILES, texts, strict=True)]
         for number, result in self._different():
             files += result.save(place / "groups" / str(number))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .mapper.answer import TriedForm, Unfused
     from .mapper.certificate import Certificate
 
-Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm"]
+Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm", "trace"]
 
 
 class Emittable(Protocol):
@@ -108,6 +108,12 @@ def _tvm(of: Any, element: Any = "float", copied: Collection[str] | None = None)
     return emit_tvm(of.mapping, of.arch, element, copied)
 
 
+def _trace(of: Any) -> str:
+    from .report.traces import mapping_trace
+
+    return mapping_trace(of.mapping, of.arch, of.cost)
+
+
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
@@ -119,6 +125,7 @@ FORMS: dict[Format, Form] = {
     "c": Form(_c, _OF_PROGRAMS, write_tree=_c),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
+    "trace": Form(_trace, write_tree=_trace),
 }
 """Name -> form."""
 
@@ -152,6 +159,8 @@ def check_writes_networks(name: str, where: str) -> None:
     if name in NETWORK_FILES:
         return
     able = " or ".join(NETWORK_FILES)
+    if name == "trace":
+        raise TilewrightError("the trace of a network is no program", where=where, hint="--out writes trace.json")
     if name in _BY_GROUP:
         hint = f"ask for {able}; --out writes groups/N/{_BY_GROUP[name]}, and plan.json for the whole"
         raise TilewrightError(f"{name} says one group, not a whole network", where=where, hint=hint)

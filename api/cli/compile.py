@@ -95,8 +95,8 @@ class ProgramOptions:
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write plan.json, network.html and a folder for each group there. With --emit, a folder of the "
-            "network's name unless given.",
+            help="Write plan.json, network.html, trace.json and a folder for each group there. With --emit, a folder "
+            "of the network's name unless given.",
         ),
     ] = None
     emit: Annotated[

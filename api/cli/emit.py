@@ -27,7 +27,8 @@ def emit(
             metavar="FORM",
             autocompletion=completions.form,
             help="c, a C99 file; numpy, the program of `verify`; nest, the loop nest; json, mapping.json; yaml, a "
-            "mapping file; timeloop, Timeloop's files in one; mlir and tvm, a function for these compilers.",
+            "mapping file; timeloop, Timeloop's files in one; mlir and tvm, a function for these compilers; trace, "
+            "what happens when, for Perfetto.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
@@ -56,6 +57,7 @@ def emit(
     tilewright emit result/mapping.json --to c --copied L2,registers.O --element double
     tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
+    tilewright emit result/mapping.json --to trace --out trace.json
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
     tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """

@@ -6,7 +6,7 @@ long as all of its turns. Where operations overlap, the shifts of a group are sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...cost_models import Cost
@@ -84,14 +84,23 @@ def _shifts(answer: NetworkAnswer) -> Iterator[Shift | float]:
             if segment.arenas:
                 yield now
             continue
-        parts = segment.answer.cost.operations
-        whole = sum(part.latency_cycles for part in parts.values())
-        scale = segment.totals.latency_cycles / whole if whole else 0.0
-        for name in segment.answer.cost.occupancy:
-            part = parts[name]
-            stop = now + scale * part.latency_cycles
-            yield Shift(name, number, now, stop, part)
-            now = stop
+        cost = segment.answer.cost
+        parts = {name: cost.operations[name] for name in cost.occupancy}
+        found = shifts_of_cost(parts, segment.totals.latency_cycles, number, now)
+        yield from found
+        now = found[-1].stop
+
+
+def shifts_of_cost(parts: Mapping[str, Cost], cycles: float, group: int = 1, start: float = 0.0) -> list[Shift]:
+    """Operations one after the other, from a start on; together they take some cycles."""
+    whole = sum(part.latency_cycles for part in parts.values())
+    scale = cycles / whole if whole else 0.0
+    found = []
+    for name, part in parts.items():
+        stop = start + scale * part.latency_cycles
+        found.append(Shift(name, group, start, stop, part))
+        start = stop
+    return found
 
 
 def memory_lanes(answer: NetworkAnswer, name_of: dict[tuple[str, tuple[str, ...]], str]) -> tuple[MemoryLane, ...]:
