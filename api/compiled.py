@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,6 +34,8 @@ from .mapper.question import FUSES, Limits
 from .mapper.segmentation import (
     NetworkAnswer,
     NetworkQuestion,
+    PlanProgress,
+    Progress,
     Segment,
     WeightsIn,
     check_objective,
@@ -64,9 +66,6 @@ GROUP_SECONDS = 10.0
 
 REFERENCE_MACS = 20_000_000
 """Of networks with more, onnx's reference implementation would take longer than a few seconds."""
-
-Watch = Callable[[int, int], None]
-"""Called with how many groups have been searched, and how many more there may be at most."""
 
 NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
@@ -370,7 +369,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     workers    groups that are searched at once, each in a process of its own; None: one for each core. What is found in
                a moment is found in this process
     store      path of a result store that is asked first, and keeps what is found; None: none is
-    watch      called with how many groups have been searched, and how many more there may be at most
+    watch      called with a `PlanProgress`: groups searched and left, value, bound and gap so far, what is being done
     progress   whether a bar shows it, in a notebook or on a terminal
 
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
@@ -393,17 +392,18 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 
 
 @contextmanager
-def _shown(watch: Watch | None) -> Iterator[Watch]:
+def _shown(watch: Progress | None) -> Iterator[Progress]:
     """What to call with the progress, so that a bar shows it as well."""
-    from .report.parts.progress import moving_display
-    from .run.batch.run import Progress
+    from .report.parts.progress import moving_display, plan_text
+    from .run.batch.run import Progress as BatchProgress
 
     with moving_display() as show:
 
-        def told(done: int, left: int) -> None:
-            show(Progress(done + left, done=done, workers=1))
+        def told(how_far: PlanProgress) -> None:
+            total = how_far.done + how_far.left
+            show(BatchProgress(total, done=how_far.done, workers=1, running=(plan_text(how_far),)))
             if watch is not None:
-                watch(done, left)
+                watch(how_far)
 
         yield told
 
@@ -469,7 +469,7 @@ def _weights_in(given: WeightsLike) -> Iterator[WeightsIn]:
 def compiled(
     question: NetworkQuestion,
     store: StoreLike | None,
-    watch: Watch | None,
+    watch: Progress | None,
     note: Note,
     *,
     cached: bool,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .arguments import LayoutLike, SizeLike, StoreLike, WeightsLike
     from .cost_models.sparse import DensityLike
     from .mapper.question import Fuse
+    from .mapper.segmentation import PlanProgress
     from .results import ManyResult
     from .run.batch.run import Watch
     from .workloads.network import Widths
@@ -221,7 +222,7 @@ class CompileKeywords(LimitKeywords, total=False):
     total_limit: float | None
     workers: int | None
     store: StoreLike | None
-    watch: Callable[[int, int], None] | None
+    watch: Callable[[PlanProgress], None] | None
     progress: bool
 
 

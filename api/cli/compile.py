@@ -33,7 +33,8 @@ from .options import (
     sizes_of_symbols,
     widths_named,
 )
-from .terminal import FAILED, complain, noting_interrupts, progress, say, show_document, show_page, status
+from .progress import showing_plan_progress
+from .terminal import FAILED, complain, noting_interrupts, say, show_document, show_page, status
 
 if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
@@ -177,13 +178,9 @@ def compile_network(
     question = _as_stored(question) if emit == "c" else question
     with (
         noting_interrupts() as interrupts,
-        progress("searching groups") as announce,
+        showing_plan_progress() as watch,
         _saying_what_is_kept(not kept.no_cache),
     ):
-
-        def watch(done: int, left: int) -> None:
-            announce("", done + 1, done + left)
-
         answer = answer_of(question, kept.store, watch, say, cached=not kept.no_cache, workers=groups.workers)
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .terminal import is_lively, say
+from .terminal import is_lively, progress, say
 
 if TYPE_CHECKING:
+    from ..mapper.segmentation import PlanProgress
     from ..run.batch.run import Progress, Watch
 
 _PAUSE = 30.0  # seconds between two lines where nothing can move
+_PLAN_PAUSE = 10.0  # likewise, of a plan
 
 
 @contextmanager
@@ -26,6 +29,38 @@ def showing_progress() -> Iterator[Watch]:
 
     with moving_display() as show:
         yield show
+
+
+@contextmanager
+def showing_plan_progress() -> Iterator[Callable[[PlanProgress], None]]:
+    """What to call with the progress of a plan: a bar on a terminal, elsewhere a line now and then
+    once there is a plan; all of it on stderr."""
+    with progress("") as announce:
+        lines = None if is_lively() else _PlanLines()
+
+        def watch(how_far: PlanProgress) -> None:
+            from ..report.parts.progress import plan_text
+
+            if lines is None:
+                announce(plan_text(how_far), how_far.done + 1, how_far.done + how_far.left)
+            else:
+                lines(how_far)
+
+        yield watch
+
+
+class _PlanLines:
+    """One line every ten seconds from the first plan on, none for a plan that is done sooner."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PLAN_PAUSE
+
+    def __call__(self, how_far: PlanProgress) -> None:
+        if time.monotonic() >= self._next and how_far.value < math.inf:
+            self._next = time.monotonic() + _PLAN_PAUSE
+            from ..report.parts.progress import plan_text
+
+            say(f"{how_far.done:,} groups searched, {how_far.left:,} left at most: {plan_text(how_far)}")
 
 
 class Remembered:

@@ -17,8 +17,8 @@ from ..means import Means
 from ..pareto.regions import Line, Point
 from ..pareto.supported import least_on_lines, supported_between
 from ..pareto.weights import Weights, objective_of, weights_of
-from .group_costs import Progress
 from .kinds import GroupKind
+from .plan_progress import Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .steps import NetworkSteps

@@ -15,9 +15,9 @@ from ..cascades import NothingBelow
 from ..means import Means
 from ..question import TreeQuestion
 from .arenas import check_addresses
-from .group_costs import Progress
 from .group_fronts import Fact, GroupFront, known_tree
 from .kinds import used_by
+from .plan_progress import PlanProgress, Progress
 from .question import NetworkQuestion
 from .residency import Residency, Taken
 from .searching import GroupOutcome, GroupSolvers
@@ -80,7 +80,8 @@ class FrontSearches:
         one.front.over.add((one.taken, one.latency))
         self.searched += 1
         if self.progress is not None:
-            self.progress(self.searched, len(self.running))
+            doing = "plans between two others"
+            self.progress(PlanProgress(self.searched, len(self.running), doing, self.question.objective.name))
         if isinstance(outcome, InfeasibleError):
             one.front.facts.append(Fact(one.taken, one.latency, math.inf))
         if isinstance(outcome, InfeasibleError | UndecidedError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +20,7 @@ from ..question import Limits, TreeQuestion
 from .arenas import check_addresses
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
+from .plan_progress import PlanProgress, Progress
 from .question import NetworkQuestion
 from .residency import Taken
 from .searching import GroupLost, GroupOutcome, GroupSolvers
@@ -32,8 +33,6 @@ LEAST_SECONDS = 0.1
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first, and for the bound of one: where many groups take long, a good way is
 known sooner."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class GroupCosts:
     """The values and bounds known of the groups of one network.
 
     solvers   search groups
-    progress  called with how many groups have been searched, and how many more there may be at most
+    progress  called with how far the search has come
     steps     that are done by groups; they are told what is found out
     means     time and memory for all
     longer    as long as at first a group may be searched now, in times
@@ -75,6 +74,8 @@ class GroupCosts:
     interrupted  whether someone wants the search to end
     lost      groups whose searches came to nothing, since the processes that made them died
     running   searches of groups that are not over
+    doing     what groups are searched for, in words
+    value, bound  of the whole, as far as they are known
     """
 
     question: NetworkQuestion
@@ -87,6 +88,9 @@ class GroupCosts:
     interrupted: bool = False
     lost: list[str] = field(default_factory=list)
     running: dict[Future[GroupOutcome], Begun] = field(default_factory=dict)
+    doing: str = ""
+    value: float = math.inf
+    bound: float = 0.0
 
     def __post_init__(self) -> None:
         self._nearest: Nearest = {}
@@ -178,6 +182,7 @@ class GroupCosts:
         seconds = math.inf if asked.limits.time_s is None else asked.limits.time_s
         with self._noting_interrupts():
             self.running[self.solvers.begin(asked)] = Begun(kind, taken, below, seconds)
+        self.tell()
 
     def _take_finished(self) -> None:
         """Record the results of the searches that end next; searches that still run when all time is over are given
@@ -220,8 +225,22 @@ class GroupCosts:
         is_all = begun.has_ended(outcome) or finds_no_more or kind.repeats(finding)
         self.searched += 1
         self._note(kind, replace(finding, is_all=is_all))
+        self.tell()
+
+    def learn(self, value: float, bound: float = 0.0) -> None:
+        """Note what is known of the whole, and tell whoever watches."""
+        if value < self.value or bound > self.bound:
+            self.value, self.bound = min(self.value, value), max(self.bound, bound)
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell whoever watches how far the search has come."""
         if self.progress is not None:
-            self.progress(self.searched, sum(not other.is_searched for other in self.steps.kinds))
+            names = [begun.kind.cascade.name.partition(":")[2] for begun in self.running.values()]
+            doing = f"{self.doing}: {', '.join(names)}" if names else self.doing
+            left = sum(not kind.is_searched for kind in self.steps.kinds)
+            objective = self.question.objective.name
+            self.progress(PlanProgress(self.searched, left, doing, objective, self.value, self.bound))
 
     def _note(self, kind: GroupKind, finding: Finding) -> None:
         """Let steps know what is found out of a kind."""

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from ..certificate import Certificate
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
-from .group_costs import FIRST_SHARE, GroupCosts, Progress
+from .group_costs import FIRST_SHARE, GroupCosts
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, cheapest_way
+from .plan_progress import Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .searching import GroupSolvers
 from .segments import Segments
@@ -45,7 +46,7 @@ class GroupSearch:
     """One search.
 
     solvers   search groups
-    progress  called with how many groups have been searched, and how many more there may be at most
+    progress  called with how far it has come
     known     the steps, by this objective, where these have been looked at before
     """
 
@@ -78,11 +79,16 @@ class GroupSearch:
 
     def _find(self) -> tuple[CheapestWay, CheapestWay]:
         """Return the best path, and the best path in which nothing stays between groups."""
+        alone = self.steps.alone()
         try:
+            self.costs.doing = "each operation on its own"
             if self.means.limits_time:
-                self.costs.know_unsearched(self.steps.alone())
-            self.costs.search_all(self.steps.alone())
+                self.costs.know_unsearched(alone)
+                self.costs.learn(sum(edge.value for edge in alone))
+            self.costs.search_all(alone)
+            self.costs.learn(sum(edge.value for edge in alone))
             self.costs.bound_all()
+            self.costs.doing = "groups"
         except KeyboardInterrupt:
             self.costs.interrupted = True
         self.steps.tell()
@@ -108,7 +114,10 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
-        return cheapest_way(self.steps.states, edges, self.costs.find_out, self._goes_on, self._choose(edges))
+        def learn(value: float, bound: float) -> None:
+            self.costs.learn(value, bound if edges is self.steps.edges else 0.0)
+
+        return cheapest_way(self.steps.states, edges, self.costs.find_out, self._goes_on, self._choose(edges), learn)
 
     def _choose(self, edges: Sequence[GroupEdge]) -> Choose | None:
         """Chooses groups as a whole, where the network is too wild for states; or with the weights that have room."""
@@ -137,6 +146,7 @@ class GroupSearch:
             self.steps.tell()
             way = self._cheapest(self.steps.edges)
         with self._at_most(BESIDE_SHARE):
+            self.costs.doing = "each operation on its own, for longer"
             self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
 

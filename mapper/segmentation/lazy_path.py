@@ -81,6 +81,7 @@ def cheapest_way(
     find_out: Callable[[Sequence[Asked]], None],
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
+    learn: Callable[[float, float], None] | None = None,
 ) -> CheapestWay:
     """Find the cheapest path from state 0 to the last state; costs of edges are refined only where they matter.
 
@@ -90,6 +91,7 @@ def cheapest_way(
               out, and `is_known` if that is all. Where it raises KeyboardInterrupt, what is known until then is handed
               over
     goes_on   whether there is time for another edge
+    learn     called with the value of the best known path, and with what no path costs less than
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
@@ -103,6 +105,8 @@ def cheapest_way(
         while goes_on():
             _, least, open_way = find(bound_of)
             value = find(value_of).value
+            if learn is not None:
+                learn(value, least)
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or reaches(least, value):
                 break

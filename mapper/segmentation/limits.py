@@ -17,8 +17,8 @@ from ..pareto.regions import least_weight
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
-from .group_costs import Progress
 from .lazy_path import CheapestWay, Edge
+from .plan_progress import Progress
 from .products import answer_at
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers

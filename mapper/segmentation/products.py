@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .corners import Corners
-from .group_costs import Progress
+from .plan_progress import Progress
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 

@@ -11,9 +11,9 @@ from ..fusing import answer_below
 from ..means import one_call
 from ..pareto.supported import PRODUCTS
 from ..pareto.weights import weights_of
-from .group_costs import Progress
 from .left_aside import of_all_plans
 from .limits import LimitedSearch
+from .plan_progress import Progress
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther
@@ -26,7 +26,7 @@ def segment(
     """The best segmentation of a network, and the best tree of each of its groups.
 
     solvers   search groups, or know where to look up what was found; None: this process
-    progress  called with how many groups have been searched, and how many more there may be at most
+    progress  called with how far it has come
 
     Where the weights of all operations are to lie on chip, and have no room there, those do that are best to keep.
 

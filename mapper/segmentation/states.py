@@ -78,7 +78,7 @@ class _Groups:
             for place in group.places:
                 before |= reading.before[place]
             self.needs.append(before & ~inside)
-            self.reads.append([place for place in bits_of(before & ~inside) if place in residency.candidates])
+            self.reads.append({place for place in bits_of(before & ~inside) if place in residency.candidates})
             self.writes.append([p for p in group.places if p in residency.candidates and reading.readers[p] & ~inside])
 
 
@@ -102,8 +102,11 @@ def state_graph(
     by_size[0][0, ()] = []
     count = 0
     for size, states in enumerate(by_size):
+        possible: dict[int, list[int]] = {}
         for state, steps in states.items():
-            for number in _possible(asked, state[0]):
+            if state[0] not in possible:  # what stays makes many states of what is done
+                possible[state[0]] = list(_possible(asked, state[0]))
+            for number in possible[state[0]]:
                 for after, stays, passing in _after(asked, reading, residency, state, number):
                     steps.append((after, number, stays, passing))
                     by_size[size + asked.inside[number].bit_count()].setdefault(after, [])

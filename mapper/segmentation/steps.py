@@ -26,6 +26,10 @@ from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of,
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
 from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
+STEPS_A_SECOND, LEAST_STEPS = 500, 5_000
+"""Steps for each second that there is for the whole, and how many there may always be: each path through more would
+take much of it."""
+
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
 """The form of a group, and by number those of its tensors that stay, with the memory."""
 
@@ -122,6 +126,9 @@ class NetworkSteps:
         """All steps; with fewer choices where there are too many."""
         question = self.question
         most = 1 if question.fuse == "none" else question.most
+        most_steps = MOST_STEPS
+        if question.total_s is not None:
+            most_steps = min(MOST_STEPS, max(LEAST_STEPS, int(STEPS_A_SECOND * question.total_s)))
         ladder = [(False, True), (True, True), (False, False)] if question.stays else [(False, False)]
         if find_spec("ortools") is None:
             ladder.append((True, False))
@@ -133,10 +140,10 @@ class NetworkSteps:
             self.weights = self._weights()
             left = self.residency.without(self.weights.total)
             try:
-                graph = state_graph(self.reading, self.groups, left, self._means.share())
+                graph = state_graph(self.reading, self.groups, left, self._means.share(), most_steps)
             except TooManyStates:
                 continue
-            if sum(len(self.weights.choices(step.group)) for step in graph.steps) <= MOST_STEPS:
+            if sum(len(self.weights.choices(step.group)) for step in graph.steps) <= most_steps:
                 return graph
         self.in_order, self.is_wild = False, True
         nothing = (0,) * len(self.residency.memories)

@@ -21,9 +21,9 @@ from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import or_value
 from ..means import Means
-from .group_costs import Progress
 from .group_search import GroupSearch
 from .kinds import GroupKind
+from .plan_progress import Progress
 from .question import LeftOutWeight, NetworkAnswer, NetworkQuestion
 from .resident_weights import ResidentWeight, WeightsIn
 from .searching import GroupSolvers

@@ -5,12 +5,14 @@ On a terminal and in a notebook it is one page of rich, drawn again and again: t
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ...ir.units import plural
+from ...ir.units import percent, plural
+from ...mapper.segmentation import PlanProgress
 from ...run.batch.run import Progress, Watch
 
 if TYPE_CHECKING:
@@ -82,6 +84,14 @@ def running_text(progress: Progress) -> str:
     names = [str(question) for question in progress.running[:_SHOWN]]
     more = len(progress.running) - len(names)
     return f"{workers}: {'; '.join(names)}{f'; and {more:,} more' if more else ''}"
+
+
+def plan_text(progress: PlanProgress) -> str:
+    """The value and the gap of the best plan so far, and what is being done."""
+    found = ""
+    if progress.value < math.inf:
+        found = f"{progress.objective} {progress.value:.4g}, gap {percent(progress.gap, 1)}; "
+    return f"{found}{progress.doing}"
 
 
 def duration(seconds: float) -> str:

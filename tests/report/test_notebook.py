@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 import tilewright as tw
+from tilewright.mapper.segmentation import PlanProgress
 from tilewright.report.comparisons.comparison import Comparison
 
 VOID = {"img", "progress", "br"}
@@ -164,10 +165,12 @@ def test_compiling_has_a_bar(pages: list[str], tmp_path: Path) -> None:
     table = tmp_path / "pair.yaml"
     rows = "\n".join(f"  - {{name: {name}, op: gemm, M: 2, N: 2, K: 2, weight: true}}" for name in ("up", "down"))
     table.write_text(f"network: pair\nlayers:\n{rows}\ngraph: [up, down]\n", encoding="utf-8")
-    told: list[tuple[int, int]] = []
+    told: list[PlanProgress] = []
     asked = {"tiling": "perfect", "most": 1, "progress": True}
-    tw.compile(table, "three_level", watch=lambda *how_far: told.append(how_far), **asked)  # type: ignore[arg-type]
-    assert told
+    tw.compile(table, "three_level", watch=told.append, **asked)  # type: ignore[arg-type]
+    assert told[-1].gap == 0
+    assert told[-1].objective == "energy"
+    assert [one.value for one in told] == sorted((one.value for one in told), reverse=True)
     assert "searches done" in read(pages[-1])
 
 
