@@ -115,7 +115,7 @@ OPTIONS: Final[MappingABC[str, Option]] = {
         None,
         "SECONDS",
         "For all searches of a network together; then the best of what is known is taken, and said how far off it "
-        "can be.",
+        "can be. In a comparison it implies --fuse.",
     ),
     "dims": Option(
         None,

@@ -12,9 +12,17 @@ import typer
 
 from ..ir import Problem, TilewrightError, need_package
 from .groups import grouped
-from .options import JsonOption, KindOptions, LimitOptions, QuietOption
-from .problems import WorkOptions
-from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
+from .options import (
+    JsonOption,
+    KindOptions,
+    LimitOptions,
+    QuietOption,
+    refuse_given,
+    sizes_of_symbols,
+    widths_named,
+)
+from .problems import WorkOptions, names_network
+from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page, status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -42,14 +50,21 @@ def bound(
     """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
 
     Beside it stand what no schedule can go below, and compulsory traffic, every word once; of a cascade of operations,
-    what is least with nothing fused.
+    what is least with nothing fused. Of a whole network, the sum over its layers, each with the buffer for itself.
 
     \b
     tilewright bound --gemm M=512,N=512,K=512 --out result
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
     tilewright bound --gemm M=512,N=512,K=512 --density W=2:4
+    tilewright bound model.onnx --dim batch=1 --sizes 4096,65536
     tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
+    if names_network(work.layer):
+        refuse_given(
+            context, "the traffic of a whole network is printed", "out", "density", hint="name a layer, or --json"
+        )
+        _bound_of_network(work, sizes_named(sizes), kinds, limits, json)
+        return
     asked = work.named(context)
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
@@ -85,6 +100,33 @@ def bound(
         write_file(out / _FILES[0], bound_document(asked, points, kind, _command(work.layer, given)))
         draw(asked, points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
+
+
+def _bound_of_network(
+    work: WorkOptions, words: list[int], kinds: KindOptions, limits: LimitOptions, json: bool
+) -> None:
+    """The page of a whole network; after Ctrl-C that of the layers that are done."""
+    from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
+    from ..report.pages.network_bound import LayerSlope, network_bound_data, network_bound_page
+    from ..workloads import load_network
+
+    found = load_network(work.layer or "", sizes_of_symbols(work.dim), widths_named(work.widths))
+    tiling, space = kinds.checked()
+    tilings, slopes = tiling or DEFAULT_TILING, []
+    with noting_interrupts() as interrupts, progress("searching the least traffic of") as announce:
+        for number, layer in enumerate(found.layers):
+            announce(layer.name, number + 1, len(found.layers))
+            points = tuple(ski_slope(layer.problem, words, tilings, space, limits.limits()))
+            if interrupts:
+                break
+            slopes.append(LayerSlope(layer, points))
+    if interrupts:
+        say(f"interrupted: {len(slopes)} of {len(found.layers)} layers")
+    kind = f"{space} space, {tilings} tilings"
+    if json:
+        show_document(network_bound_data(found, slopes, kind))
+    else:
+        show_page(network_bound_page(found, slopes, kind))
 
 
 def _command(layer: str | None, options: Iterable[tuple[str, str | None]]) -> str:

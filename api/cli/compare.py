@@ -87,7 +87,7 @@ def compare(
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
-    with remembering_progress(kept=not batch.no_cache, fused=batch.fuse) as remembered:
+    with remembering_progress(kept=not batch.no_cache, fused=batch.is_fused) as remembered:
         comparison: Comparison | FusedComparison = comparison_of(
             names(networks),
             names(archs),

@@ -112,7 +112,7 @@ def explore(
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
-    with remembering_progress(kept=not batch.no_cache, fused=batch.fuse) as remembered:
+    with remembering_progress(kept=not batch.no_cache, fused=batch.is_fused) as remembered:
         exploration = exploration_of(
             swept.network,
             swept.arch,

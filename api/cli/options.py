@@ -342,6 +342,11 @@ class BatchOptions:
     store: StoreOption = DEFAULTS["store"]
     no_cache: NoCacheOption = False
 
+    @property
+    def is_fused(self) -> bool:
+        """Whether whole networks are mapped, of which a total limit is too."""
+        return self.fuse or self.total_limit is not None
+
     def refuse_ignored(self, context: typer.Context, out: Path | None, flows: str) -> None:
         """TilewrightError for options that others make useless, and for those that do not go together with `--fuse`.
 
@@ -353,9 +358,8 @@ class BatchOptions:
             refuse_given(context, "a cluster has its own workers", "workers")
         if out is None:
             refuse_given(context, "tables are written with --out DIR", "formats")
-        if not self.fuse:
+        if not self.is_fused:
             refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
-            refuse_given(context, "is for whole networks: give --fuse with it", "total_limit")
             return
         refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", flows)
         refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
@@ -363,7 +367,7 @@ class BatchOptions:
     def arguments(self) -> dict[str, Any]:
         """As Python calls take them."""
         return {
-            "fuse": self.fuse,
+            "fuse": self.is_fused,
             "most": self.group,
             "total_limit": self.total_limit,
             "dims": sizes_of_symbols(self.dim),

@@ -113,6 +113,14 @@ def cascade_named(
     return resolve_cascade(source, sizes_of_symbols(dims), widths_named(widths))
 
 
+def names_network(text: str | None) -> bool:
+    """Whether a text is the name of a whole network, or the path of an ONNX file."""
+    from ..workloads import list_networks
+    from ..workloads.networks import is_onnx
+
+    return text is not None and (is_onnx(text) or text in list_networks())
+
+
 def problem_named(
     layer: str | None,
     conv: str | None,

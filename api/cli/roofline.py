@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,7 +31,7 @@ from .options import (
     tiling_and_space,
     widths_named,
 )
-from .problems import problem_named
+from .problems import names_network, problem_named
 from .terminal import noting_interrupts, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
@@ -79,12 +79,17 @@ def roofline(
     Each distinct layer is searched once. Its dot is where its best mapping puts it; its diamond is on the roof, at the
     operations per byte that it would have if every word crossed once.
 
+    A network may stand in place of a layer, too.
+
     \b
+    tilewright roofline model.onnx --arch a100
     tilewright roofline --network gpt2_small --arch a100 --svg roofline.svg
     tilewright roofline --network resnet50 --arch eyeriss --dataflow row-stationary
     tilewright roofline resnet50:layer1.0.conv2 --arch eyeriss --memory GLB
     tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
     """
+    if network is None and one.layer is not None and names_network(one.layer):
+        network, one = one.layer, replace(one, layer=None)
     if network is None:
         problem = problem_named(one.layer, one.conv, one.gemm, one.einsum, one.dim, one.widths)
         title, layers = problem.name, [(problem.name, 1, problem)]

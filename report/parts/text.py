@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
@@ -60,9 +62,31 @@ def wrapped(text: str, width: int = _TEXT_WIDTH) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
+LONGEST_NAME = 40
+"""Characters that a table shows of a name: exporters write paths of modules, which differ in their ends."""
+
+
+_LONG = re.compile(rf"\S{{{LONGEST_NAME + 1},}}")
+
+
+def shortened(text: str) -> str:
+    """A text whose long words are cut in the middle."""
+    end = LONGEST_NAME // 2
+    return _LONG.sub(lambda word: f"{word[0][: LONGEST_NAME - end - 1]}…{word[0][-end:]}", text)
+
+
+class NamedRows(Table):
+    """A table that shortens names in its cells."""
+
+    def add_row(self, *cells: RenderableType | None, style: StyleType | None = None, end_section: bool = False) -> None:
+        """Add a row; as `Table.add_row`."""
+        shown = (shortened(cell) if isinstance(cell, str) else cell for cell in cells)
+        super().add_row(*shown, style=style, end_section=end_section)
+
+
 def columns(left: Iterable[str], right: Iterable[str]) -> Table:
-    """A table with these columns of text and then of numbers, none of which is ever cut."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    """A table with these columns of text and then of numbers, none of which is ever cut, but for long names."""
+    table = NamedRows(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for title in left:
         table.add_column(title, no_wrap=True)
     for title in right:
