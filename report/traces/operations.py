@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...arch import Architecture
+from ...cost_models import Cost
+from ...ir import Mapping
 from ...mapper.segmentation import NetworkAnswer
 from ..networks.network_plan import part_name
 from ..networks.schedule import MemoryLane, Shift, memory_lanes, shifts_of, shifts_of_cost
-from ..parts.leaves import AnyCost, AnyMapping, leaves_of
+from ..parts.leaves import leaves_of
 from .events import Trace
 from .first_tiles import add_first_tiles
 
@@ -23,7 +25,7 @@ def network_trace(answer: NetworkAnswer) -> str:
     return trace.text()
 
 
-def mapping_trace(mapping: AnyMapping, arch: Architecture, cost: AnyCost) -> str:
+def mapping_trace(mapping: Mapping, arch: Architecture, cost: Cost) -> str:
     """The trace of a mapping: its operations in time, and the first tiles of a layer."""
     trace = Trace(arch.clock_hz)
     leaves = leaves_of(mapping, arch, cost)
