@@ -235,11 +235,6 @@ class Memory(Spec):
         return self
 
     @property
-    def ports_are_apart(self) -> bool:
-        """Whether reads and writes have ports of their own; if not, they share one, bounded or not."""
-        return bool(self.read_bits_per_cycle or self.write_bits_per_cycle)
-
-    @property
     def keeps_sums(self) -> bool:
         """Whether partial sums may be kept."""
         return self.keeps.output != "never"
@@ -249,7 +244,8 @@ class Memory(Spec):
         plain: dict[str, Any] = {"line_bits": None, "banks": None, "bank_ports": 1}
         if self.banks is not None and self.line_bits is not None:
             most = float(self.banks * self.bank_ports * self.line_bits)
-            bounded = ("read", "write") if self.ports_are_apart else ("shared",)
+            are_apart = self.read_bits_per_cycle or self.write_bits_per_cycle
+            bounded = ("read", "write") if are_apart else ("shared",)
             for port in bounded:
                 key = f"{port}_bits_per_cycle"
                 plain[key] = min(getattr(self, key) or most, most)

@@ -6,6 +6,7 @@ from .cost import Cost, Held, MemoryUse, NetworkUse, TensorTraffic, check_fit, c
 from .counts import Accesses, AccessTable, Counts
 from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
 from .open_choices import best_choices, evaluate, evaluate_open
+from .ports import PortUse
 from .roofline import Roof, Roofline, roofline
 from .simulator import SimulationError, simulate
 
@@ -24,6 +25,7 @@ __all__ = [
     "NetworkUse",
     "Objective",
     "ObjectiveLike",
+    "PortUse",
     "Roof",
     "Roofline",
     "SimulationError",

@@ -27,20 +27,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from ..arch import Architecture, Memory
+from ..arch import Architecture
 from ..ir import Mapping
 from .boundaries import Boundary
 from .counts import Accesses
 from .filling import empties_array
 from .layouts import refuse_lines
-from .ports import access_bits
+from .ports import access_bits, ports_of
 from .simulator import Coordinates, Walk
 
 MACS = "MACs"
 """The resource that computes, beside the ports."""
 
-Port = tuple[str, str]
-"""A memory, and `read`, `write` or `both`."""
+Resource = tuple[str, str] | str
+"""A memory and the name of its port, or what computes."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Job:
     """
 
     number: int
-    cycles: dict[Port | str, float]
+    cycles: dict[Resource, float]
     after: list[Job] = field(default_factory=list)
 
     def __lt__(self, other: Job) -> bool:
@@ -153,7 +153,7 @@ class _TimedWalk(Walk):
         again = (self.arch.filling_between(b.outer.name, b.inner.name) for b in served if b.inner is not None)
         return 0.0 if self.starts_branch() else sum(again)
 
-    def _job(self, cycles: dict[Port | str, float], after: list[Job]) -> Job:
+    def _job(self, cycles: dict[Resource, float], after: list[Job]) -> Job:
         job = Job(len(self.jobs), cycles, after)
         self.jobs.append(job)
         return job
@@ -184,21 +184,21 @@ class _TimedWalk(Walk):
         self._use_outside(boundary, job)
 
     @contextmanager
-    def _noted(self, boundary: Boundary) -> Iterator[dict[Port | str, float]]:
+    def _noted(self, boundary: Boundary) -> Iterator[dict[Resource, float]]:
         """Cycles of every port for the words that are counted meanwhile, by the busiest instance of each memory."""
         memories = [boundary.outer, *([boundary.inner] if boundary.inner else [])]
         names = {memory.name for memory in memories}
         before = self._accesses(names, boundary.tensor.name)
-        cycles: dict[Port | str, float] = {}
+        cycles: dict[Resource, float] = {}
         yield cycles
         after = self._accesses(names, boundary.tensor.name)
         for memory in memories:
             moved = [_difference(a, before.get(key)) for key, a in after.items() if key[0] == memory.name]
             bits = [access_bits(self.arch, boundary.tensor, accesses) for accesses in moved]
-            read, write = max((b.read for b in bits), default=0), max((b.write for b in bits), default=0)
-            if memory.shared_bits_per_cycle:
-                read, write = max((b.read + b.write for b in bits), default=0), 0
-            taken = _port_cycles(memory, read, write)
+            taken: dict[Resource, float] = {}
+            for port in ports_of(memory):
+                if most := max((port.cycles(b.read, b.write) for b in bits), default=0.0):
+                    taken[memory.name, port.name] = most
             cycles.update(taken)
             if not memory.overlaps:
                 cycles[MACS] = cycles.get(MACS, 0.0) + max(taken.values(), default=0.0)
@@ -214,16 +214,6 @@ class _TimedWalk(Walk):
 def _difference(after: Accesses, before: Accesses | None) -> Accesses:
     earlier = vars(before or Accesses())
     return Accesses(**{name: words - earlier[name] for name, words in vars(after).items()})
-
-
-def _port_cycles(memory: Memory, read: int, write: int) -> dict[Port | str, float]:
-    """Cycles of each bounded port that has something to do; of a shared one, `read` is what it carries."""
-    bandwidths = {
-        "both": (read, memory.shared_bits_per_cycle),
-        "read": (read, memory.read_bits_per_cycle),
-        "write": (write, memory.write_bits_per_cycle),
-    }
-    return {(memory.name, port): bits / rate for port, (bits, rate) in bandwidths.items() if rate and bits}
 
 
 def clocked_cycles(mapping: Mapping, arch: Architecture) -> float:
@@ -252,7 +242,7 @@ class _Clock:
         self.now = 0.0
         self.missing = [0] * len(jobs)
         self.then: list[list[Job]] = [[] for _ in jobs]
-        self.free: dict[Port | str, float] = defaultdict(float)
+        self.free: dict[Resource, float] = defaultdict(float)
         self.events: list[tuple[float, int, Job | None]] = []
         self.ties = itertools.count()
         self.started = 0

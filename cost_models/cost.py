@@ -10,8 +10,8 @@ cycles of a port = bits through it at the busiest instance / bits per cycle, or 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..arch import Architecture, Footprint, Memory
@@ -23,7 +23,7 @@ from .fill import COMPUTE, idle_cycles, waiting_cycles
 from .filling import filling_cycles
 from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
-from .ports import AccessBits, access_bits, direction_cycles, run_cycles
+from .ports import AccessBits, Port, PortUse, access_bits, longest, ports_of, run_cycles
 from .sets import distinct_sums
 from .zeros import TensorZeros, Zeros
 
@@ -66,7 +66,7 @@ class MemoryUse:
     overlaps        whether they pass during the computation; if not, they add to the latency
     energy_pj       of all reads and writes, without leakage
     read_bits, write_bits      through the ports of all instances, over the whole run
-    read_cycles, write_cycles  that the busiest instance needs in each direction; with one port for both, for both
+    ports           how long each bounded port of the busiest instance is busy with its words
     """
 
     name: str
@@ -78,8 +78,7 @@ class MemoryUse:
     energy_pj: float
     read_bits: int | float = 0
     write_bits: int | float = 0
-    read_cycles: float = 0.0
-    write_cycles: float = 0.0
+    ports: tuple[PortUse, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -241,7 +240,8 @@ def cost_of(
     steady = latency = _run_cycles(busy, memories) + filling
     if arch.latency == "with_fill":
         idle = idle_cycles(arch, tensors, counts.first_tiles, lines.first)
-        busy |= {m.name: waiting_cycles(m.read_cycles, m.write_cycles, idle[m.name]) for m in memories if m.overlaps}
+        uses = zip(memories, arch.memories, strict=True)
+        busy |= {use.name: waiting_cycles(memory, use.ports, idle[use.name]) for use, memory in uses if use.overlaps}
         busy[COMPUTE] += idle[COMPUTE][0]
         latency = _run_cycles(busy, memories) + filling
     networks = _networks(arch, tensors, counts)
@@ -312,11 +312,8 @@ def _memory_use(
 ) -> MemoryUse:
     busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest)
     every = _bits_through(arch, memory, tensors, counts.total, lines.total)
-    reading, writing = map(
-        max,
-        direction_cycles(memory, busiest.read, busiest.write),
-        bank_cycles(memory, [cycles for (name, _), cycles in lines.banks.items() if name == memory.name]),
-    )
+    banks = [cycles for (name, _), cycles in lines.banks.items() if name == memory.name]
+    ports = tuple(_port_use(port, busiest, banks) for port in ports_of(memory))
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
         name=memory.name,
@@ -328,28 +325,23 @@ def _memory_use(
             if name == memory.name
         ),
         capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
-        cycles=max(reading, writing),
+        cycles=longest(ports),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
         read_bits=every.read,
         write_bits=every.write,
-        read_cycles=reading,
-        write_cycles=writing,
+        ports=ports,
     )
 
 
-def bank_cycles(memory: Memory, tensors: Sequence[Lines]) -> tuple[float, float]:
-    """Cycles for which reads and writes of a memory wait for its banks; as much each where they share a port.
+def _port_use(port: Port, bits: AccessBits, banks: Iterable[Lines]) -> PortUse:
+    """How long a port is busy with some bits, and waits for banks.
 
-    tensors  cycles for which each tensor keeps its busiest bank busy; they take turns only where banks do, since
-             other tensors may lie in other banks: `ports_of` bounds what all banks do together
+    banks  cycles for which each tensor keeps its busiest bank busy; they take turns only where banks do, since other
+           tensors may lie in other banks: `ports_of` bounds what all banks do together
     """
-    reads = [lines.supplied + lines.drained for lines in tensors]
-    writes = [lines.collected + lines.filled for lines in tensors]
-    if memory.ports_are_apart:
-        return float(max(reads, default=0)), float(max(writes, default=0))
-    both = float(max(map(sum, zip(reads, writes, strict=True)), default=0))
-    return both, both
+    waits = [port.carried(each.supplied + each.drained, each.collected + each.filled) for each in banks]
+    return PortUse(port.name, max([port.cycles(bits.read, bits.write), *map(float, waits)]))
 
 
 def _bits_through(

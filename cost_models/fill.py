@@ -24,20 +24,20 @@ and empties on its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from ..arch import Architecture
+from ..arch import Architecture, Memory
 from ..ir import Tensor
 from .counts import Accesses, FirstTile
 from .passing import sums_drained
-from .ports import access_bits, direction_cycles
+from .ports import PortUse, access_bits, port_cycles, ports_of
 
 COMPUTE = "compute"
 
 Idle = Mapping[str, tuple[float, float]]
-"""Cycles before the first and after the last word of a run, per memory for the port that reads and the one that writes,
-and for COMPUTE."""
+"""Cycles before the first and after the last word of a run: per memory for ports that read, and for those that write
+alone; and for COMPUTE."""
 
 
 def idle_cycles(
@@ -66,7 +66,7 @@ def idle_cycles(
     idle, before = {}, 0.0
     for memory in arch.memories:
         writing = before
-        if memory.write_bits_per_cycle is not None and not memory.keeps_sums:
+        if not memory.keeps_sums:
             writing += min(last_use[memory.name].values(), default=0.0) - own[memory.name]
         idle[memory.name] = before, writing
         before += passing[memory.name]
@@ -96,11 +96,12 @@ def tile_cycles(
         if memory.line_bits is not None:
             whole = lines[name, other, tensor.name] * memory.line_bits
             read, write = whole * (read > 0), whole * (write > 0)
-        return max(direction_cycles(memory, read, write))
+        return port_cycles(memory, read, write)
 
     return cycles(first.outer, first.inner, outer), cycles(first.inner, first.outer, inner)
 
 
-def waiting_cycles(reading: float, writing: float, idle: tuple[float, float]) -> float:
-    """Cycles until the slower port of a memory has done, of those for which each is busy and idle."""
-    return max(reading + idle[0], writing + idle[1])
+def waiting_cycles(memory: Memory, uses: Iterable[PortUse], idle: tuple[float, float]) -> float:
+    """Cycles until the last port of a memory has done, of those for which each is busy and idle."""
+    ports = zip(ports_of(memory), uses, strict=True)
+    return max((use.cycles + idle[not port.kind.reads] for port, use in ports), default=0.0)

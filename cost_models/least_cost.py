@@ -10,7 +10,7 @@ from ..arch import Architecture, Mac
 from ..ir import Cascade, Operation, Problem, Tensor
 from .intensity import compulsory_words
 from .objective import Capped, Objective
-from .ports import direction_cycles, run_cycles
+from .ports import port_cycles, run_cycles
 from .sets import distinct_sums
 from .traffic_bounds import done_macs
 
@@ -86,6 +86,6 @@ def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mappi
         else:
             read += words * arch.width_bits(tensor)
     energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
-    waiting = [(outermost.overlaps, max(direction_cycles(outermost, read, write)))]
+    waiting = [(outermost.overlaps, port_cycles(outermost, read, write))]
     cycles = float(run_cycles(compute, waiting)) + filling
     return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)

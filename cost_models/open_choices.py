@@ -23,7 +23,7 @@ from .cost import Cost, capacity_parts, evaluate_nest, held_width_bits
 from .layouts.choices import has_open_layouts, is_open, possible_layouts, with_layouts
 from .layouts.lines import LayoutCounts, PortFigures, count_layouts
 from .objective import EDP, ObjectiveLike
-from .ports import direction_cycles, ports_of
+from .ports import ports_of
 from .sparse.choices import evaluate_zeros
 
 Figures = npt.NDArray[np.float64]
@@ -109,13 +109,13 @@ def _worth_trying(mapping: Mapping, arch: Architecture) -> list[Chosen]:
     every = _LayoutChoices([{}], np.zeros((1, 4)))
     for memory in arch.memories:
         if memory.line_bits is not None:
-            tensors = []
+            tensors, nothing = [], np.zeros((1, _FIGURES + len(list(ports_of(memory)))))
             for tensor in mapping.problem.tensors:
                 ways = possible_layouts(arch, memory, mapping.problem, tensor, held_width_bits(arch, memory, tensor))
                 counts = count_layouts(nest, boundaries, memory, tensor, list(ways))
                 texts = list(ways.values()) if is_open(memory, tensor) else [""]
                 if counts is None:
-                    tensors.append(_LayoutChoices([_stated(memory, tensor, texts[0])], np.zeros((1, _FIGURES))))
+                    tensors.append(_LayoutChoices([_stated(memory, tensor, texts[0])], nothing))
                 else:
                     chosen = [_stated(memory, tensor, text) for text in texts]
                     tensors.append(_LayoutChoices(chosen, _figures(memory, tensor, counts, len(chosen))).best())
@@ -127,28 +127,26 @@ def _stated(memory: Memory, tensor: Tensor, text: str) -> Chosen:
     return {f"{memory.name}.{tensor.name}": text} if text else {}
 
 
-_FIGURES = 8
-"""Of one tensor in one memory: energy; cycles of reading and writing, at the ports and in banks; room by role."""
-_IN_BANKS = np.array([False, False, False, True, True, False, False, False])
+_FIGURES = 6
+"""Of one tensor in one memory: energy, bits read and written, room by role; then cycles in banks, for every port."""
 _ROLES = "input", "weight", "output"
 
 
 def _figures(memory: Memory, tensor: Tensor, counts: LayoutCounts, layouts: int) -> Figures:
     """(layouts, figures)"""
     assert memory.line_bits is not None
-    found = np.zeros((_FIGURES, layouts))
+    ports = list(ports_of(memory))
+    found = np.zeros((_FIGURES + len(ports), layouts))
     reads, writes = _both_ways(counts.total, layouts)
     energy = reads * memory.read_energy_pj + writes * memory.write_energy_pj
     found[0] = energy * (memory.line_bits / memory.access_bits)
-    for read_at, passing in ((1, counts.busiest), (3, counts.banks)):
-        if passing is not None and any(ports_of(memory)):
-            reads, writes = _both_ways(passing, layouts)
-            scale = memory.line_bits if read_at == 1 else 1
-            if not memory.ports_are_apart:
-                reads, writes = reads + writes, np.zeros(layouts)
-            found[read_at : read_at + 2] = scale * reads, scale * writes
+    if ports:
+        reads, writes = _both_ways(counts.busiest, layouts)
+        found[1:3] = memory.line_bits * reads, memory.line_bits * writes
     if counts.held is not None and capacity_parts(memory):
-        found[5 + _ROLES.index(tensor.role)] = counts.held * memory.line_bits
+        found[3 + _ROLES.index(tensor.role)] = counts.held * memory.line_bits
+    if counts.banks is not None:
+        found[_FIGURES:] = [port.carried(*_both_ways(counts.banks, layouts)) for port in ports]
     return found.T
 
 
@@ -159,17 +157,20 @@ def _both_ways(passing: PortFigures, layouts: int) -> tuple[Figures, Figures]:
 
 def _of_memory(memory: Memory, tensors: Iterable[_LayoutChoices]) -> _LayoutChoices:
     """Layouts for all tensors of a memory: (choices, 4) as in `_worth_trying`."""
-    together = _LayoutChoices([{}], np.zeros((1, _FIGURES)))
+    ports = list(ports_of(memory))
+    together = _LayoutChoices([{}], np.zeros((1, _FIGURES + len(ports))))
     for each in tensors:
-        together = together.with_other(each, _IN_BANKS)
+        together = together.with_other(each, np.arange(_FIGURES + len(ports)) >= _FIGURES)
     figures = together.figures
     found = np.zeros((len(figures), 4))
     found[:, 0] = figures[:, 0]
-    for row, (_, read, write, *in_banks) in enumerate(figures[:, :5].tolist()):
-        found[row, 2 if memory.overlaps else 1] = max(*direction_cycles(memory, read, write), *in_banks)
+    cycles = found[:, 2 if memory.overlaps else 1]
+    for number, port in enumerate(ports):
+        own = np.maximum(port.cycles(figures[:, 1], figures[:, 2]), figures[:, _FIGURES + number])
+        np.maximum(cycles, own, out=cycles)
     copies = 2 if memory.double_buffered else 1
     for part in capacity_parts(memory):
-        roles = [5 + _ROLES.index(role) for role in part.roles]
+        roles = [3 + _ROLES.index(role) for role in part.roles]
         found[:, 3] = np.maximum(found[:, 3], copies * figures[:, roles].sum(axis=1) > part.bits)
     choices = _LayoutChoices(together.chosen, found)
     fits = np.flatnonzero(found[:, 3] == 0)

@@ -6,8 +6,9 @@ what the cost model times one mapping with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,48 +23,130 @@ Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
 
 
 @dataclass(frozen=True)
+class PortKind:
+    """A port that a memory may have.
+
+    name           of it, among the ports of one memory
+    reads, writes  the directions that it carries
+    rate           the field of `Memory` that has its bits per cycle
+    """
+
+    name: str
+    reads: bool
+    writes: bool
+    rate: str
+
+
+PORT_KINDS: tuple[PortKind, ...] = (
+    PortKind("both", True, True, "shared_bits_per_cycle"),
+    PortKind("read", True, False, "read_bits_per_cycle"),
+    PortKind("write", False, True, "write_bits_per_cycle"),
+)
+"""Every kind of port. Whoever times words asks `ports_of`: a kind that is added here counts in all costs and bounds."""
+
+
+IDLE = PortKind("", False, False, "")
+"""Of a port that carries nothing, of a memory that has none and makes others wait."""
+
+
+@dataclass(frozen=True)
 class Port:
-    """One bounded port of a memory: which directions it carries.
+    """One bounded port of a memory.
 
     waits_for  the tensor, as a number, whose banks it waits for: what it carries are cycles then; None: bits
     """
 
     memory: Memory
-    reads: bool
-    writes: bool
+    kind: PortKind
     bits_per_cycle: float
     waits_for: int | None = None
 
+    @property
+    def name(self) -> str:
+        """Of it, among the ports of its memory."""
+        return self.kind.name
+
+    def carried(self, reads: Figures, writes: Figures) -> Figures:
+        """What passes this port of what is read and written."""
+        return self.kind.reads * reads + self.kind.writes * writes
+
     def cycles(self, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1) -> Figures:
         """Cycles for the bits of so many instances, if each moves as many."""
-        bits = self.reads * read_bits + self.writes * write_bits
-        return bits / (instances * self.bits_per_cycle)
+        return self.carried(read_bits, write_bits) / (instances * self.bits_per_cycle)
+
+    def of_banks(self, tensor: int) -> Port:
+        """This port as it waits for the banks of a tensor."""
+        return replace(self, bits_per_cycle=1.0, waits_for=tensor)
+
+
+@dataclass(frozen=True)
+class PortUse:
+    """The use of one bounded port of a memory.
+
+    name    "both", "read" or "write": what it carries
+    cycles  for which it is busy at the busiest instance
+    """
+
+    name: str
+    cycles: float
 
 
 def ports_of(memory: Memory) -> Iterator[Port]:
     """The bounded ports of a memory; all its banks together bound them as well."""
     bounds = memory.without_lines() if memory.banks else memory
-    if bounds.shared_bits_per_cycle:
-        yield Port(memory, True, True, bounds.shared_bits_per_cycle)
-    if bounds.read_bits_per_cycle:
-        yield Port(memory, True, False, bounds.read_bits_per_cycle)
-    if bounds.write_bits_per_cycle:
-        yield Port(memory, False, True, bounds.write_bits_per_cycle)
+    for kind in PORT_KINDS:
+        if rate := getattr(bounds, kind.rate, None):
+            yield Port(memory, kind, rate)
+
+
+def stated_ports(memory: Memory) -> tuple[tuple[PortKind, float | None], ...]:
+    """The ports that the specification of a memory states, with bits per cycle; None for the directions of a port that
+    none of them carries: it is unbounded."""
+    rates = {kind: getattr(memory, kind.rate, None) for kind in PORT_KINDS}
+    bounded = [kind for kind, rate in rates.items() if rate]
+    free = not any(kind.reads for kind in bounded), not any(kind.writes for kind in bounded)
+    unbounded = next((kind for kind in PORT_KINDS if (kind.reads, kind.writes) == free), None)
+    return tuple((kind, rate) for kind, rate in rates.items() if rate or kind is unbounded)
+
+
+def bits_per_cycle(memory: Memory) -> float | None:
+    """The most that any mixture of reads and writes gets through the ports that a memory states; None: unbounded."""
+    least = dict.fromkeys(((True, True), (True, False), (False, True)), math.inf)
+    for kind, rate in stated_ports(memory):
+        way = kind.reads, kind.writes
+        least[way] = min(least[way], rate or math.inf)
+    both, reads, writes = least.values()
+    most = min(both, reads + writes)
+    return None if math.isinf(most) else most
+
+
+def without_ports(memory: Memory, but: str | None = None) -> Memory:
+    """The memory with unbounded ports, except for one if that is named."""
+    return memory.model_copy(update={kind.rate: None for kind in PORT_KINDS if kind.name != but})
+
+
+def uses_of_ports(memory: Memory, read_bits: float, write_bits: float) -> tuple[PortUse, ...]:
+    """How long every bounded port of one instance is busy with its words."""
+    return tuple(PortUse(port.name, port.cycles(read_bits, write_bits)) for port in ports_of(memory))
+
+
+def longest(uses: Iterable[PortUse]) -> float:
+    """The cycles of the port that is busy longest; 0 where none is bounded."""
+    return max((use.cycles for use in uses), default=0.0)
+
+
+def added(*uses: tuple[PortUse, ...], shares: Iterable[float] = ()) -> tuple[PortUse, ...]:
+    """The ports of one memory, busy with one thing after the other; or, by their shares, with a mixture of them."""
+    parts = list(shares) or [1.0] * len(uses)
+    return tuple(
+        PortUse(same[0].name, sum(part * use.cycles for part, use in zip(parts, same, strict=True)))
+        for same in zip(*uses, strict=True)
+    )
 
 
 def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
     """Return the cycles that the ports of one instance need for its words; 0 where they are unbounded."""
-    return max(direction_cycles(memory, read_bits, write_bits))
-
-
-def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tuple[float, float]:
-    """Return the cycles that the reads and the writes of one instance need; equal where they share a port, 0 where
-    ports are unbounded."""
-    reading = writing = 0.0
-    for port in ports_of(memory):
-        cycles = port.cycles(read_bits, write_bits)
-        reading, writing = cycles if port.reads else reading, cycles if port.writes else writing
-    return reading, writing
+    return longest(uses_of_ports(memory, read_bits, write_bits))
 
 
 def run_cycles(compute: Figures, memories: Iterable[tuple[bool, Figures]]) -> Figures:

@@ -18,12 +18,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
 
 from ..arch import Architecture, Memory
 from .cost import Cost, MemoryUse
-
-Port = Literal["both", "read", "write"]
+from .ports import PortKind, stated_ports
 
 _BYTE = 8
 
@@ -41,7 +39,7 @@ class Roof:
     """
 
     memory: str
-    port: Port
+    port: str
     bytes_moved: float
     intensity: float
     bytes_per_cycle: float | None
@@ -93,24 +91,20 @@ def roofline(cost: Cost, arch: Architecture) -> Roofline:
 
 
 def _roofs(memory: Memory, use: MemoryUse, macs: int, peak: float) -> list[Roof]:
-    if not (memory.read_bits_per_cycle or memory.write_bits_per_cycle):
-        bits = use.read_bits + use.write_bits
-        return [_roof("both", use, bits, use.cycles, memory.shared_bits_per_cycle, macs, peak)]
+    cycles = {port.name: port.cycles for port in use.ports}
     return [
-        _roof("read", use, use.read_bits, use.read_cycles, memory.read_bits_per_cycle, macs, peak),
-        _roof("write", use, use.write_bits, use.write_cycles, memory.write_bits_per_cycle, macs, peak),
+        _roof(kind, use, cycles.get(kind.name, 0.0), bits_per_cycle, macs, peak)
+        for kind, bits_per_cycle in stated_ports(memory)
     ]
 
 
-def _roof(
-    port: Port, use: MemoryUse, bits: float, cycles: float, bits_per_cycle: float | None, macs: int, peak: float
-) -> Roof:
-    moved = bits / _BYTE
+def _roof(port: PortKind, use: MemoryUse, cycles: float, bits_per_cycle: float | None, macs: int, peak: float) -> Roof:
+    moved = (port.reads * use.read_bits + port.writes * use.write_bits) / _BYTE
     intensity = macs / moved if moved else inf
     bandwidth = None if bits_per_cycle is None else use.instances * bits_per_cycle / _BYTE
     return Roof(
         memory=use.name,
-        port=port,
+        port=port.name,
         bytes_moved=moved,
         intensity=intensity,
         bytes_per_cycle=bandwidth,

@@ -48,7 +48,7 @@ SECTIONS = (
     Section("Mappings of any source", "", "", ("evaluate", "explain", "load_mapping", "simulate")),
     Section("Results", "", "", ("SearchResult",)),
     Section("", "", "mapper.certificate", ("Certificate", "OpenPart", "PartProof", "Points")),
-    Section("", "", "cost_models", ("Cost", "MemoryUse", "TensorTraffic", "NetworkUse")),
+    Section("", "", "cost_models", ("Cost", "MemoryUse", "PortUse", "TensorTraffic", "NetworkUse")),
     Section("", "", "mapper.emit", ("Verification",)),
     Section("", "", "report.explain.explanation", ("Explanation",)),
     Section("", "", "report.explain.facts", ("Facts", "OperationFacts", "SharedLoopFacts", "Lifetime", "MemoryLoad")),

@@ -1,4 +1,4 @@
-"""Writes the schemas (run/documents/schema/: mapping-5.json, network-plan-3.json) from the models that read
+"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-3.json) from the models that read
 mapping.json and plan.json of networks.
 
     python docs/make_schema.py
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from interface import entries_of, split_docstring
 from tilewright.arch import Fanout, Memory
 from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
-from tilewright.cost_models import Held, MemoryUse, NetworkUse, TensorTraffic
+from tilewright.cost_models import Held, MemoryUse, NetworkUse, PortUse, TensorTraffic
 from tilewright.cost_models.layouts import Lines
 from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.answer import TriedForm, Unfused
@@ -32,7 +32,7 @@ from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, Network
 from tilewright.run.documents.schemas import network_plan_schema_path, schema_path
 
 _COSTS = (
-    *(Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
+    *(Held, MemoryUse, PortUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)

@@ -30,7 +30,7 @@ from tilewright.arch import Architecture, Keep, Memory
 from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, ways_of
 from tilewright.cost_models.cost import capacity_parts, cost_of
 from tilewright.cost_models.fill import tile_cycles
-from tilewright.cost_models.ports import access_bits, direction_cycles
+from tilewright.cost_models.ports import access_bits, ports_of
 from tilewright.ir import Cascade, Loop, Mapping, MappingError, Node, Operation, Problem, Tensor, ceil_div
 from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
@@ -48,7 +48,7 @@ OBJECTIVES = ("energy", "latency", "edp")
 class Counted:
     """An operation in a tree.
 
-    words  by tensor: energy, then cycles of reads and of writes of every memory, then what its first tiles take of them
+    words  by tensor: energy, then bits read and written of every memory, then cycles that its first tiles take of each
     steps  in cycles
     held   what is held while it works
     """
@@ -189,7 +189,7 @@ class Trees:
         for (memory, tensor), accesses in counts.busiest.items():
             bits = access_bits(self.arch, way.operation.problem.tensor(tensor), accesses)
             at = self.depth[memory]
-            words[tensor][1 + 2 * at : 3 + 2 * at] = direction_cycles(self.arch.memories[at], bits.read, bits.write)
+            words[tensor][1 + 2 * at : 3 + 2 * at] = bits.read, bits.write
         for first in counts.first_tiles:
             at = self.depth[first.outer]
             if self.arch.memories[at].overlaps and self.arch.memories[self.depth[first.inner]].overlaps:
@@ -202,7 +202,11 @@ class Trees:
     def latency(self, steps: Floats, words: Floats) -> Floats:
         """(mappings,) cycles of an operation with so many steps and words (mappings, figures)."""
         count = len(self.arch.memories)
-        ports = words[:, 1 : 1 + 2 * count].reshape(len(words), count, 2).max(axis=-1)
+        ports = np.zeros((len(words), count))
+        for at, memory in enumerate(self.arch.memories):
+            for port in ports_of(memory):
+                cycles = port.cycles(words[:, 1 + 2 * at], words[:, 2 + 2 * at])
+                ports[:, at] = np.maximum(ports[:, at], cycles)
         overlapping = np.array([memory.overlaps for memory in self.arch.memories])
         # Whatever is further in waits for the first tiles, and for the last ones.
         passing = np.cumsum(words[:, 1 + 2 * count :], axis=-1)

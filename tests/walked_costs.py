@@ -92,7 +92,7 @@ def _ports(walker: Walker, op: Operation, memory: Memory) -> dict[str, float]:
             for kind in kinds:
                 bits.update(_bits(walker, op, memory.name, tensor.name, kind))
             sums[way] += max(bits.values(), default=0)
-    if memory.ports_are_apart:
+    if memory.read_bits_per_cycle or memory.write_bits_per_cycle:
         rates = {"read": memory.read_bits_per_cycle, "write": memory.write_bits_per_cycle}
         return {f"{memory.name}/{way}": sums[way] / (rate or math.inf) for way, rate in rates.items()}
     return {f"{memory.name}/both": sum(sums.values()) / (memory.shared_bits_per_cycle or math.inf)}

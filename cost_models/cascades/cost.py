@@ -16,6 +16,7 @@ from ...ir import Mapping
 from ..cost import Cost, Held, MemoryUse, NetworkUse, Occupancy, TensorTraffic, capacity_parts, cost_of
 from ..counts import Counts
 from ..layouts import Lines
+from ..ports import added, longest
 from .capacity import check_capacity, occupancy
 from .closed_form import count_way
 from .lines import lines_of_way
@@ -141,7 +142,7 @@ def _overlapped(arch: Architecture, operations: dict[str, Cost]) -> float:
     overlapping, serial = [sum(cost.compute_cycles for cost in costs)], 0.0
     for i, memory in enumerate(arch.memories):
         uses = [cost.memories[i] for cost in costs]
-        cycles = max(sum(use.read_cycles for use in uses), sum(use.write_cycles for use in uses))
+        cycles = longest(added(*(use.ports for use in uses)))
         if memory.overlaps:
             overlapping.append(cycles)
         else:
@@ -161,8 +162,7 @@ def _memory_use(arch: Architecture, index: int, operations: dict[str, Cost], occ
         energy_pj=sum(use.energy_pj for use in uses),
         read_bits=sum(use.read_bits for use in uses),
         write_bits=sum(use.write_bits for use in uses),
-        read_cycles=sum(use.read_cycles for use in uses),
-        write_cycles=sum(use.write_cycles for use in uses),
+        ports=added(*(use.ports for use in uses)),
     )
 
 

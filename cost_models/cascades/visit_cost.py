@@ -13,7 +13,7 @@ from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
 from ..fill import COMPUTE, Idle, idle_cycles, waiting_cycles
-from ..ports import direction_cycles, run_cycles
+from ..ports import added, longest, run_cycles, uses_of_ports
 from .visits import VisitSizes, first_tiles_of_visits, uneven_visits
 
 
@@ -143,8 +143,7 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
         replace(
             uses[0],
             energy_pj=mixed(use.energy_pj for use in uses),
-            read_cycles=mixed(use.read_cycles for use in uses),
-            write_cycles=mixed(use.write_cycles for use in uses),
+            ports=added(*(use.ports for use in uses), shares=shares),
         )
         for uses in zip(*(cost.memories for _, cost in visits), strict=True)
     )
@@ -164,16 +163,12 @@ def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, floa
     the latency that results."""
     memories = []
     for use, memory in zip(cost.memories, arch.memories, strict=True):
-        reading, writing = direction_cycles(memory, *busy.get(memory.name, (0.0, 0.0)))
-        cycles = use.read_cycles + reading, use.write_cycles + writing
-        memories.append(replace(use, read_cycles=cycles[0], write_cycles=cycles[1], cycles=max(cycles)))
+        ports = added(use.ports, uses_of_ports(memory, *busy.get(memory.name, (0.0, 0.0))))
+        memories.append(replace(use, ports=ports, cycles=longest(ports)))
     waits = idle or {use.name: (0.0, 0.0) for use in memories} | {COMPUTE: (0.0, 0.0)}
     waiting = [
-        (
-            use.overlaps,
-            waiting_cycles(use.read_cycles, use.write_cycles, waits[use.name]) if use.overlaps else use.cycles,
-        )
-        for use in memories
+        (use.overlaps, waiting_cycles(memory, use.ports, waits[use.name]) if use.overlaps else use.cycles)
+        for use, memory in zip(memories, arch.memories, strict=True)
     ]
     latency = float(run_cycles(cost.compute_cycles + waits[COMPUTE][0], waiting)) + cost.array_cycles
     leakage = arch.total_leakage_pj_per_cycle * latency

@@ -26,7 +26,7 @@ from ..cost import (
     held_width_bits,
 )
 from ..counts import Accesses, Counts
-from ..ports import access_bits, direction_cycles, run_cycles
+from ..ports import access_bits, longest, run_cycles, uses_of_ports
 from ..zeros import TensorZeros, Zeros
 from .densities import Density, Shape
 from .formats import metadata_bits, possible_formats
@@ -229,19 +229,16 @@ def _memory(
     every, busiest = (
         [_bits(sparse, tile, table[key]) for key, tile in tiles] for table in (counts.total, counts.busiest)
     )
-    reading, writing = direction_cycles(
-        memory, sum(each.read for each in busiest), sum(each.written for each in busiest)
-    )
+    ports = uses_of_ports(memory, sum(each.read for each in busiest), sum(each.written for each in busiest))
     return MemoryUse(
         name=memory.name,
         instances=sparse.arch.instances(memory.name),
         occupied_bits=(2 if memory.double_buffered else 1) * sum(tile.most_bits for _, tile in tiles),
         capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
-        cycles=max(reading, writing),
+        cycles=longest(ports),
         overlaps=memory.overlaps,
         energy_pj=sum(each.energy_pj for each in traffic if each.memory == memory.name),
         read_bits=sum(each.read for each in every),
         write_bits=sum(each.written for each in every),
-        read_cycles=reading,
-        write_cycles=writing,
+        ports=ports,
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from ...arch import Memory
+from ...cost_models.ports import ports_of
 from ...ir import Role, ceil_div
 from ...ir.problem import ROLES
 from .integers import common_unit, fraction_of
@@ -196,29 +197,22 @@ class Costs:
 
     def _ports(self, m: int) -> dict[str, list[list[tuple[Var, list[tuple[Fraction, Var | int]]]]]]:
         """Cycles of every bounded port of a memory: per port and tensor, a sum for every pattern."""
-        memory = self.arch.memories[m]
-        bandwidths = {
-            "both": (memory.shared_bits_per_cycle, (True, False)),
-            "read": (memory.read_bits_per_cycle, (True,)),
-            "write": (memory.write_bits_per_cycle, (False,)),
-        }
         return {
-            port: [
+            port.name: [
                 [
                     (
                         y,
                         [
-                            (f.bits / fraction_of(bandwidth), f.words)
+                            (f.bits / fraction_of(port.bits_per_cycle), f.words)
                             for f in self.flows(t, pattern, busiest=True)
-                            if f.memory == m and f.reads in directions
+                            if f.memory == m and (port.kind.reads if f.reads else port.kind.writes)
                         ],
                     )
                     for pattern, y in options
                 ]
                 for t, options in enumerate(self.loops.patterns)
             ]
-            for port, (bandwidth, directions) in bandwidths.items()
-            if bandwidth
+            for port in ports_of(self.arch.memories[m])
         }
 
     # ---- sums -----------------------------------------------------------------------------------------------

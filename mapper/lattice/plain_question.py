@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arch import Architecture, Halo, Keep, Memory
 from ...cost_models import Objective
+from ...cost_models.ports import Port, ports_of
 from ...ir import Problem, Role
 from .columns import Floats, Rank
 
@@ -42,10 +43,6 @@ class PlainTensor:
     def dense(self) -> bool:
         """Whether windows have no strides and no dilation: instances side by side want the least together."""
         return all(c == 1 for rank in self.ranks if len(rank) > 1 for _, c in rank)
-
-
-Port = tuple[int, int, float]
-"""Whether it carries reads, whether it carries writes, and bits per cycle."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +142,12 @@ class PlainQuestion:
 
     def price(self, memory: int, reads: bool) -> Floats:
         """What a bit read (or written) at a memory costs: pJ, then cycles of every port of one instance."""
-        m = self.memories[memory]
+        m, bit = self.memories[memory], (1.0, 0.0) if reads else (0.0, 1.0)
         energy = (m.read if reads else m.write) * self.powered
-        return np.array([energy] + [port[not reads] / port[2] * (owner == memory) for owner, port in self.columns])
+        return np.array([energy] + [(owner == memory) * port.cycles(*bit) for owner, port in self.columns])
 
 
 def _memory(m: Memory, level: int) -> PlainMemory:
-    rates = ((1, 1, m.shared_bits_per_cycle), (1, 0, m.read_bits_per_cycle), (0, 1, m.write_bits_per_cycle))
-    ports = tuple((reads, writes, rate) for reads, writes, rate in rates if rate)
     copies = 2 if m.double_buffered else 1
     parts: list[tuple[tuple[Role, ...], float]] = [((role,), bits // copies) for role, bits in m.partition_bits.items()]
     if m.size_bits is not None:
@@ -162,7 +157,7 @@ def _memory(m: Memory, level: int) -> PlainMemory:
         level,
         m.read_energy_pj / m.access_bits,
         m.write_energy_pj / m.access_bits,
-        ports,
+        tuple(ports_of(m)),
         m.overlaps,
         tuple(parts) or (((), 0.0),),  # unbounded
         {r: m.keeps[r] for r in ROLES},

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...ir import MappingError, did_you_mean
 from ...ir.files import bytes_of, missing_file
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 MAPPING: Final = "mapping.json"
 
 _LARGEST_FILE = 2**24  # bytes; a document takes a few thousand

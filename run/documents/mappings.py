@@ -1,7 +1,7 @@
 """mapping.json: a mapping with everything that it needs to be understood, run and checked elsewhere.
 
     {
-      "schema_version": 5,
+      "schema_version": 6,
       "written_by": "tilewright 0.1.0",
       "summary": {"energy_pj": ..., "latency_cycles": ..., "edp": ..., "proven": true, ...},
       "cascade": {"name": ..., "operations": [{"problem": {...}, "expression": "A * W", "reduction": "sum"}, ...]},
@@ -33,7 +33,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import Discriminator, Tag
 
 from ...arch import Architecture, Fanout, Memory
-from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ...cost_models import Cost, MemoryUse, NetworkUse, PortUse, TensorTraffic, parse_objective
 from ...cost_models.cascades import Held
 from ...cost_models.layouts import Lines
 from ...cost_models.zeros import Operations, TensorZeros, Zeros
@@ -137,7 +137,7 @@ class MappingDocument(Strict):
     forms           of a cascade that can be computed in several ways, what is known of each
     """
 
-    schema_version: Literal[5] = SCHEMA_VERSION
+    schema_version: Literal[6] = SCHEMA_VERSION
     written_by: str
     summary: _Summary
     cascade: CascadePart
@@ -315,6 +315,6 @@ def _known_keys() -> Iterator[str]:
     """Every key of a document."""
     for model in (MappingDocument, _Summary, CostPart, CascadeCostPart, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    costs = (Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros)
+    costs = (Held, MemoryUse, PortUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros)
     for record in (*costs, Certificate, OpenPart, PartProof, Unfused, TriedForm):
         yield from (field.name for field in fields(record))

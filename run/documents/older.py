@@ -3,7 +3,8 @@
     1   of a layer: {problem, nest} in the place of {cascade, tree}
     2   of a cascade, without iterations
     3   with them; a certificate may be about a part of the space, and says so as a constraint
-    4   of a cascade, as the present version
+    4   of a cascade, as the next one
+    5   {read_cycles, write_cycles} of a memory in the place of its {ports}
 
 plan.json of networks has versions of its own: what the earlier ones leave out has defaults (`network_plans.py`).
 """
@@ -41,6 +42,8 @@ def as_now(members: dict[str, Any], now: int, where: str) -> dict[str, Any]:
         members = members | {"summary": {"limited_by": None} | members["summary"]}
     if version in _WITH_PARTS:
         members = _with_whole_bound(members)
+    if isinstance(members.get("cost"), dict):
+        members = members | {"cost": _with_ports(members["cost"], _names_of_ports(members.get("architecture")))}
     return members | {"schema_version": now}
 
 
@@ -88,3 +91,43 @@ def _with_whole_bound(members: dict[str, Any]) -> dict[str, Any]:
         least = max(0.0, min(proof["lower_bound"], proof["value"] * (1 - less)))
         members = members | {"certificate": proof | {"lower_bound": least}}
     return members
+
+
+def _names_of_ports(arch: Any) -> dict[str, tuple[str, ...]]:
+    """By memory of a machine, its bounded ports; of one that is malformed, none: its reader says what is wrong."""
+    found = {}
+    for level in arch.get("levels", ()) if isinstance(arch, dict) else ():
+        if isinstance(level, dict) and isinstance(level.get("name"), str):
+            banks = bool(level.get("banks"))
+            given = [name for name in ("read", "write") if level.get(f"{name}_bits_per_cycle")]
+            if given:
+                found[level["name"]] = ("read", "write") if banks else tuple(given)
+            elif banks or level.get("shared_bits_per_cycle"):
+                found[level["name"]] = ("both",)
+    return found
+
+
+def _with_ports(cost: dict[str, Any], ports: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """A cost, and those of its operations, with the cycles of every port of a memory."""
+    memories, operations = cost.get("memories"), cost.get("operations")
+    if isinstance(memories, list):
+        cost = cost | {"memories": [_with_ports_of(use, ports) if isinstance(use, dict) else use for use in memories]}
+    if isinstance(operations, dict):
+        parts = {
+            name: _with_ports(part, ports) if isinstance(part, dict) else part for name, part in operations.items()
+        }
+        cost = cost | {"operations": parts}
+    return cost
+
+
+def _with_ports_of(use: dict[str, Any], ports: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    if "read_cycles" not in use and "write_cycles" not in use:
+        return use
+    cycles = {
+        "read": use.get("read_cycles", 0.0),
+        "write": use.get("write_cycles", 0.0),
+        "both": use.get("cycles", 0.0),
+    }
+    rest = {key: value for key, value in use.items() if key not in ("read_cycles", "write_cycles")}
+    named = ports.get(use["name"], ()) if isinstance(use.get("name"), str) else ()
+    return rest | {"ports": [{"name": name, "cycles": cycles[name]} for name in named]}

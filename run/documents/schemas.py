@@ -1,4 +1,4 @@
-"""The JSON Schema of mapping.json, as it is published: `schema/mapping-5.json`, one file for each version.
+"""The JSON Schema of mapping.json, as it is published: `schema/mapping-6.json`, one file for each version.
 
 `python docs/make_schema.py` writes the file of the present version from the models of `mappings.py`. What a schema
 can say, it says: keys, types, ranges. The reader refuses more: nests that do not cover their problem, names of nothing,

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from ...cost_models import MemoryUse, NetworkUse, TensorTraffic
+from ...cost_models import MemoryUse, NetworkUse, PortUse, TensorTraffic
 from ...cost_models.cascades import Held
 from ...mapper.answer import TriedForm, Unfused
 from ...mapper.certificate import Certificate
@@ -21,7 +21,7 @@ def _format(version: int, *parts: type) -> str:
     return hashlib.sha256(canonical_json([version, *names]).encode()).hexdigest()[:12]
 
 
-_PARTS = (CostPart, MemoryUse, NetworkUse, TensorTraffic, Certificate)
+_PARTS = (CostPart, MemoryUse, PortUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS)
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
 

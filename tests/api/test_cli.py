@@ -113,7 +113,7 @@ def test_search_prints_one_document_with_json() -> None:
     done = run("search", *GEMM, "--arch", "eyeriss", "--json", "--verify")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 5
+    assert document["schema_version"] == 6
     assert document["summary"]["proven"] is True
     assert "verified: " in done.stderr
 

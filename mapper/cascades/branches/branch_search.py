@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ....arch import Architecture, Memory
 from ....cost_models import ENERGY, Objective
 from ....cost_models.cascades import VisitSizes
+from ....cost_models.ports import without_ports
 from ....ir import Operation, Problem, Tensor
 from ...constraints import Constraints
 from ...exact.question.surroundings import Surroundings
@@ -15,7 +16,7 @@ from ...exact.tiles.visits import short_visits, size_of_visits
 from ...means import Means
 from ...space import Space
 from ...tilings import Tiling
-from ..terms.branch import PORTS, BranchQuestion, Port
+from ..terms.branch import BranchQuestion, NamedPort
 from ..terms.upper_memories import with_room
 
 
@@ -99,11 +100,11 @@ def _told_apart(question: BranchQuestion) -> dict[str, tuple[VisitSizes, VisitSi
     return {dim: short_visits(sizes, tile[dim]) for dim, sizes in question.made}
 
 
-def with_endless_ports(arch: Architecture, but: Port | None = None) -> Architecture:
+def with_endless_ports(arch: Architecture, but: NamedPort | None = None) -> Architecture:
     """Return the machine with ports of unbounded bandwidth, except for one if that is named."""
     levels = []
     for level in arch.levels:
         if isinstance(level, Memory):
-            level = level.model_copy(update={port: None for port in PORTS if (level.name, port) != but})
+            level = without_ports(level, but[1] if but and but[0] == level.name else None)
         levels.append(level)
     return arch.model_copy(update={"levels": tuple(levels)})

@@ -17,7 +17,7 @@ from ....cost_models import Cost
 from ....cost_models.ports import Port, ports_of
 
 Resource = tuple[str, str]
-"""A memory, and `read`, `write` or `both`; of what computes, two empty names."""
+"""A memory, and the name of its port; of what computes, two empty names."""
 
 COMPUTING: Resource = ("", "")
 
@@ -76,8 +76,8 @@ class Resources:
     def _priced(self, memory: Memory, energy: float, latency: float, prices: Prices) -> Memory:
         read, written = energy * memory.read_energy_pj, energy * memory.write_energy_pj
         for port in ports_of(memory):
-            each = port.cycles(float(memory.access_bits), 0.0, self.arch.instances(memory.name)) if port.reads else 0.0
-            more = port.cycles(0.0, float(memory.access_bits), self.arch.instances(memory.name)) if port.writes else 0.0
+            each = port.cycles(float(memory.access_bits), 0.0, self.arch.instances(memory.name))
+            more = port.cycles(0.0, float(memory.access_bits), self.arch.instances(memory.name))
             price = latency * prices.get(_named(port), 0.0)
             read, written = read + price * each, written + price * more
         return memory.model_copy(
@@ -86,7 +86,7 @@ class Resources:
 
 
 def _named(port: Port) -> Resource:
-    return port.memory.name, "both" if port.reads and port.writes else "read" if port.reads else "write"
+    return port.memory.name, port.name
 
 
 def highest_prices(resources: Resources, trees: Sequence[PricedTree]) -> tuple[float, Prices]:

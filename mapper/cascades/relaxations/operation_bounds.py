@@ -182,7 +182,7 @@ class OperationBounds:
         """Energy and latency of a tile of an operation at least, its tensors from homes."""
         energy, latency = self.least_of(operation.name, dims)
         each = [self.far(operation, tensor, dims, home) for tensor, home in homes]
-        cycles = sum((later for _, later in each), np.zeros(self.memories.ports))
+        cycles = sum((later for _, later in each), np.zeros(len(self.memories.ports)))
         slowest = max(latency, float(cycles.max(initial=0.0)))
         return LeastOfEach(self.with_leakage(energy + sum(more for more, _ in each), slowest), slowest)
 

@@ -91,7 +91,7 @@ class RoomBounds:
         """
         name, sizes = part.names[place], part.sizes[place]
         operation = self.alone.cascade.operation(name)
-        energy, cycles = np.zeros(len(chosen.tile)), np.zeros((self.memories.ports, len(chosen.tile)))
+        energy, cycles = np.zeros(len(chosen.tile)), np.zeros((len(self.memories.ports), len(chosen.tile)))
         for code in set(chosen.far.tolist()):
             far = [tensor.name for i, tensor in enumerate(operation.problem.tensors) if code >> i & 1]
             those = np.flatnonzero(chosen.far == code)

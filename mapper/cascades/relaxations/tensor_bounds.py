@@ -54,7 +54,7 @@ class TensorBounds:
     @cached_property
     def nothing(self) -> Least:
         """What is taken by nothing."""
-        return Least.nothing(len(self._places), self.memories.ports, len(self.part.room[0]), self.trips.shape[1])
+        return Least.nothing(len(self._places), len(self.memories.ports), len(self.part.room[0]), self.trips.shape[1])
 
     def at_nodes(self, tensor: str, home: str, nodes: NodesBelow) -> Least:
         """What a tensor from outside takes at nodes between its home and the branches, and inside."""
@@ -228,10 +228,7 @@ class TensorBounds:
     ) -> None:
         place = self._places[user.name]
         share = self.part.full_share(place)
-        for port, (name, reading, writing) in enumerate(self.memories.rates):
-            if name != memory.name:
-                continue
-            if read is not None and reading:
-                found.cycles[place, port] += (share * reading) * read
-            if written is not None and writing:
-                found.cycles[place, port] += (share * writing) * written
+        for number, port in enumerate(self.memories.ports):
+            if port.memory is memory:
+                bits = 0.0 if read is None else read, 0.0 if written is None else written
+                found.cycles[place, number] += share * port.cycles(*bits)

@@ -41,7 +41,7 @@ from ....cost_models.sets import tiles_overlap
 from ....ir import Operation, Tensor
 from ...kernel.tolerance import is_better
 from ...tilings import factors
-from ..terms.branch import PORTS, BranchQuestion, Port, Sizes, Slot
+from ..terms.branch import BranchQuestion, NamedPort, Sizes, Slot
 from ..terms.upper_memories import UpperMemories
 from ..terms.windowed import Uneven
 
@@ -67,7 +67,7 @@ class UnevenShare(NamedTuple):
     less_pj: float = 0.0
     keeps: tuple[tuple[str, str, bool], ...] = ()
     wider: tuple[tuple[str, float], ...] = ()
-    waits_for: Port | None = None
+    waits_for: NamedPort | None = None
 
 
 def uneven_shares(uneven: Uneven, operation: Operation, sizes: Sizes, memories: UpperMemories) -> Iterator[UnevenShare]:
@@ -111,9 +111,8 @@ def single_shares(
     is_apart = not any(tiles_overlap(tensor, uneven.dim, arch.footprint) for tensor in operation.problem.tensors)
     is_alone = one.at_once == 1 and uneven.step == 2 and all(least == most for _, least, most in one.beside)
     if is_alone and is_apart and _is_shared_inside_alone(memories) and uneven.part < uneven.whole_part:
-        for memory, port in itertools.product(memories.upper, PORTS):
-            if getattr(memory, port):
-                yield one._replace(part=uneven.whole_part, slower=1.0, waits_for=(memory.name, port))
+        for port in memories.ports:
+            yield one._replace(part=uneven.whole_part, slower=1.0, waits_for=(port.memory.name, port.name))
 
 
 def _wider(

@@ -165,7 +165,7 @@ class NodeChoices:
                 )
                 if first:
                     found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            nothing = np.zeros((len(part.names), self.memories.ports))
+            nothing = np.zeros((len(part.names), len(self.memories.ports)))
             self._known[key] = _tensor_nodes(found, nothing) if all(found) else None
         return self._known[key]
 
@@ -203,7 +203,7 @@ class NodeChoices:
         further  readers of an intermediate that find it further in
         """
         self.means.check()
-        cycles = np.zeros((len(part.names), self.memories.ports))
+        cycles = np.zeros((len(part.names), len(self.memories.ports)))
         energy = 0.0
         taken: tuple[Room, ...] = ((),) * len(part.names)
         brief: tuple[Brief, ...] = ()
@@ -381,7 +381,7 @@ class NodeChoices:
         self, part: VisitedPart, nodes: list[TensorNodes], cutoff: float, weigh: LoopWeights
     ) -> list[NodeChoice]:
         """All choices for all tensors that fit, and that weigh less than the cutoff."""
-        nothing = np.zeros((len(part.names), self.memories.ports))
+        nothing = np.zeros((len(part.names), len(self.memories.ports)))
         found = [NodeChoice((), 0.0, 0.0, nothing, ((),) * len(part.names))]
         alone = sum(len(each.options) == 1 for each in nodes)  # these come first, and leave nothing to choose
         for each in nodes[:alone]:

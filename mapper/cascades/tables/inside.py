@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ....arch import Memory
 from ....cost_models.cost import capacity_parts
+from ....cost_models.ports import ports_of
 from ...exact.rows import Flags, Floats, Ints, distinct, row_codes
 from ...exact.tiles.instances import array_vectors
 from .form import TableForm
@@ -230,7 +231,9 @@ class InsideTable:
                 self._book(tensor, words[tensor], entering, first, (adding == 1) & held[tensor], read, written)
                 words[tensor], held[tensor] = entering, True
             energy = energy + (read * memory.read_energy_pj + written * memory.write_energy_pj) / memory.access_bits
-            cycles = _cycles(memory, read / instances, written / instances)
+            cycles = np.zeros(len(row))
+            for port in ports_of(memory):
+                cycles = np.maximum(cycles, port.cycles(read, written, instances))
             if memory.overlaps:
                 busiest = np.maximum(busiest, cycles)
             else:
@@ -270,14 +273,6 @@ def _divide(size: int, some: Ints, others: Ints) -> Flags:
     tiles, cell = np.unique(others, return_inverse=True)
     found: Flags = (size % (kinds[:, None] * tiles) == 0)[which[:, None], cell]
     return found
-
-
-def _cycles(memory: Memory, read: Floats, written: Floats) -> Floats:
-    if memory.shared_bits_per_cycle:
-        return (read + written) / memory.shared_bits_per_cycle
-    reading = read / memory.read_bits_per_cycle if memory.read_bits_per_cycle else np.zeros_like(read)
-    writing = written / memory.write_bits_per_cycle if memory.write_bits_per_cycle else np.zeros_like(written)
-    return np.maximum(reading, writing)
 
 
 def _joined(parts: list[Insides]) -> Insides:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....arch import Architecture, Fanout, Memory
+from ....cost_models.ports import Port, ports_of
 from ....cost_models.sets import is_plain
 from ....ir import Cascade, Operation
 from ...constraints import Constraints
@@ -57,19 +58,6 @@ def _outside(arch: Architecture) -> list[Memory]:
     return found
 
 
-@dataclass(frozen=True)
-class OuterPort:
-    """A bounded port of a memory outside the arrays.
-
-    memory   0 the outermost, 1 the nearest
-    read, write  cycles of a bit that it passes in each direction
-    """
-
-    memory: int
-    read: float
-    write: float
-
-
 @dataclass(frozen=True, eq=False)
 class TableMachine:
     """A machine for which tables can be made."""
@@ -103,18 +91,10 @@ class TableMachine:
         return found
 
     @cached_property
-    def ports(self) -> tuple[OuterPort, ...]:
-        """Of the two memories outside the arrays."""
-        found = []
-        for number, memory in enumerate((self.outermost, self.nearest)):
-            if memory.shared_bits_per_cycle:
-                cycles = 1 / memory.shared_bits_per_cycle
-                found.append(OuterPort(number, cycles, cycles))
-            if memory.read_bits_per_cycle:
-                found.append(OuterPort(number, 1 / memory.read_bits_per_cycle, 0.0))
-            if memory.write_bits_per_cycle:
-                found.append(OuterPort(number, 0.0, 1 / memory.write_bits_per_cycle))
-        return tuple(found)
+    def ports(self) -> tuple[tuple[int, Port], ...]:
+        """The bounded ports of the two memories outside the arrays: 0 the outermost, 1 the nearest."""
+        outside = enumerate((self.outermost, self.nearest))
+        return tuple((number, port) for number, memory in outside for port in ports_of(memory))
 
     @cached_property
     def copies(self) -> int:

@@ -225,18 +225,15 @@ class TableBranches:
     def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
         """(choices,) cycles of a visit, by timed columns."""
         machine = self.machine
-        memories = machine.outermost, machine.nearest
         busy = {memory: (read, written) for memory, read, written in question.busy}
         busiest, serial = columns[1], columns[2]
         alone = [np.zeros_like(serial), np.zeros_like(serial)]
-        for port, cycles in zip(machine.ports, columns[3:], strict=True):
-            memory = memories[port.memory]
-            read, written = busy.get(memory.name, (0.0, 0.0))
-            cycles = cycles + (read * port.read + written * port.write)
-            if memory.overlaps:
+        for (number, port), cycles in zip(machine.ports, columns[3:], strict=True):
+            cycles = cycles + port.cycles(*busy.get(port.memory.name, (0.0, 0.0)))
+            if port.memory.overlaps:
                 busiest = np.maximum(busiest, cycles)
             else:
-                alone[port.memory] = np.maximum(alone[port.memory], cycles)
+                alone[number] = np.maximum(alone[number], cycles)
         latency: Floats = busiest + serial + alone[0] + alone[1] + self.arch.filling_cycles
         return latency
 

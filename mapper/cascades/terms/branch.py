@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Protocol
 
 from ....cost_models.cascades import VisitSizes
 from ....ir import Loop, Node, ceil_div
@@ -26,11 +26,8 @@ Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
 
 
-PORTS: Final = ("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle")
-"""Ports that a memory may have, by their bandwidth."""
-
-Port = tuple[str, str]
-"""A memory, and one of its ports."""
+NamedPort = tuple[str, str]
+"""A memory, and the name of one of its ports."""
 
 Slot = tuple[str, int, str]
 """A loop of instances side by side: array, axis (0 is x and 1 is y), dimension."""
@@ -75,7 +72,7 @@ class BranchQuestion:
     beside: tuple[tuple[Slot, int, int], ...] = ()
     keeps: tuple[tuple[str, str, bool], ...] = ()
     wider: tuple[tuple[str, float], ...] = ()
-    waits_for: Port | None = None
+    waits_for: NamedPort | None = None
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

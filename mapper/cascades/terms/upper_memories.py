@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ....arch import Architecture, Memory
 from ....cost_models.cost import capacity_parts, tensor_tile_words
+from ....cost_models.ports import Port, port_cycles, ports_of
 from ....ir import Cascade, Operation, Role, Tensor
 from ...pareto.weights import Weights
 from .branch import Room
@@ -161,32 +162,14 @@ class UpperMemories:
         )
 
     @cached_property
-    def rates(self) -> tuple[tuple[str, float, float], ...]:
-        """Bounded ports of these memories: name, and bits that they pass for a cycle, read and written."""
-        found = []
-        for memory in self.upper:
-            for read, written in (
-                (memory.shared_bits_per_cycle, memory.shared_bits_per_cycle),
-                (memory.read_bits_per_cycle, None),
-                (None, memory.write_bits_per_cycle),
-            ):
-                if read or written:
-                    found.append((memory.name, 1 / read if read else 0.0, 1 / written if written else 0.0))
-        return tuple(found)
-
-    @property
-    def ports(self) -> int:
-        """The number of bounded ports of these memories."""
-        return len(self.rates)
+    def ports(self) -> tuple[Port, ...]:
+        """The bounded ports of these memories."""
+        return tuple(port for memory in self.upper for port in ports_of(memory))
 
     def port_cycles(self, busy: Busy) -> Floats:
         """(ports,) cycles that bits take at each bounded port of the memories outside all arrays."""
         bits = {memory: (read, written) for memory, read, written in busy}
-        cycles = [
-            read * bits[memory][0] + written * bits[memory][1] if memory in bits else 0.0
-            for memory, read, written in self.rates
-        ]
-        return np.array(cycles)
+        return np.array([port.cycles(*bits.get(port.memory.name, (0.0, 0.0))) for port in self.ports])
 
     def further_bits(self, tensor: Tensor, words: float, home: str) -> Busy:
         """Bits that pass at a home further out than the nearest memory, at least, for so many words of a tensor."""
@@ -234,7 +217,7 @@ class UpperMemories:
         through = weights.energy * self.through_pj(tensor, home, near.name)
         if near.keeps[tensor.role] == "must":
             return through
-        reads, writes = _slowest_port(near)
+        reads, writes = port_cycles(near, 1.0, 0.0), port_cycles(near, 0.0, 1.0)
         saved = []
         for far in self.upper[self.depth[home] : -1]:
             read = far.read_energy_pj / far.access_bits - near.read_energy_pj / near.access_bits
@@ -252,14 +235,6 @@ class UpperMemories:
             drained = near.read_energy_pj * self.arch.inner_drain_read / near.access_bits
             return bits * (far.write_energy_pj / far.access_bits + drained)
         return bits * (far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits)
-
-
-def _slowest_port(memory: Memory) -> tuple[float, float]:
-    """Return the cycles of the slowest port for a bit that a memory reads, and for a bit that is written."""
-    shared = memory.shared_bits_per_cycle
-    every = (shared, memory.read_bits_per_cycle), (shared, memory.write_bits_per_cycle)
-    read, written = (max((1 / rate for rate in rates if rate), default=0.0) for rates in every)
-    return read, written
 
 
 def without_leakage(arch: Architecture) -> Architecture:

@@ -22,7 +22,7 @@ import numpy as np
 from ....arch import Architecture, Memory
 from ....cost_models import EDP, ENERGY, Objective
 from ....cost_models.cost import largest_tile_bits
-from ....cost_models.ports import Port, ports_of, run_cycles
+from ....cost_models.ports import IDLE, Port, ports_of, run_cycles
 from ....ir import Tensor
 from ....ir.problem import ROLES
 from ...tilings import Tiling
@@ -39,7 +39,7 @@ def all_ports(arch: Architecture) -> tuple[Port, ...]:
     for memory in arch.memories:
         ports = list(ports_of(memory))
         stalls = not memory.overlaps and arch.filling_between(arch.memories[0].name, memory.name) > 0
-        found += ports or ([Port(memory, False, False, math.inf)] if stalls else [])
+        found += ports or ([Port(memory, IDLE, math.inf)] if stalls else [])
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from ....arch import Architecture, Memory
 from ....cost_models.cost import held_width_bits
 from ....cost_models.layouts.choices import possible_layouts
 from ....cost_models.layouts.transfers import Arrangement
-from ....cost_models.ports import Port
+from ....cost_models.ports import Port, ports_of
 from ....ir import Problem, Tensor
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows, distinct, row_codes
@@ -190,14 +190,9 @@ class LineBounds:
         )
 
     def bank_ports(self) -> tuple[Port, ...]:
-        """Ports for what waits for the banks of a memory, tensor by tensor: in both directions together, if these share
-        one."""
-        found = []
-        for (m, t), lies in self.lies.items():
-            memory = self.hierarchy.memories[m]
-            ways = ((True, False), (False, True)) if memory.ports_are_apart else ((True, True),)
-            found += [Port(memory, *way, 1.0, waits_for=t) for way in ways if lies.has_banks]
-        return tuple(found)
+        """Ports for what waits for the banks of a memory, tensor by tensor."""
+        waiting = [(self.hierarchy.memories[m], t) for (m, t), lies in self.lies.items() if lies.has_banks]
+        return tuple(port.of_banks(t) for memory, t in waiting for port in ports_of(memory))
 
     def are_counted(self, boundary: MemoryBoundary) -> bool:
         """Whether lines outside a boundary are counted once all fanouts are passed, and only bounded before."""

@@ -111,8 +111,7 @@ def _busy_ports(ports: Sequence[Port], known: Cost | None, question: ReducedQues
     fewest = question.problem.macs / (question.arch.mac_instances * question.arch.mac.per_cycle)
     found = []
     for port in ports:
-        use = uses[port.memory.name]
-        cycles = max(port.reads * use.read_cycles, port.writes * use.write_cycles)
+        cycles = next((use.cycles for use in uses[port.memory.name].ports if use.name == port.name), 0.0)
         if not port.memory.overlaps or cycles > effort.busy * fewest:
             found.append(port)
     return found

@@ -72,7 +72,7 @@ def _tree_without_end() -> dict[str, Any]:
     ("change", "expected"),
     [
         (lambda d: d.update(schema_version=1), "unknown key"),
-        (lambda d: d.update(schema_version=6), "written by a newer tilewright"),
+        (lambda d: d.update(schema_version=7), "written by a newer tilewright"),
         (lambda d: d["tree"].update(branch=[]), "tree.branch: unknown key\nhint: did you mean 'branches'"),
         (lambda d: d["tree"]["items"].append({"kind": "leaf"}), "kind: found 'leaf', expected 'loop', 'node'"),
         (lambda d: d["tree"].update(items=[]), "some.json: tree: "),

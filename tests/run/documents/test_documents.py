@@ -150,9 +150,9 @@ def test_a_path_and_a_text_with_a_byte_order_mark_are_read(tmp_path: Path) -> No
         (lambda d: d["certificate"].update(objective="1/edp"), "certificate.objective: unknown name 'edp'"),
         (lambda d: d["cascade"]["operations"][0].update(expression="A + W"), "another operation than the sum of A * W"),
         (lambda d: d["cascade"]["operations"].append({}), "operations[1].problem: missing"),
-        (lambda d: d.pop("schema_version"), "schema_version: missing, expected 5"),
-        (lambda d: d.update(schema_version=9), "schema_version: found 9, expected 5\nhint: it was written by a newer"),
-        (lambda d: d.update(schema_version="1"), "schema_version: found '1', expected 5"),
+        (lambda d: d.pop("schema_version"), "schema_version: missing, expected 6"),
+        (lambda d: d.update(schema_version=9), "schema_version: found 9, expected 6\nhint: it was written by a newer"),
+        (lambda d: d.update(schema_version="1"), "schema_version: found '1', expected 6"),
     ],
 )
 def test_malformed_documents_name_file_and_field(change: Change, expected: str) -> None:

@@ -175,6 +175,6 @@ def test_a_document_of_a_newer_version_says_so() -> None:
     data = document(1) | {"schema_version": SCHEMA_VERSION + 1, "written_by": "tilewright 9.0.0", "new": [1]}
     with pytest.raises(
         MappingError,
-        match=rf"found {SCHEMA_VERSION + 1}, expected 5\nhint: it was written by a newer tilewright: read it",
+        match=rf"found {SCHEMA_VERSION + 1}, expected 6\nhint: it was written by a newer tilewright: read it",
     ):
         parse_mapping(json.dumps(data), "some.json")
