@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
-    from .comparisons import compare, search_many
+    from .comparisons import compare
     from .compiled import CompiledNetwork, compile, load_network_plan
     from .cost_models import simulate
     from .explanations import explain
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .im2col import search_im2col
     from .ir import Cascade, LoopNest, Mapping, Problem, TilewrightError
     from .layout_plans import plan_layouts
+    from .many import search_many
     from .memory import plan_memory
     from .results import SearchResult, evaluate
     from .run.documents.mappings import load_mapping
@@ -109,7 +110,7 @@ _HOME = {
     "plan_memory": "memory",
     "search": "searches",
     "search_im2col": "im2col",
-    "search_many": "comparisons",
+    "search_many": "many",
     "search_pareto": "searches",
     "search_top": "searches",
     "simulate": "cost_models",

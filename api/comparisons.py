@@ -1,49 +1,39 @@
-"""Many searches at once, as a user calls them: comparisons of dataflows, and lists of layers on one architecture."""
+"""Comparisons of networks on machines: their layers under dataflows, or whole networks with and without fusing."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
-from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias, Unpack, overload
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Unpack, overload
 
-from .arguments import (
-    ArchitectureLike,
-    ConstraintsLike,
-    as_architecture,
-    limits_of,
-    question_of,
-    tiling_or_default,
-)
-from .batches import (
-    NetworkLike,
-    Running,
-    dataflow_names,
-    machine_of,
-    settings_of,
-    workload_options,
-    workloads_of,
-)
-from .cost_models import ObjectiveLike, parse_objective
-from .fused_comparisons import Fusing, compared_fused, is_fused
+from .arguments import ArchitectureLike, as_store, limits_of
+from .batches import NetworkLike, Running, dataflow_names, machine_of, settings_of, workload_options, workloads_of
+from .compiled import GROUP_SECONDS, compiled, network_question, with_choices
+from .cost_models import ObjectiveLike
 from .inputs import checks
-from .ir import Problem, ProblemError, SearchCancelledError, TilewrightError
-from .mapper.answer import Answer
-from .mapper.question import NestQuestion
+from .ir import InfeasibleError, TilewrightError, UndecidedError
+from .mapper.question import Limits
+from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
 from .mapper.space import Space
 from .mapper.tilings import Tiling
-from .options import ManyKeywords, NetworkKeywords, takes
+from .options import NetworkKeywords, takes
 from .report.comparisons.comparison import Comparison, comparison_of
-from .report.fused import FusedComparison
-from .results import ManyResult, SearchResult
-from .run.batch.job import Failure, Outcome
-from .run.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
-from .run.batch.run import BatchResult
+from .report.comparisons.fused import FusedComparison, fused_comparison_of
+from .run.batch.plan import (
+    Machine,
+    Settings,
+    Workload,
+    check_distinct,
+    distinct_questions,
+    plan_comparison,
+    read_dataflows,
+)
 from .run.documents.mappings import written_by
-from .workloads import Network, load_network
-from .workloads.networks import is_onnx
+from .run.store import NoMapping
 
-LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
 """What is compared when nothing else is asked for."""
 
@@ -116,8 +106,51 @@ def compare(
     dataflows, words = dataflow_names(dataflows), _compare_words(workloads, machines)
     if is_fused(fuse, fusing, options["scheduler"], {"dataflows": dataflows != list(DATAFLOWS)}):
         return compared_fused(workloads, machines, settings, fusing, running, words)
-    words += ["--dataflows", ",".join(dataflows), *settings.options]
-    return compared(workloads, machines, dataflows, settings, running, shlex.join(words))
+    words += ["--dataflows", ",".join(dataflows)]
+    return compared(workloads, machines, dataflows, settings, running, words)
+
+
+@dataclass(frozen=True)
+class Fusing:
+    """How far fusing goes.
+
+    most     operations of a group, at most
+    total_s  seconds for all searches of a network together; None: as long as they take
+    """
+
+    most: int = MOST
+    total_s: float | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """As words of a command."""
+        total = () if self.total_s is None else ("--total-limit", f"{self.total_s:g}")
+        return ("--group", str(self.most), *total)
+
+
+@dataclass(frozen=True)
+class NetworkJob:
+    """A network on a machine, for a worker.
+
+    question  what to find out
+    store     path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
+    cached    whether a store is asked at all
+    """
+
+    question: NetworkQuestion
+    store: str | None
+    cached: bool
+
+    def __str__(self) -> str:
+        return f"{self.question.graph.network} on {self.question.arch.name}"
+
+
+def run_network(job: NetworkJob) -> NetworkAnswer | NoMapping:
+    """The best groups of a network; every group's result is in the store as soon as it is known."""
+    try:
+        return compiled(job.question, job.store, None, _unsaid, cached=job.cached, workers=1)
+    except (InfeasibleError, UndecidedError) as error:
+        return NoMapping(job.question.graph.network, error.message, error.where, error.hint)
 
 
 def compared(
@@ -126,89 +159,77 @@ def compared(
     dataflows: Sequence[str],
     settings: Settings,
     running: Running,
-    command: str,
+    command: Sequence[str],
 ) -> Comparison:
-    """The comparison of everything given with everything else; `command` is what it says of how to repeat it."""
-    cells = plan_comparison(workloads, machines, read_dataflows(dataflows), settings)
-    return comparison_of(cells, running.run(distinct_questions(cells)), settings, command, written_by())
+    """The comparison of the layers of everything given with everything else.
 
-
-@takes(ManyKeywords)
-def search_many(
-    layers: LayersLike,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    **options: Unpack[ManyKeywords],
-) -> list[ManyResult | SearchCancelledError]:
-    """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
-
-    layers      problems, or layers by name; or a network, by its name or path too
-    arch, objective, tiling, space, constraints, time_limit, memory_limit  as of `search`, for every layer
-    workers     processes; None: one for each core
-    scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
-    store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
-    cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
-                cache folder cannot be written
-    watch       called with the progress, several times a second
-    each        called with the number of a layer, counted from 0, and its result, once for each layer, as soon as it is
-                known; in the thread of the caller, like `watch`
-    cancel      asked twice a second, such as the `is_set` of a `threading.Event`; once it says True, searches that run
-                are given up within a second or so
-    progress    whether a bar shows how far it is, in a notebook or on a terminal
-
-    The results are in the order of the layers. Where there is no mapping, the InfeasibleError that says why stands in
-    its place, and a SearchCancelledError where a search was cancelled. Several threads and processes may call this at
-    once; nothing is printed. An exception that a callback raises ends the searches and is passed on.
-
-    Raises TilewrightError as `search` does; StoreError for a store that cannot be used; TilewrightError for a cluster
-    that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
-    process was killed. What was found by then is in the store.
+    command  the words of a command that makes the same, but for those that all such commands have
     """
-    each, cancel = options["each"], options["cancel"]
-    if each is not None:
-        checks.function(each, "each")
-    checks.function(cancel, "cancel")
-    limits, kind = limits_of(options["time_limit"], options["memory_limit"]), tiling_or_default(tiling)
-    machine, wanted = as_architecture(arch), parse_objective(objective)
-    questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]
-    places: dict[str, list[int]] = {}
-    for number, question in enumerate(questions):
-        places.setdefault(question.key, []).append(number)
-
-    def tell(question: NestQuestion, outcome: Outcome) -> None:
-        if each is not None and not isinstance(outcome, Failure):
-            for number in places[question.key]:
-                each(number, _result(questions[number], outcome))
-
-    found = Running.of(options).run(questions, tell, cancel)
-    return [_result_or_cancelled(question, found) for question in questions]
+    cells = plan_comparison(workloads, machines, read_dataflows(dataflows), settings)
+    again = shlex.join([*command, *settings.options])
+    return comparison_of(cells, running.run(distinct_questions(cells)), settings, again, written_by())
 
 
-def _layers_of(layers: LayersLike) -> list[Problem | str]:
-    """The layers of a list, of a network, or of the network or layer that a name says."""
-    if isinstance(layers, str | os.PathLike) and (is_onnx(layers) or ":" not in os.fspath(layers)):
-        layers = load_network(layers)
-    if isinstance(layers, Network):
-        return [row.problem for row in layers.layers]
-    if isinstance(layers, str | os.PathLike):
-        return [os.fspath(layers)]
-    return checks.items(layers, "layers", 'a network, or a list such as ["resnet50:conv1"]', ProblemError)
+def compared_fused(
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    settings: Settings,
+    fusing: Fusing,
+    running: Running,
+    command: Sequence[str],
+) -> FusedComparison:
+    """Every network on every machine with fusing, and without.
+
+    settings  of every search; with no time limit, `GROUP_SECONDS` for each group
+    fusing    how large groups are, and how long all searches of a network take
+    command   the words of a command that makes the same, but for those that all such commands have
+
+    Raises TilewrightError for a network whose edges are not known, an objective that whole networks do not have, and
+    for what `compare` refuses.
+    """
+    check_distinct("networks", [workload.network.name for workload in workloads])
+    check_distinct("architectures", [machine.arch.name for machine in machines])
+    limits = settings.limits
+    settings = replace(settings, limits=Limits(limits.time_s or GROUP_SECONDS, limits.memory_bytes))
+    places = list(itertools.product(workloads, machines))
+    with running.opened() as store:  # one that cannot be used is told here, once
+        cached = store is not None
+    chosen = as_store(running.store)
+    path = None if chosen is None else os.fspath(chosen)
+    jobs = [NetworkJob(_question(*place, settings, fusing), path, cached) for place in places]
+    outcomes = running.call(run_network, jobs)
+    words = (*fusing.options, *settings.options)
+    rows = [
+        (workload.network.name, machine.arch, shlex.join(_compile_words(workload, machine, words)))
+        for workload, machine in places
+    ]
+    again = shlex.join([*command, "--fuse", *words])
+    return fused_comparison_of(rows, outcomes, settings, fusing.most, again, written_by())
 
 
-def _result_or_cancelled(question: NestQuestion, found: BatchResult) -> ManyResult | SearchCancelledError:
-    if question.key not in found.outcomes:
-        return SearchCancelledError("cancelled before it was done", where=str(question))
-    return _result(question, found.outcomes[question.key])
+def is_fused(fuse: bool, fusing: Fusing, scheduler: str | None, flows: Mapping[str, bool]) -> bool:
+    """`fuse`, checked with what does or does not go together with it.
 
+    flows  the argument for dataflows, and whether any was asked for
 
-def _result(question: NestQuestion, outcome: Outcome) -> ManyResult:
-    if isinstance(outcome, Failure):
-        raise TilewrightError(outcome.message, where=str(question), hint="run it again: the other results are stored")
-    found = outcome.of(question.problem)
-    return SearchResult.of(question, found) if isinstance(found, Answer) else found.error
+    Raises TilewrightError that names the argument.
+    """
+    if not isinstance(fuse, bool):
+        raise TilewrightError(f"found {fuse!r}, expected True or False", where="fuse")
+    if not fuse:
+        if checks.whole(fusing.most, "most") != MOST:
+            raise TilewrightError("says how many operations are mapped as one: give fuse=True with it", where="most")
+        if fusing.total_s is not None:
+            raise TilewrightError("is for whole networks: give fuse=True with it", where="total_limit")
+        return False
+    for name, is_given in flows.items():
+        if is_given:
+            why = "constrain single layers, and groups of several operations are mapped with fuse"
+            raise TilewrightError(f"dataflows {why}", where=name, hint="leave out one of the two")
+    if scheduler is not None:
+        why = "whole networks are searched by processes on this machine, not by a cluster"
+        raise TilewrightError(why, where="scheduler", hint="leave out the scheduler, or fuse")
+    return True
 
 
 def _compare_words(workloads: Sequence[Workload], machines: Sequence[Machine]) -> list[str]:
@@ -216,3 +237,17 @@ def _compare_words(workloads: Sequence[Workload], machines: Sequence[Machine]) -
     words = ["tilewright", "compare", "--networks", ",".join(workload.reference for workload in workloads)]
     words += ["--archs", ",".join(machine.options[1] for machine in machines)]
     return [*words, *workload_options(workloads)]
+
+
+def _question(workload: Workload, machine: Machine, settings: Settings, fusing: Fusing) -> NetworkQuestion:
+    s, network = settings, workload.network
+    asked = network_question(network, machine.arch, s.objective, s.tiling, s.space, "all", fusing.most, s.limits)
+    return with_choices(asked, stays=True, total_limit=fusing.total_s)
+
+
+def _compile_words(workload: Workload, machine: Machine, options: Sequence[str]) -> list[str]:
+    return ["tilewright", "compile", workload.reference, *workload.options, *machine.options, *options]
+
+
+def _unsaid(_: str) -> None:
+    """What is worth knowing of the store has been said by then."""

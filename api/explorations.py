@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, Unpack
 
@@ -20,19 +19,18 @@ from .batches import (
     workload_options,
     workloads_of,
 )
-from .comparisons import compared
+from .comparisons import Fusing, compared, compared_fused, is_fused
 from .cost_models import ObjectiveLike
-from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import TilewrightError
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .options import NetworkKeywords, takes
 from .report.comparisons.comparison import Comparison
+from .report.comparisons.fused import FusedComparison
 from .report.explorations.exploration import Exploration, exploration_of
 from .report.explorations.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .report.explorations.points import Beyond
-from .report.fused import FusedComparison
 from .run.batch.plan import Machine
 
 Place: TypeAlias = tuple[dict[str, str], Architecture]
@@ -102,8 +100,7 @@ def explore(
     if is_fused(fuse, fusing, options["scheduler"], {"dataflow": dataflows != ["free"]}):
         comparison = compared_fused(workloads, machines, asked, fusing, running, words)
     else:
-        words += ["--dataflow", *dataflows, *asked.options]
-        comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
+        comparison = compared(workloads, machines, dataflows, asked, running, [*words, "--dataflow", *dataflows])
     fields = iter(places[0][0])  # with the names of levels as the architecture spells them
     axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]
     return exploration_of(comparison, axes, [values for values, _ in places], measures, budgets, beyond)

@@ -12,10 +12,11 @@ from ..ir import Cascade, LoopNest, Mapping, Problem, Work
 from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
 from ..workloads import Network
+from .comparisons.compared import Compared
 from .comparisons.comparison import Comparison
+from .comparisons.fused import FusedComparison
 from .explain.explanation import Explanation
 from .explorations.exploration import Exploration
-from .fused import FusedComparison
 from .parts.html import picture, to_html
 
 if TYPE_CHECKING:
@@ -85,20 +86,10 @@ def _architecture(arch: Architecture) -> str:
     return picture(architecture_svg(arch), f"The architecture {arch.name}") + _described(arch)
 
 
-def _comparison(comparison: Comparison) -> str:
-    from .comparisons.findings import findings
-    from .comparisons.page import comparison_page
-    from .comparisons.pictures import finding_picture
-    from .parts.html import to_list
+def _comparison(comparison: Compared[Any]) -> str:
+    from .comparisons.files import shown
 
-    seen = _drawn(lambda: finding_picture(comparison), "What the comparison found")
-    return to_list(findings(comparison)) + seen + to_html(comparison_page(comparison))
-
-
-def _fused_comparison(comparison: FusedComparison) -> str:
-    from .fused.page import drawn, fused_page
-
-    return drawn(comparison) + to_html(fused_page(comparison))
+    return shown(comparison)
 
 
 def _exploration(exploration: Exploration) -> str:
@@ -133,7 +124,7 @@ _PAGES: dict[type, Callable[[Any], str]] = {
     Network: _described,
     Problem: _described,
     Comparison: _comparison,
-    FusedComparison: _fused_comparison,
+    FusedComparison: _comparison,
     Exploration: _exploration,
     Explanation: _explanation,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,10 +24,7 @@ from .progress import remembering_progress
 from .terminal import FAILED, complain, say, show_document, show_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..report.comparisons.comparison import Comparison
-    from ..report.fused import FusedComparison
+    from ..report.comparisons.compared import Compared
     from ..run.batch.run import Progress
 
 
@@ -79,7 +76,8 @@ def compare(
     tilewright compare --networks mobilenet_v2,bert_base --archs eyeriss,three_level --fuse --group 3 --objective energy
     """
     from ..comparisons import compare as comparison_of
-    from ..report.fused import FusedComparison
+    from ..report.comparisons.files import write_comparison
+    from ..report.comparisons.page import comparison_page
     from ..report.parts.tables import check_formats
     from ..results import prepare_folder
 
@@ -88,7 +86,7 @@ def compare(
     if out is not None:
         prepare_folder(out)
     with remembering_progress(kept=not batch.no_cache, fused=batch.is_fused) as remembered:
-        comparison: Comparison | FusedComparison = comparison_of(
+        comparison: Compared[Any] = comparison_of(
             names(networks),
             names(archs),
             names(dataflows),
@@ -99,44 +97,19 @@ def compare(
             watch=remembered.watch,
             **batch.arguments(),
         )
-    if isinstance(comparison, FusedComparison):
-        _show_fused(comparison, out, names(formats), json)
+    files = write_comparison(comparison, out, names(formats)) if out is not None else ()
+    if json:
+        show_document(comparison.data())
     else:
-        _show_layers(comparison, out, names(formats), json)
+        show_page(comparison_page(comparison, files))
     finish(comparison, remembered.last)
 
 
-def _show_layers(comparison: Comparison, out: Path | None, formats: Sequence[str], json: bool) -> None:
-    from ..report.comparisons.files import write_comparison
-    from ..report.comparisons.page import comparison_page
-    from ..report.comparisons.tables import comparison_data
-
-    files = write_comparison(comparison, out, formats) if out is not None else ()
-    if json:
-        show_document(comparison_data(comparison))
-    else:
-        show_page(comparison_page(comparison, files))
-
-
-def _show_fused(comparison: FusedComparison, out: Path | None, formats: Sequence[str], json: bool) -> None:
-    from ..report.fused.files import write_fused
-    from ..report.fused.page import fused_page
-    from ..report.fused.tables import fused_data
-
-    files = write_fused(comparison, out, formats) if out is not None else ()
-    if json:
-        show_document(fused_data(comparison.rows, comparison.settings, comparison.command))
-    else:
-        show_page(fused_page(comparison, files))
-
-
-def finish(comparison: Comparison | FusedComparison, progress: Progress) -> None:
+def finish(comparison: Compared[Any], progress: Progress) -> None:
     """Say what the batch did, and exit with 1 if a search could not be run to its end."""
     from ..report.comparisons.page import batch_summary
-    from ..report.fused import FusedComparison
-    from ..report.fused.page import calls_summary
 
-    say(calls_summary(progress) if isinstance(comparison, FusedComparison) else batch_summary(progress))
+    say(batch_summary(comparison, progress))
     failed = [(row.place, row.diagnosis) for row in comparison.failures]
     if failed:
         complain(": ".join(failed[0]))

@@ -5,47 +5,37 @@ Comparison
   summaries()   whole networks, repeats counted (`summaries.py`)
   winners()     the best dataflow for each kind of layer (`summaries.py`)
   hybrids()     the best dataflow for all layers against the best for each (`hybrid.py`)
-  to_frame()    the rows as a pandas frame (`tables.py`)
+  tables()      the rows, their parts and the rest as tables (`tables.py`)
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ...ir.display import Shown
-from ...ir.errors import entry
 from ...ir.units import plural
 from ...mapper.question import Question
 from ...run.batch.job import Failure, Outcome
 from ...run.batch.plan import Cell, Settings
 from ...run.batch.run import BatchResult
 from ...run.store import stored_key
-from ..parts.figures import figure_style
+from ..parts.tables import Table
+from .compared import Summary
 from .findings import findings
 from .hybrid import Hybrid, hybrids
 from .kinds import layer_kind
 from .pictures import PICTURES
 from .rows import ComparisonRows, Row
-from .summaries import Summary, Winner, summaries, winners
+from .summaries import Winner, summaries, winners
 from .tables import all_tables
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(ComparisonRows, Shown):
+class Comparison(ComparisonRows):
     """The rows of a batch, with what they have in common, and what follows from them."""
-
-    def __str__(self) -> str:
-        return f"{self.title}\n" + "\n".join(f"- {finding}" for finding in findings(self))
-
-    def __repr__(self) -> str:
-        return f"<Comparison: {self.title}>"
 
     @property
     def title(self) -> str:
@@ -56,6 +46,21 @@ class Comparison(ComparisonRows, Shown):
             plural(len(self.dataflows), "dataflow"),
         )
         return f"{counts[0]} on {counts[1]} under {counts[2]}, {self.settings.objective.name}, {len(self.rows):,} rows"
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What follows, in sentences."""
+        return findings(self)
+
+    @property
+    def parts(self) -> str:
+        """What a network is made of in the rows."""
+        return "layers"
+
+    @property
+    def pictures(self) -> Mapping[str, Callable[[ComparisonRows], Figure]]:
+        """How pictures are drawn, by their names."""
+        return PICTURES
 
     def summaries(self) -> tuple[Summary, ...]:
         """Every network on every architecture under every dataflow, repeats counted."""
@@ -69,25 +74,9 @@ class Comparison(ComparisonRows, Shown):
         """What it is worth to change the dataflow from layer to layer, for every network and architecture."""
         return hybrids(self)
 
-    def to_frame(self, table: str = "layers") -> pandas.DataFrame:
-        """A table as a pandas frame, with units in the names of its columns.
-
-        table  "layers", "energy" and "latency" of every layer in parts, "networks", "kinds" or "hybrids"
-
-        Raises TilewrightError for another table, and when pandas is not installed.
-        """
-        tables = {found.name: found for found in all_tables(self)}
-        return entry(tables, table, "table", where="to_frame").to_frame()
-
-    def figure(self, picture: str = "finding") -> Figure:
-        """A picture as a matplotlib figure: "finding", what the comparison is about; "energy", by level of memory;
-        "dataflows", their price over the free choice.
-
-        Raises TilewrightError for another picture, and when matplotlib is not installed.
-        """
-        draw = entry(PICTURES, picture, "picture", where="figure")
-        with figure_style():
-            return draw(self)
+    def tables(self) -> tuple[Table, ...]:
+        """Every table, under the name of the file that it goes to."""
+        return all_tables(self)
 
 
 def comparison_of(
@@ -95,16 +84,7 @@ def comparison_of(
 ) -> Comparison:
     """The comparison that a plan and the outcomes of its searches make."""
     rows = tuple(_row(cell, found, settings) for cell in cells)
-    return Comparison(
-        rows,
-        tuple(dict.fromkeys(row.network for row in rows)),
-        tuple(dict.fromkeys(row.arch for row in rows)),
-        tuple(dict.fromkeys(row.dataflow for row in rows)),
-        {row.arch: row.machine for row in rows},
-        settings,
-        command,
-        written_by,
-    )
+    return Comparison(rows, settings, command, written_by)
 
 
 def _row(cell: Cell, found: BatchResult, settings: Settings) -> Row:

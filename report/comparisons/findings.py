@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from ...ir.units import percent, plural, significant
 from ..parts.si import machines_compare, network_objective
+from .compared import Summary
 from .hybrid import Hybrid, hybrids
 from .rows import FREE, ComparisonRows
-from .summaries import NOTABLE, Summary, geometric_mean, summaries
+from .summaries import NOTABLE, geometric_mean, summaries
 
 _LARGE = 10.0
 """Factors from here on are written without decimals that nobody reads."""

@@ -1,9 +1,10 @@
-"""A comparison as a page of text: networks, dataflows and what they cost against the free optimum."""
+"""A comparison as a page of text: of layers, networks, dataflows and what they cost against the free optimum."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
@@ -13,15 +14,27 @@ from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...run.batch.run import Progress
 from ..parts.si import si_unit
 from ..parts.text import columns, pairs, section
+from .compared import Compared, Summary
 from .comparison import Comparison
+from .fused import FusedComparison
+from .fused.page import fused_parts
 from .rows import FREE, Row
-from .summaries import Summary, tied_best
+from .summaries import tied_best
 
 _MOST_DIAGNOSES = 8
 
 
-def comparison_page(comparison: Comparison, files: Iterable[object] = ()) -> Group:
-    """The whole page: what was asked, every network under every dataflow, kinds of layers, hybrids, what is missing."""
+def comparison_page(comparison: Compared[Any], files: Iterable[object] = ()) -> Group:
+    """The whole page, and the files that were written."""
+    parts = fused_parts(comparison) if isinstance(comparison, FusedComparison) else _layer_parts(comparison)
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def _layer_parts(comparison: Comparison) -> list[RenderableType]:
+    """What was asked, every network under every dataflow, kinds of layers, hybrids, what is missing."""
     parts: list[RenderableType] = [
         pairs(_asked(comparison)),
         section("Networks, repeats counted", _networks(comparison)),
@@ -32,20 +45,21 @@ def comparison_page(comparison: Comparison, files: Iterable[object] = ()) -> Gro
     missing = [row for row in comparison.rows if row.cost is None]
     if missing:
         parts.append(section("No mapping", _diagnoses(missing)))
-    written = [str(path) for path in files]
-    if written:
-        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
-    return Group(*parts)
+    return parts
 
 
-def batch_summary(progress: Progress) -> str:
-    """What a batch did, in one line."""
-    parts = [f"{progress.recalled:,} from the store", f"{progress.done:,} searched in {seconds(progress.seconds)}"]
+def batch_summary(comparison: Compared[Any], progress: Progress) -> str:
+    """What the batch of a comparison did, in one line."""
+    if isinstance(comparison, FusedComparison):
+        what, parts = ("whole network", "whole networks"), [f"{progress.done:,} done in {seconds(progress.seconds)}"]
+    else:
+        what = "distinct search", "distinct searches"
+        parts = [f"{progress.recalled:,} from the store", f"{progress.done:,} searched in {seconds(progress.seconds)}"]
     parts += [f"{progress.no_mapping:,} without a mapping"] if progress.no_mapping else []
     parts += [f"{progress.unproven:,} not proven"] if progress.unproven else []
     parts += [f"{progress.retried:,} run again after their worker died"] if progress.retried else []
     parts += [f"{progress.failed:,} failed"] if progress.failed else []
-    return f"{plural(progress.total, 'distinct search', 'distinct searches')}: {', '.join(parts)}"
+    return f"{plural(progress.total, *what)}: {', '.join(parts)}"
 
 
 def _asked(comparison: Comparison) -> list[tuple[str, str]]:

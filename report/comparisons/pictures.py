@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...arch import Architecture
-from ..parts.figures import figure_style, fitting, new_panels, plain_ticks, save_figure
+from ..parts.figures import fitting, new_panels, plain_ticks
 from ..parts.palette import BLACK, BLUE, BROWN, COLOURS, GREEN, GREY, ORANGE, PURPLE
 from ..parts.si import network_objective
+from .compared import Summary
 from .costs import LEAKAGE, MAC
 from .rows import FREE, ComparisonRows
-from .summaries import Summary, summaries
+from .summaries import summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,18 +36,6 @@ _MANY = 10.0
 """Factors beyond this make the axis logarithmic, in all panels."""
 _WIDTH = 6.4  # inches, on a phone as wide as its screen
 _ROW = 0.3  # inches for an architecture
-
-
-def write_pictures(comparison: ComparisonRows, folder: Path) -> tuple[Path, ...]:
-    """Write every picture as SVG and PNG. Raises TilewrightError without matplotlib, or when one cannot be written."""
-    names = ["energy", *(["dataflows"] if has_prices(comparison) else [])]
-    with figure_style():
-        pictures = {name: PICTURES[name](comparison) for name in names}
-    return tuple(
-        save_figure(figure, folder / f"{name}.{ending}")
-        for name, figure in pictures.items()
-        for ending in ("svg", "png")
-    )
 
 
 def has_prices(comparison: ComparisonRows) -> bool:

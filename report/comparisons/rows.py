@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
-from ...arch import Architecture
 from ...cost_models import Cost, parse_objective
 from ...ir import Mapping as TensorMapping
 from ...ir import Problem
 from ...ir.errors import entry
 from ...mapper.answer import Answer
 from ...mapper.certificate import Certificate
-from ...run.batch.job import Failure, Outcome
-from ...run.batch.plan import Settings
-from ...run.store import NoMapping
+from ...run.batch.job import Outcome
 from ..parts.nest import mapping_lines
 from ..parts.si import in_si
+from .compared import Compared, ComparedRow
 from .costs import EnergyPart, energy_parts, latency_parts, outer_bytes
-
-Status = Literal["proven", "unproven", "infeasible", "failed"]
 
 FREE = "free"
 """The dataflow that all others are compared with: no constraints at all."""
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(ComparedRow):
     """One layer of a network on one architecture under one dataflow.
 
     network, layer  their names
@@ -43,42 +38,20 @@ class Row:
     outcome   an `Answer`, or why there is none
     """
 
-    network: str
+    outcome: Outcome
     layer: str
     kind: str
     repeat: int
     problem: Problem
-    machine: Architecture
     dataflow: str
     objective: str
     key: str | None
     recalled: bool
-    command: str
-    outcome: Outcome
-
-    @property
-    def arch(self) -> str:
-        """The name of the architecture."""
-        return self.machine.name
 
     @property
     def place(self) -> str:
         """Where it stands, in messages."""
         return f"{self.layer} on {self.arch}, {self.dataflow}"
-
-    @property
-    def status(self) -> Status:
-        """`infeasible`: there is no mapping; `failed`: the search could not be run to its end."""
-        if isinstance(self.outcome, Answer):
-            return "proven" if self.outcome.certificate.proven else "unproven"
-        return "failed" if isinstance(self.outcome, Failure) else "infeasible"
-
-    @property
-    def diagnosis(self) -> str:
-        """Why there is no mapping; empty where there is one."""
-        if isinstance(self.outcome, NoMapping):
-            return str(self.outcome.error)
-        return self.outcome.message if isinstance(self.outcome, Failure) else ""
 
     @property
     def answer(self) -> Answer | None:
@@ -139,26 +112,13 @@ class Row:
         return "\n".join(mapping_lines(self.mapping, self.machine)) if self.mapping else ""
 
 
-@dataclass(frozen=True)
-class ComparisonRows:
-    """The rows of a batch, with what they have in common.
+class ComparisonRows(Compared[Row]):
+    """The layers of some networks on some architectures under some dataflows."""
 
-    rows       one for each network, layer, architecture and dataflow
-    networks, archs, dataflows  names, in the order asked for; every combination has its rows
-    machines   the architectures by name
-    settings   what all searches have in common
-    command    a shell command that makes the whole comparison
-    written_by  the tool and its version
-    """
-
-    rows: tuple[Row, ...]
-    networks: tuple[str, ...]
-    archs: tuple[str, ...]
-    dataflows: tuple[str, ...]
-    machines: Mapping[str, Architecture]
-    settings: Settings
-    command: str
-    written_by: str
+    @cached_property
+    def dataflows(self) -> tuple[str, ...]:
+        """Names, in the order asked for; every network and architecture has rows of each."""
+        return tuple(dict.fromkeys(row.dataflow for row in self.rows))
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, str, str], tuple[Row, ...]]:
@@ -183,8 +143,3 @@ class ComparisonRows:
         """By what factor the row's objective is above that of the free optimum; None where one of them is missing."""
         free = self._free_values.get((row.network, row.arch, row.layer))
         return row.value / free if free and row.value is not None else None
-
-    @cached_property
-    def failures(self) -> tuple[Row, ...]:
-        """Rows whose searches could not be run to their end: the same command runs them again."""
-        return tuple(row for row in self.rows if row.status == "failed")

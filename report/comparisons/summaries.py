@@ -10,48 +10,8 @@ from dataclasses import dataclass
 from ...cost_models import Cost, Objective
 from ..parts.si import in_si, least_of_sums, network_objective
 from .choice import rows_of_choice
+from .compared import Summary
 from .rows import FREE, ComparisonRows, Row
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A network on an architecture under a dataflow; under the free one, each of its layers has whichever of its
-    mappings in the comparison makes the network best, so that no dataflow is better.
-
-    network, arch, dataflow  their names
-    layers           occurrences of layers in the network
-    missing          names of the layers without a mapping; if there are any, the figures of the network are None
-    proven           whether every layer's mapping is
-    energy_pj, latency_cycles, latency_s  sums over all occurrences: layers run one after the other
-    value            the objective of these sums, in joules and seconds: with EDP, all energy times all latency
-    lower_bound      no mappings of the layers under the dataflow have a lower value; None where that is not known
-    utilization      MACs of the network / (MACs per cycle of the architecture x latency)
-    penalty          `value` over that of the free optimum
-    layer_penalty    geometric mean over all occurrences that have a mapping of their own factors; 1 or more
-    """
-
-    network: str
-    arch: str
-    dataflow: str
-    layers: int
-    missing: tuple[str, ...]
-    proven: bool
-    energy_pj: float | None
-    latency_cycles: float | None
-    latency_s: float | None
-    value: float | None
-    utilization: float | None
-    penalty: float | None
-    layer_penalty: float | None
-    lower_bound: float | None = None
-
-    @property
-    def gap(self) -> float | None:
-        """How much better the network could be at most, where not all of its mappings are proven: a part of the value;
-        None where that is not known."""
-        if self.proven:
-            return 0.0
-        return max(0.0, 1 - self.lower_bound / self.value) if self.value and self.lower_bound is not None else None
 
 
 @dataclass(frozen=True)

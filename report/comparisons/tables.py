@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ir.units import joule_seconds
 from ..parts.si import unit_name
 from ..parts.tables import Table, Value
-from .findings import findings
+from .compared import Summary
 from .hybrid import hybrids
 from .rows import ComparisonRows, Row
-from .summaries import Summary, summaries, winners
+from .summaries import summaries, winners
 
 _PLACE = ("network", "layer", "arch", "dataflow")
 
@@ -25,12 +23,6 @@ def all_tables(comparison: ComparisonRows) -> tuple[Table, ...]:
         kind_table(comparison),
         hybrid_table(comparison),
     )
-
-
-def comparison_data(comparison: ComparisonRows) -> dict[str, Any]:
-    """All tables by their names, with the findings, for programs."""
-    tables = {table.name: table.records() for table in all_tables(comparison)}
-    return {"command": comparison.command, "findings": list(findings(comparison)), **tables}
 
 
 def layer_table(comparison: ComparisonRows) -> Table:

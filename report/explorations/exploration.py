@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir.display import Shown
 from ...ir.units import joule_seconds
-from ..comparisons.comparison import Comparison
-from ..fused import FusedComparison
+from ..comparisons.compared import Compared
 from ..parts.tables import Table, Value
 from .measures import Budget, Measure, on_chip_bytes
 from .picture import front_figure
@@ -48,7 +47,7 @@ class Exploration(ExplorationPoints, Shown):
         )
         front = {id(point) for point in self.front}
         rows = [(*self._row(point), self.is_within(point), id(point) in front) for point in self.points]
-        if isinstance(self.comparison, FusedComparison):
+        if self.comparison.savings is not None:
             rows = [(*row, self.saves(point)) for row, point in zip(rows, self.points, strict=True)]
             columns = (*columns, "saves_fraction")
         return Table("points", columns, rows)
@@ -84,7 +83,7 @@ class Exploration(ExplorationPoints, Shown):
 
 
 def exploration_of(
-    comparison: Comparison | FusedComparison,
+    comparison: Compared[Any],
     axes: Sequence[Sequence[str]],
     values: Sequence[Mapping[str, str]],
     measures: Sequence[Measure],

@@ -9,7 +9,6 @@ from typing import Any
 from ...ir.units import count, energy, joule_seconds, percent, plural, seconds, significant, size
 from ..comparisons.comparison import Comparison
 from ..explain.picture import mapping_svg
-from ..fused import FusedComparison
 from ..parts.text import pairs
 from ..web import (
     Column,
@@ -140,7 +139,7 @@ def _are_far(values: Sequence[float]) -> bool:
 
 
 def _table(exploration: Exploration, order: Sequence[Point]) -> Any:
-    is_fused = isinstance(exploration.comparison, FusedComparison)
+    is_fused = exploration.comparison.savings is not None
     titles = ("MACs", "on chip", "area (mm2)", "energy", "latency", "EDP (J s)", "utilization", "waits for", "front")
     columns = [Column(field) for field in exploration.fields]
     columns += [Column(title, title in ("waits for", "front")) for title in titles]
@@ -272,9 +271,8 @@ def _picture_parts(exploration: Exploration, point: Point, details: Details) -> 
     """The mapping of the layer that takes most of the time."""
     comparison = exploration.comparison
     times = layer_times(exploration, point)
-    if isinstance(comparison, FusedComparison) or not times:
+    if not isinstance(comparison, Comparison) or not times:
         return []
-    assert isinstance(comparison, Comparison)
     rows = comparison.of(point.summary.network, point.summary.arch, comparison.dataflows[0])
     row = next(row for row in rows if row.layer == times[0].name)
     assert row.mapping is not None

@@ -12,10 +12,9 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from ...ir.units import count, energy, joule_seconds, percent, plural, seconds, significant, size
+from ..comparisons.comparison import Comparison
 from ..comparisons.files import write_tables
 from ..comparisons.tables import energy_table, latency_table, layer_table
-from ..fused import FusedComparison
-from ..fused.tables import fused_tables
 from ..parts.figures import save_figure
 from ..parts.files import write_bytes
 from ..parts.tables import Table
@@ -30,7 +29,7 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     """The whole page: what was asked, every point, the front, what is missing."""
     parts: list[RenderableType] = [
         pairs(asked_rows(exploration)),
-        section(f"Points, sums over all {_parts(exploration)}; * is on the front", _table(exploration)),
+        section(f"Points, sums over all {exploration.comparison.parts}; * is on the front", _table(exploration)),
     ]
     written = [str(path) for path in files]
     if written:
@@ -46,7 +45,7 @@ def asked_rows(exploration: Exploration) -> list[tuple[str, str]]:
     best = exploration.best
     return [
         ("Network", exploration.comparison.networks[0]),
-        *(("MACs", told) for told in exploration.left_out.values()),
+        *(("MACs", told) for told in exploration.comparison.left_out.values()),
         ("Sweep", f"{exploration.sweep}, {count(len(summaries) + len(exploration.beyond))} points"),
         *(("Limit", _limit_text(exploration, limit)) for limit in exploration.limits),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
@@ -64,7 +63,7 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
     best, comparison = exploration.best, exploration.comparison
     return {
         "command": comparison.command,
-        "left_out": exploration.left_out,
+        "left_out": exploration.comparison.left_out,
         "best": dict(best.values) if best else None,
         "front_complete": exploration.is_front_complete,
         **{table.name: table.records() for table in (exploration.table(), _detail_tables(exploration)[0])},
@@ -91,14 +90,9 @@ def _front_told(unproven: int) -> str:
 def _detail_tables(exploration: Exploration) -> tuple[Table, ...]:
     """What the figures of points are made of: layers, or whole networks and their groups."""
     comparison = exploration.comparison
-    if isinstance(comparison, FusedComparison):
-        return fused_tables(comparison.rows, comparison.settings)
-    return layer_table(comparison), energy_table(comparison), latency_table(comparison)
-
-
-def _parts(exploration: Exploration) -> str:
-    comparison = exploration.comparison
-    return f"groups of up to {comparison.most}" if isinstance(comparison, FusedComparison) else "layers"
+    if isinstance(comparison, Comparison):
+        return layer_table(comparison), energy_table(comparison), latency_table(comparison)
+    return comparison.tables()
 
 
 def _estimated_areas(exploration: Exploration) -> str:
@@ -135,7 +129,7 @@ def _table(exploration: Exploration) -> TextTable:
         "utilization",
         "front",
     )
-    is_fused = isinstance(exploration.comparison, FusedComparison)
+    is_fused = exploration.comparison.savings is not None
     figures = (*figures, "fusing saves") if is_fused else figures
     table = columns((), (*exploration.fields, *figures))
     front = {id(point) for point in exploration.front}

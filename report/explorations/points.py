@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from ...arch import Architecture
-from ..comparisons.comparison import Comparison
-from ..comparisons.summaries import Summary
-from ..fused import FusedComparison
+from ..comparisons.compared import Compared, Summary
 from ..parts.si import machines_compare
 from .fixed_figures import fixed_figures
 from .measures import Budget, Measure, parts_without_area
@@ -82,7 +81,7 @@ class ExplorationPoints:
 
     axes: tuple[tuple[str, ...], ...]
     points: tuple[Point, ...]
-    comparison: Comparison | FusedComparison
+    comparison: Compared[Any]
     measures: tuple[Measure, ...]
     limits: tuple[Budget, ...] = ()
     beyond: tuple[Beyond, ...] = ()
@@ -140,14 +139,7 @@ class ExplorationPoints:
 
     def saves(self, point: Point) -> float | None:
         """The part of the objective that fusing saves at a point; None where nothing was fused, or nothing is known."""
-        if not isinstance(self.comparison, FusedComparison):
-            return None
-        return self.comparison.row(point.summary.network, point.summary.arch).saves
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        """By network, what of it no group has, and is in no figure; nothing where nothing was fused."""
-        return self.comparison.left_out if isinstance(self.comparison, FusedComparison) else {}
+        return (self.comparison.savings or {}).get((point.summary.network, point.summary.arch))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

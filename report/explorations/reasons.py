@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...cost_models import Cost
 from ...ir.units import count, percent, seconds, significant
 from ..comparisons.comparison import Comparison
-from ..fused import FusedComparison
+from ..comparisons.fused import FusedComparison
 from .measures import MEASURES
 from .points import ExplorationPoints, Point
 
@@ -75,6 +75,7 @@ def layer_times(exploration: ExplorationPoints, point: Point) -> tuple[LayerTime
             costs = segment.answer.cost.operations.items() if segment.answer else ()
             found += [LayerTime(name, "operation", segment.times, cost) for name, cost in costs]
     else:
+        assert isinstance(comparison, Comparison)
         found += _of_layers(comparison, network, arch)
     return tuple(sorted(found, key=lambda one: -one.seconds))
 

@@ -12,7 +12,7 @@ import pytest
 import tilewright as tw
 from pages import run
 from tilewright.ir import TilewrightError
-from tilewright.report.fused import FusedComparison
+from tilewright.report.comparisons.fused import FusedComparison
 
 MACHINE = Path(__file__).parent.parent / "golden" / "fused" / "F2.yaml"
 

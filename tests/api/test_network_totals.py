@@ -15,11 +15,11 @@ from cases import CASES
 from onnx_models import model_of, saved
 from pages import run
 from tilewright.cost_models import ENERGY
+from tilewright.report.comparisons.fused import fused_comparison_of
+from tilewright.report.comparisons.page import comparison_page
 from tilewright.report.explorations.exploration import exploration_of
 from tilewright.report.explorations.measures import MEASURES
 from tilewright.report.explorations.page import exploration_data, exploration_page
-from tilewright.report.fused import fused_comparison_of
-from tilewright.report.fused.page import fused_page
 from tilewright.report.parts.text import plain_text
 from tilewright.run.batch.plan import Settings
 from tilewright.workloads.graph import operation_groups
@@ -112,7 +112,7 @@ def test_what_is_not_counted_is_named_first(tmp_path: Path) -> None:
     (row,) = fused.to_frame().to_dict("records")
     assert (row["macs"], row["macs_not_counted"], row["not_counted"]) == (64, 64, "second Magic")
     assert told in fused.findings[-1]
-    assert told in " ".join(plain_text(fused_page(fused)).split("Architectures")[0].split())
+    assert told in " ".join(plain_text(comparison_page(fused)).split("Architectures")[0].split())
     explored = exploration_of(fused, [["GLB.size"]], [{"GLB.size": "128 KiB"}], [MEASURES["energy"]])
     assert told in " ".join(plain_text(exploration_page(explored)).split("Sweep")[0].split())
     assert exploration_data(explored)["left_out"] == {found.network: told}

@@ -228,7 +228,8 @@ class TensorBounds:
     ) -> None:
         place = self._places[user.name]
         share = self.part.full_share(place)
+        none = np.zeros(self.trips.shape[1])
         for number, port in enumerate(self.memories.ports):
             if port.memory is memory:
-                bits = 0.0 if read is None else read, 0.0 if written is None else written
+                bits = none if read is None else read, none if written is None else written
                 found.cycles[place, number] += share * port.cycles(*bits)

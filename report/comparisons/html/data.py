@@ -16,11 +16,12 @@ from ...explain.picture import mapping_svg
 from ...parts.proofs import proof_rows, pruned_row
 from ...parts.si import machines_compare, network_objective, si_unit
 from ...web.details import packed
+from ..compared import Summary
 from ..comparison import Comparison
 from ..hybrid import Hybrid
 from ..page import best_text, proof_words
 from ..rows import Row
-from ..summaries import Summary, Winner
+from ..summaries import Winner
 
 Document = dict[str, Any]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tilewright.report.comparisons.comparison import Comparison
-from tilewright.report.comparisons.pictures import dataflow_picture, energy_picture, write_pictures
+from tilewright.report.comparisons.files import write_pictures
+from tilewright.report.comparisons.pictures import dataflow_picture, energy_picture
 from tilewright.report.comparisons.rows import FREE, Row
 from tilewright.report.parts.figures import figure_style
 
@@ -48,7 +49,7 @@ def test_bars_and_marks_are_the_figures_of_the_comparison(comparison: Comparison
 
 def test_all_panels_have_one_scale_and_a_complete_legend(comparison: Comparison) -> None:
     """Whatever the factors are: a panel that is logarithmic beside one that is not would be read wrongly."""
-    two = replace(comparison, networks=("tiny", "other"), rows=(*comparison.rows, *others(comparison)))
+    two = replace(comparison, rows=(*comparison.rows, *others(comparison)))
     with figure_style():
         figure = dataflow_picture(two)
     assert len({(panel.get_xscale(), panel.get_xlim()) for panel in figure.axes}) == 1
@@ -69,5 +70,5 @@ def test_a_network_without_a_mapping_has_a_mark(with_a_gap: Comparison) -> None:
 
 def test_without_a_free_choice_there_is_no_price(comparison: Comparison, tmp_path: Path) -> None:
     fixed = tuple(row for row in comparison.rows if row.dataflow != FREE)
-    alone = replace(comparison, rows=fixed, dataflows=comparison.dataflows[1:])
+    alone = replace(comparison, rows=fixed)
     assert {path.stem for path in write_pictures(alone, tmp_path)} == {"energy"}

@@ -21,7 +21,7 @@ from tilewright.report.comparisons.findings import findings
 from tilewright.report.comparisons.html.data import page_data
 from tilewright.report.comparisons.page import comparison_page
 from tilewright.report.comparisons.rows import FREE, Row
-from tilewright.report.comparisons.tables import all_tables, comparison_data
+from tilewright.report.comparisons.tables import all_tables
 from tilewright.report.explorations.exploration import exploration_of
 from tilewright.report.explorations.measures import front_measures
 from tilewright.report.parts.si import in_si, least_of_sums
@@ -59,7 +59,7 @@ def test_the_better_machine_is_named_whatever_the_clocks(objective: str, best: s
     unit = {"edp": "J s", "ed2p": "J s^2", "latency": "s", "energy": "J"}.get(objective, "of pJ and cycles")
     assert f"objective ({unit})" in plain_text(comparison_page(found), 200)
     if objective == "edp":
-        fast, slow = comparison_data(found)["networks"]
+        fast, slow = found.data()["networks"]
         assert fast["objective_J_s"] == pytest.approx(fast["energy_pJ"] * 1e-12 * fast["latency_s"])
         assert slow["objective_J_s"] / fast["objective_J_s"] == pytest.approx(2.662, rel=1e-3)
         assert not any("pJ_cycles" in column for table in all_tables(found) for column in table.columns)

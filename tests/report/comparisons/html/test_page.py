@@ -62,7 +62,7 @@ def test_nothing_is_loaded_from_elsewhere(comparison: Comparison) -> None:
 def test_names_are_never_markup(comparison: Comparison) -> None:
     hostile = "</script><img src=x onerror=alert(1)>{{scripts}}<!--"
     rows = tuple(replace(row, network=hostile) for row in comparison.rows)
-    page = html_page(replace(comparison, rows=rows, networks=(hostile,)))
+    page = html_page(replace(comparison, rows=rows))
     assert data_of(page)["networks"] == [hostile]
     assert "<img" not in page
     assert page.count("</script>") == html_page(comparison).count("</script>")

@@ -1,68 +1,27 @@
-"""A comparison of whole networks as a page of text, and as a file of HTML."""
+"""A comparison of whole networks as parts of a page of text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from importlib.util import find_spec
-
-from markupsafe import Markup
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table as TextTable
 from rich.text import Text
 
-from ...ir.units import count, energy, joule_seconds, plural, seconds, significant
-from ...run.batch.run import Progress
-from ..parts.html import picture
-from ..parts.proofs import verdict, verdict_of
-from ..parts.text import columns, pairs, section, wrapped
-from ..web import Page, page_html, rendered
+from ....ir.units import count, energy, joule_seconds, plural, seconds, significant
+from ...parts.proofs import verdict, verdict_of
+from ...parts.text import columns, pairs, section, wrapped
 from .comparison import FusedComparison
 from .findings import saving_words
 from .rows import FusedRow
 
 
-def fused_page(comparison: FusedComparison, files: Iterable[object] = ()) -> Group:
-    """The whole page: what was asked, every network with fusing and without, what follows, what is missing."""
+def fused_parts(comparison: FusedComparison) -> list[RenderableType]:
+    """What was asked, every network with fusing and without, what follows, what is missing."""
     lines = [line for finding in comparison.findings for line in _item(finding)]
-    parts: list[RenderableType] = [
+    return [
         pairs(_asked(comparison)),
         section("Whole networks, the best with fusing and without", _networks(comparison)),
         section("What fusing saves", Text("\n".join(lines))),
     ]
-    written = [str(path) for path in files]
-    if written:
-        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
-    return Group(*parts)
-
-
-def fused_html(comparison: FusedComparison) -> Markup:
-    """The page as a file of HTML, with the picture, where matplotlib is there to draw it."""
-    return page_html(
-        Page(
-            comparison.title,
-            findings=comparison.findings,
-            picture=drawn(comparison),
-            sections=[rendered(fused_page(comparison))],
-            command=comparison.command,
-        )
-    )
-
-
-def drawn(comparison: FusedComparison) -> Markup:
-    """The picture as a part of HTML; nothing without matplotlib."""
-    if find_spec("matplotlib") is None:
-        return Markup("")
-    from ..parts.figures import svg_of
-
-    return picture(svg_of(comparison.figure()), "What fusing saves")
-
-
-def calls_summary(progress: Progress) -> str:
-    """What the batch did, in one line."""
-    parts = [f"{progress.done:,} done in {seconds(progress.seconds)}"]
-    parts += [f"{progress.retried:,} run again after their worker died"] if progress.retried else []
-    parts += [f"{progress.failed:,} failed"] if progress.failed else []
-    return f"{plural(progress.total, 'whole network')}: {', '.join(parts)}"
 
 
 def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:

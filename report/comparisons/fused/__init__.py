@@ -1,12 +1,11 @@
-"""Whole networks on several machines: the best with fusing beside the best without.
+"""Comparisons of whole networks on several machines: the best with fusing beside the best without.
 
 rows.py        a network on a machine, and what fusing saves there
 comparison.py  all of them, and what follows
 findings.py    the same as sentences
 tables.py      as tables
-page.py        as a page of text, and as a file of HTML
+page.py        as parts of a page of text
 picture.py     what fusing saves, drawn
-files.py       everything that is written
 """
 
 from __future__ import annotations

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...arch import Architecture
-from ...cost_models import parse_objective
-from ...mapper.fusing import memories_of_exchange
-from ...mapper.segmentation import NetworkAnswer
-from ...run.batch.job import Failure
-from ...run.store import NoMapping
-from ...workloads.network import Uncounted
-from ..comparisons.rows import Status
-from ..comparisons.summaries import Summary
-from ..networks.network_plan import fused_by
-from ..parts.si import in_si
+from ....cost_models import parse_objective
+from ....mapper.fusing import memories_of_exchange
+from ....mapper.segmentation import NetworkAnswer
+from ....run.batch.job import Failure
+from ....run.store import NoMapping
+from ....workloads.network import Uncounted
+from ...networks.network_plan import fused_by
+from ...parts.si import in_si
+from ..compared import ComparedRow, Summary
 
 NetworkOutcome: TypeAlias = NetworkAnswer | NoMapping | Failure
 FUSED = "fused"
@@ -23,7 +21,7 @@ FUSED = "fused"
 
 
 @dataclass(frozen=True)
-class FusedRow:
+class FusedRow(ComparedRow):
     """A network on an architecture.
 
     network  its name
@@ -32,15 +30,7 @@ class FusedRow:
     outcome  what was found, or why there is nothing
     """
 
-    network: str
-    machine: Architecture
-    command: str
     outcome: NetworkOutcome
-
-    @property
-    def arch(self) -> str:
-        """The name of the architecture."""
-        return self.machine.name
 
     @property
     def place(self) -> str:
@@ -51,20 +41,6 @@ class FusedRow:
     def answer(self) -> NetworkAnswer | None:
         """The best groups, and the cost with nothing fused beside them."""
         return self.outcome if isinstance(self.outcome, NetworkAnswer) else None
-
-    @property
-    def status(self) -> Status:
-        """`proven`: the best with fusing is; `infeasible`: an operation has no mapping, or none was found in time."""
-        if isinstance(self.outcome, NetworkAnswer):
-            return "proven" if self.outcome.certificate.proven else "unproven"
-        return "failed" if isinstance(self.outcome, Failure) else "infeasible"
-
-    @property
-    def diagnosis(self) -> str:
-        """Why there is no mapping; empty where there is one."""
-        if isinstance(self.outcome, NoMapping):
-            return str(self.outcome.error)
-        return self.outcome.message if isinstance(self.outcome, Failure) else ""
 
     @property
     def saves(self) -> float | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...run.batch.plan import Settings
-from ..networks.network_plan import SEGMENT_COLUMNS, segment_table
-from ..parts.si import unit_name
-from ..parts.tables import Table, Value
-from .findings import findings
+from ....run.batch.plan import Settings
+from ...networks.network_plan import SEGMENT_COLUMNS, segment_table
+from ...parts.si import unit_name
+from ...parts.tables import Table, Value
 from .rows import FusedRow, value_in_si
 
 _PLACE = ("network", "arch")
@@ -18,12 +16,6 @@ _PLACE = ("network", "arch")
 def fused_tables(rows: Sequence[FusedRow], settings: Settings) -> tuple[Table, ...]:
     """Every table, under the name of the file that it goes to."""
     return network_rows(rows, settings), group_rows(rows)
-
-
-def fused_data(rows: Sequence[FusedRow], settings: Settings, command: str) -> dict[str, Any]:
-    """All tables by their names, with the findings, for programs."""
-    tables = {table.name: table.records() for table in fused_tables(rows, settings)}
-    return {"command": command, "findings": list(findings(rows, settings.objective.name)), **tables}
 
 
 def network_rows(rows: Sequence[FusedRow], settings: Settings) -> Table:

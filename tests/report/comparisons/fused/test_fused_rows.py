@@ -13,16 +13,17 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
-from tilewright.report.fused import FusedComparison, FusedRow, fused_comparison_of
-from tilewright.report.fused.findings import saving_words
-from tilewright.report.fused.page import fused_html, fused_page
+from tilewright.report.comparisons.files import text_html
+from tilewright.report.comparisons.fused import FusedComparison, FusedRow, fused_comparison_of
+from tilewright.report.comparisons.fused.findings import saving_words
+from tilewright.report.comparisons.page import comparison_page
 from tilewright.report.parts.text import plain_text
 from tilewright.run.batch.job import Failure
 from tilewright.run.batch.plan import Settings
 from tilewright.run.store import NoMapping
 from tilewright.workloads.graph import NetworkGraph
 
-FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
+FUSED = Path(__file__).parent.parent.parent.parent / "golden" / "fused"
 
 PAIR = """
 network: pair
@@ -142,10 +143,10 @@ def test_tables_page_and_picture(comparison: FusedComparison, answers: dict[str,
     networks, groups = comparison.to_frame(), comparison.to_frame("groups")
     assert list(networks["energy_pJ"].dropna()) == [answer.energy_pj for answer in answers.values()]
     assert sum(groups["energy_pJ"]) == pytest.approx(sum(networks["energy_pJ"].dropna()))
-    page = plain_text(fused_page(comparison, ["a.csv"]))
+    page = plain_text(comparison_page(comparison, ["a.csv"]))
     for part in ("nothing fused", "no mapping", "failed", "all proven optimal", "a.csv", "pair: fusing saves"):
         assert part in page
-    html = fused_html(comparison)
+    html = text_html(comparison)
     assert html.count("<h1>") == 1
     assert "data:image/svg+xml;base64," in html
     panels = comparison.figure().axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...ir.units import percent
+from ....ir.units import percent
 from .rows import FusedRow
 
 NOTABLE = 0.0005

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...run.batch.plan import Settings
-from ..parts.figures import figure_style, fitting, new_panels
-from ..parts.palette import BLUE, GREY
+from ....run.batch.plan import Settings
+from ...parts.figures import figure_style, fitting, new_panels
+from ...parts.palette import BLUE, GREY
 from .rows import FusedRow
 
 if TYPE_CHECKING:
