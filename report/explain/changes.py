@@ -14,6 +14,7 @@ from math import log2
 from ...arch import Architecture, Fanout, Memory
 from ...arch.units import bits_per_cycle
 from ...cost_models.cost import capacity_parts
+from ...cost_models.ports import stated_ports
 from ...ir import Problem
 from ...ir.units import plural, significant, size
 
@@ -95,10 +96,10 @@ def _sizes(arch: Architecture, memory: Memory, problem: Problem) -> Iterator[Cha
 
 def _bandwidths(arch: Architecture, memory: Memory) -> Iterator[Change]:
     instances = arch.instances(memory.name)
-    for port, key in (("", "shared"), ("read", "read"), ("write", "write")):
-        bits = getattr(memory, f"{key}_bits_per_cycle")
+    for kind, bits in stated_ports(memory):
         if bits is None:
             continue
+        port = "" if kind.reads and kind.writes else kind.name
         field = f"{memory.name}.bandwidth" + (f".{port}" if port else "")
         for factor in _FACTORS:
             each = f"{significant(bits * factor / 8)} B/cycle"
@@ -108,7 +109,7 @@ def _bandwidths(arch: Architecture, memory: Memory) -> Iterator[Change]:
                 text=f"{memory.name}{f' {port}' if port else ''} port {_times(factor)} as wide, {each}",
                 adds=f"{significant(instances * bits * (factor - 1) / 8)} B/cycle of {memory.name}",
                 cost=log2(factor),
-                arch=_with(arch, memory, {f"{key}_bits_per_cycle": bits * factor}),
+                arch=_with(arch, memory, {kind.rate: bits * factor}),
             )
 
 

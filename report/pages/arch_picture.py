@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from ...arch import Architecture, Fanout, Memory
+from ...cost_models.ports import stated_ports
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant
 from ..parts.svg import CHARACTER, circle, label, line, rect, svg
@@ -76,7 +77,7 @@ class _ArchDrawing:
 
     def memory(self, memory: Memory) -> None:
         per_cycle, per_second = bandwidth(memory, self.arch.clock_hz)
-        ports = "one port" if memory.shared_bits_per_cycle else "read + write ports"
+        ports = "one port" if len(stated_ports(memory)) == 1 else "read + write ports"
         port = f"{ports}, {per_cycle} per cycle, {per_second}" if per_second != "-" else "ports unbounded"
         read, write = energy(memory.read_energy_pj), energy(memory.write_energy_pj)
         lines = [

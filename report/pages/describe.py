@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...arch import Architecture, ArrayAxis, Fanout, Mac, Memory
+from ...cost_models.ports import stated_ports
 from ...ir import Cascade, Work
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant, size, watts
@@ -172,10 +173,7 @@ def _memory_table(arch: Architecture) -> Table:
 
 def bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
     """Of one instance, per cycle and per second; ports of their own are read + write."""
-    if memory.shared_bits_per_cycle is not None:
-        ports: tuple[float | None, ...] = (memory.shared_bits_per_cycle,)
-    else:
-        ports = (memory.read_bits_per_cycle, memory.write_bits_per_cycle)
+    ports = [bits for _, bits in stated_ports(memory)]
     if not any(ports):
         return "unbounded", "-"
     per_cycle = " + ".join("unbounded" if bits is None else f"{significant(bits / 8)} B" for bits in ports)

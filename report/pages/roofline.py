@@ -20,6 +20,7 @@ from rich.text import Text
 from ...arch import Architecture, Memory
 from ...cost_models import Cost, roofline
 from ...cost_models.intensity import FLOP_PER_MAC, arithmetic_intensity, attainable, ridge_point
+from ...cost_models.ports import bits_per_cycle
 from ...ir import Problem, TilewrightError, did_you_mean
 from ...ir.units import percent, significant
 from ..parts.figures import figure_style, legend_above, new_figure
@@ -104,8 +105,7 @@ def roofline_chart(
 
 def bytes_per_second(arch: Architecture, memory: Memory) -> float | None:
     """Bandwidth of all instances and ports of a memory together; None where one of them is unbounded."""
-    ports = (memory.read_bits_per_cycle, memory.write_bits_per_cycle)
-    per_cycle = memory.shared_bits_per_cycle or (None if None in ports else sum(port or 0 for port in ports))
+    per_cycle = bits_per_cycle(memory)
     if per_cycle is None:
         return None
     depth = arch.depth[memory.name]

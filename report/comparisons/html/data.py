@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....arch import Architecture
+from ....cost_models.ports import bits_per_cycle
 from ....ir import Mapping
 from ....ir.units import count, plural, significant
 from ....mapper.certificate import Certificate
@@ -99,8 +100,7 @@ class Pictures:
 def _machine(arch: Architecture) -> Document:
     """An architecture, with its roofline: MACs per second, and bytes per second of the outermost memory."""
     outermost = arch.memories[0]
-    ports = (outermost.shared_bits_per_cycle, outermost.read_bits_per_cycle, outermost.write_bits_per_cycle)
-    bits = ports[0] or sum(port for port in ports[1:] if port)
+    bits = bits_per_cycle(outermost)
     return {
         "name": arch.name,
         "description": arch.description,
