@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -14,12 +15,34 @@ from ...ir import MappingError, did_you_mean
 from ...ir.files import bytes_of, missing_file
 
 SCHEMA_VERSION: Final = 6
-MAPPING: Final = "mapping.json"
 
 _LARGEST_FILE = 2**24  # bytes; a document takes a few thousand
 _LINE_LENGTH = 110
 
 DocumentT = TypeVar("DocumentT", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of document.
+
+    name     of its file
+    key      of its version
+    newest   version, which is written; earlier ones are read
+    wanted   its keys that tell it from others
+    writer   a command that writes one
+    """
+
+    name: str
+    key: str
+    newest: int
+    wanted: str
+    writer: str
+
+
+MAPPING: Final = Kind(
+    "mapping.json", "schema_version", SCHEMA_VERSION, "an object with cascade, architecture and tree", "search LAYER"
+)
 
 
 class Strict(BaseModel):
@@ -42,10 +65,9 @@ def spread(value: Any, indent: int) -> str:
     return f"{opening}\n" + ",\n".join(lines) + f"\n{' ' * indent}{closing}"
 
 
-def read_text(path: Path, where: str, what: str = MAPPING) -> str:
-    """The text of a document of a kind; MappingError when the file cannot be read; `where` is what messages call it."""
-    writer = "search LAYER" if what == MAPPING else "compile NETWORK"
-    hint = f"`tilewright {writer} --out DIR` writes a {what}"
+def read_text(path: Path, where: str, kind: Kind = MAPPING) -> str:
+    """The text of a document; MappingError when the file cannot be read; `where` is what messages call it."""
+    what, hint = kind.name, f"`tilewright {kind.writer} --out DIR` writes a {kind.name}"
     try:
         data = bytes_of(path, _LARGEST_FILE)
     except FileNotFoundError:
@@ -65,14 +87,10 @@ def read_text(path: Path, where: str, what: str = MAPPING) -> str:
         raise MappingError(f"not a text file, expected a {what}", where=where) from None
 
 
-def members_of(
-    text: str, where: str, what: str = MAPPING, wanted: str = "an object with cascade, architecture and tree"
-) -> dict[str, Any]:
-    """The members of the object that a text holds; MappingError for what is no JSON, or no object.
+def members_of(text: str, where: str, kind: Kind = MAPPING) -> dict[str, Any]:
+    """The members of a document; MappingError for a text that is no JSON, no object, or of an unknown version.
 
-    where   what messages call it
-    what    a document of which kind
-    wanted  its keys that tell it from others
+    where  what messages call it
     """
     try:
         data = json.loads(text, object_pairs_hook=_refuse_twice, parse_float=_finite, parse_constant=_finite)
@@ -81,9 +99,10 @@ def members_of(
         raise MappingError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", where=place) from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error).partition(";")[0]
-        raise MappingError(f"not a {what}: {reason}", where=where) from None
+        raise MappingError(f"not a {kind.name}: {reason}", where=where) from None
     if not isinstance(data, dict):
-        raise MappingError(f"found {_kind(data)}, expected {wanted}", where=where)
+        raise MappingError(f"found {_kind(data)}, expected {kind.wanted}", where=where)
+    _check_version(data, where, kind)
     return data
 
 
@@ -98,17 +117,16 @@ def document_from(text: str, model: type[DocumentT], known: Iterable[str], where
         raise _first_error(error, known, where) from None
 
 
-def check_version(data: dict[str, Any], where: str) -> None:
-    """MappingError for a document of an unknown version."""
-    place = f"{where}: schema_version"
-    if "schema_version" not in data:
-        unlike = "this does not look like a mapping.json of tilewright"
-        raise MappingError(f"missing, expected {SCHEMA_VERSION}", where=place, hint=unlike)
-    version = data["schema_version"]
-    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
-        newer = type(version) is int and version > SCHEMA_VERSION
+def _check_version(data: dict[str, Any], where: str, kind: Kind) -> None:
+    place = f"{where}: {kind.key}"
+    if kind.key not in data:
+        unlike = f"this does not look like a {kind.name} of tilewright"
+        raise MappingError(f"missing, expected {kind.newest}", where=place, hint=unlike)
+    version = data[kind.key]
+    if type(version) is not int or not 1 <= version <= kind.newest:
+        newer = type(version) is int and version > kind.newest
         hint = "it was written by a newer tilewright: read it with that one" if newer else None
-        raise MappingError(f"found {version!r}, expected {SCHEMA_VERSION}", where=place, hint=hint)
+        raise MappingError(f"found {version!r}, expected {kind.newest}", where=place, hint=hint)
 
 
 def _refuse_twice(members: list[tuple[str, Any]]) -> dict[str, Any]:

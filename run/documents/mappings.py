@@ -42,7 +42,7 @@ from ...ir import LoopNest, Mapping, MappingError, Problem, TilewrightError
 from ...mapper.answer import TriedForm, Unfused, saved_by_fusing
 from ...mapper.certificate import Certificate, OpenPart, PartProof
 from .costs import CascadeCostPart, CostPart, cost_of, cost_part
-from .files import KINDS_OF_COSTS, SCHEMA_VERSION, Strict, check_version, document_from, members_of, read_text, spread
+from .files import KINDS_OF_COSTS, SCHEMA_VERSION, Strict, document_from, members_of, read_text, spread
 from .older import as_now, place_in
 from .parts import (
     PART_MODELS,
@@ -213,7 +213,7 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
 
 def parse_mapping(text: str, where: str) -> LoadedMapping:
     """As `load_mapping`, of a text; `where` is what messages call it."""
-    members = _members(text, where)
+    members = members_of(text, where)
     try:
         document = _document(text, members, where)
         mapping = _mapping_of(document, where)
@@ -256,7 +256,7 @@ def is_of_cascade(text: str) -> bool:
 
 def parse_nest(text: str, where: str) -> tuple[Problem, LoopNest]:
     """As `parse_mapping`, but for the problem and the nest of a layer alone: the nest need not cover the problem."""
-    members = _members(text, where)
+    members = members_of(text, where)
     try:
         return _problem_and_nest(_document(text, members, where), where)
     except MappingError as error:
@@ -270,14 +270,8 @@ def _problem_and_nest(document: MappingDocument, where: str) -> tuple[Problem, L
     return problem, LoopNest(tree.items)
 
 
-def _members(text: str, where: str) -> dict[str, Any]:
-    members = members_of(text, where)
-    check_version(members, where)
-    return members
-
-
 def _document(text: str, members: dict[str, Any], where: str) -> MappingDocument:
-    """The document of a text: first as JSON, then its version, then all its fields."""
+    """The document of a text with such members, of whatever version."""
     if members["schema_version"] != SCHEMA_VERSION:
         text = json.dumps(as_now(members, SCHEMA_VERSION, where))
     return document_from(text, MappingDocument, _known_keys(), where)

@@ -6,17 +6,23 @@ import math
 from pathlib import Path
 from typing import Final, Literal
 
-from ...ir import MappingError, MemoryPlanError
+from ...ir import MemoryPlanError
 from ...mapper.fusing import on_chip
 from ...mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
-from .files import Strict, document_from, members_of, read_text
+from .files import Kind, Strict, document_from, members_of, read_text
 from .mappings import written_by
 
 NETWORK_PLAN_VERSION: Final = 3
 """Of the form of plan.json of a network."""
 
-_VERSION = "network_plan_version"
+PLAN: Final = Kind(
+    "plan.json",
+    "network_plan_version",
+    NETWORK_PLAN_VERSION,
+    "an object with network, summary and groups",
+    "compile NETWORK",
+)
 
 _TOLERANCE = 1e-9
 """Sums of floats that are written down may differ by so much of themselves."""
@@ -376,13 +382,8 @@ def read_network_plan(path: Path) -> NetworkPlanDocument:
     MemoryPlanError as `NetworkPlanDocument.check` does.
     """
     where = str(path)
-    text = read_text(path, where, "plan.json")
-    version = members_of(text, where, "plan.json", "an object with network, summary and groups").get(_VERSION)
-    if type(version) is not int or version not in range(1, NETWORK_PLAN_VERSION + 1):
-        stated = "missing" if version is None else f"found {version!r}"
-        newer = type(version) is int and version > NETWORK_PLAN_VERSION
-        hint = "it was written by a newer tilewright: read it with that one" if newer else None
-        raise MappingError(f"{stated}, expected {NETWORK_PLAN_VERSION}", where=f"{where}: {_VERSION}", hint=hint)
+    text = read_text(path, where, PLAN)
+    members_of(text, where, PLAN)
     found = document_from(text, NetworkPlanDocument, NetworkPlanDocument.model_fields, where)
     found.check(where)
     return found
