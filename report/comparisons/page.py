@@ -26,7 +26,11 @@ _MOST_DIAGNOSES = 8
 
 def comparison_page(comparison: Compared[Any], files: Iterable[object] = ()) -> Group:
     """The whole page, and the files that were written."""
-    parts = fused_parts(comparison) if isinstance(comparison, FusedComparison) else _layer_parts(comparison)
+    if isinstance(comparison, Comparison):
+        parts = _layer_parts(comparison)
+    else:
+        assert isinstance(comparison, FusedComparison)
+        parts = fused_parts(comparison)
     written = [str(path) for path in files]
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
