@@ -23,7 +23,7 @@ DocumentT = TypeVar("DocumentT", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Kind:
+class DocumentKind:
     """A kind of document.
 
     name     of its file
@@ -40,7 +40,7 @@ class Kind:
     writer: str
 
 
-MAPPING: Final = Kind(
+MAPPING: Final = DocumentKind(
     "mapping.json", "schema_version", SCHEMA_VERSION, "an object with cascade, architecture and tree", "search LAYER"
 )
 
@@ -65,7 +65,7 @@ def spread(value: Any, indent: int) -> str:
     return f"{opening}\n" + ",\n".join(lines) + f"\n{' ' * indent}{closing}"
 
 
-def read_text(path: Path, where: str, kind: Kind = MAPPING) -> str:
+def read_text(path: Path, where: str, kind: DocumentKind = MAPPING) -> str:
     """The text of a document; MappingError when the file cannot be read; `where` is what messages call it."""
     what, hint = kind.name, f"`tilewright {kind.writer} --out DIR` writes a {kind.name}"
     try:
@@ -87,7 +87,7 @@ def read_text(path: Path, where: str, kind: Kind = MAPPING) -> str:
         raise MappingError(f"not a text file, expected a {what}", where=where) from None
 
 
-def members_of(text: str, where: str, kind: Kind = MAPPING) -> dict[str, Any]:
+def members_of(text: str, where: str, kind: DocumentKind = MAPPING) -> dict[str, Any]:
     """The members of a document; MappingError for a text that is no JSON, no object, or of an unknown version.
 
     where  what messages call it
@@ -117,7 +117,7 @@ def document_from(text: str, model: type[DocumentT], known: Iterable[str], where
         raise _first_error(error, known, where) from None
 
 
-def _check_version(data: dict[str, Any], where: str, kind: Kind) -> None:
+def _check_version(data: dict[str, Any], where: str, kind: DocumentKind) -> None:
     place = f"{where}: {kind.key}"
     if kind.key not in data:
         unlike = f"this does not look like a {kind.name} of tilewright"

@@ -10,13 +10,13 @@ from ...ir import MemoryPlanError
 from ...mapper.fusing import on_chip
 from ...mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
-from .files import Kind, Strict, document_from, members_of, read_text
+from .files import DocumentKind, Strict, document_from, members_of, read_text
 from .mappings import written_by
 
 NETWORK_PLAN_VERSION: Final = 3
 """Of the form of plan.json of a network."""
 
-PLAN: Final = Kind(
+PLAN: Final = DocumentKind(
     "plan.json",
     "network_plan_version",
     NETWORK_PLAN_VERSION,
