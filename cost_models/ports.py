@@ -130,9 +130,11 @@ def uses_of_ports(memory: Memory, read_bits: float, write_bits: float) -> tuple[
     return tuple(PortUse(port.name, port.cycles(read_bits, write_bits)) for port in ports_of(memory))
 
 
-def longest(uses: Iterable[PortUse]) -> float:
-    """The cycles of the port that is busy longest; 0 where none is bounded."""
-    return max((use.cycles for use in uses), default=0.0)
+def longest(uses: Iterable[PortUse], reads: bool | None = None) -> float:
+    """The cycles of the port that is busy longest, of all, or of those that carry reads (or writes); 0 where none is
+    bounded."""
+    kinds = {kind.name: (kind.writes, kind.reads) for kind in PORT_KINDS}
+    return max((use.cycles for use in uses if reads is None or kinds[use.name][reads]), default=0.0)
 
 
 def added(*uses: tuple[PortUse, ...], shares: Iterable[float] = ()) -> tuple[PortUse, ...]:

@@ -17,6 +17,7 @@ from ...arch import Architecture, Memory
 from ...cost_models import Cost
 from ...cost_models.cost import MemoryUse
 from ...cost_models.crossings import Crossing, crossings_of
+from ...cost_models.ports import longest
 from ...ir import Loop, Mapping
 from .events import Trace
 
@@ -128,5 +129,5 @@ def _outermost_change(loops: Sequence[tuple[int, Loop]], before: Sequence[int], 
 
 def _cycles_per_bit(use: MemoryUse, reads: bool) -> float:
     """Cycles that a port takes for a bit, on average over the run."""
-    cycles, bits = (use.read_cycles, use.read_bits) if reads else (use.write_cycles, use.write_bits)
-    return cycles / bits if bits else 0.0
+    bits = use.read_bits if reads else use.write_bits
+    return longest(use.ports, reads) / bits if bits else 0.0
