@@ -355,7 +355,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most
-    dims, widths  of an ONNX file, as of `load_network`
+    dims, widths, inputs  of an ONNX file, as of `load_network`
     stays      whether tensors may stay on chip between groups, whole, from the group that makes them to the last one
                that reads them; else all pass through the outermost memory
     weights_in the name of a memory in which weights lie before a run, and after it: they are read in once, for many
@@ -379,7 +379,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     if watch is not None:
         checks.function(watch, "watch")
     is_shown = checks.flag(options["progress"], "progress")
-    found = as_network(network, options["dims"], options["widths"])
+    found = as_network(network, options["dims"], options["widths"], options["inputs"])
     limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
     stays, weights_in, total_limit = options["stays"], options["weights_in"], options["total_limit"]

@@ -23,7 +23,9 @@ NetworkLike: TypeAlias = Union[Network, str, os.PathLike[str], bytes, "onnx.Mode
 """A network, its name, the path of a table or an ONNX file, or an ONNX model: its bytes, or as onnx has it."""
 
 
-def as_network(given: NetworkLike, dims: Mapping[str, int] | None, widths: Widths) -> Network:
+def as_network(
+    given: NetworkLike, dims: Mapping[str, int] | None, widths: Widths, inputs: Mapping[str, object] | None = None
+) -> Network:
     """The network that an argument stands for. A model in memory is kept in a file until this process ends, since its
     parameters are read when a program asks for them.
 
@@ -33,12 +35,12 @@ def as_network(given: NetworkLike, dims: Mapping[str, int] | None, widths: Width
         return given
     written = given if isinstance(given, bytes) else _written(given)
     if written is None:
-        return load_network(given, dims, widths)  # type: ignore[arg-type]  # it says what else it is not
+        return load_network(given, dims, widths, inputs)  # type: ignore[arg-type]  # it says what else it is not
     path = _folder() / hashlib.sha256(written).hexdigest()[:16] / "model.onnx"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(written)
     try:
-        return load_network(path, dims, widths)
+        return load_network(path, dims, widths, inputs)
     except ProblemError as error:
         where = (error.where or "").replace(str(path), "the model")
         raise ProblemError(error.message, where=where, hint=error.hint) from None

@@ -123,6 +123,12 @@ OPTIONS: Final[MappingABC[str, Option]] = {
         "The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
         "--dim",
     ),
+    "inputs": Option(
+        None,
+        "INPUT=VALUE",
+        "The value that an input of an ONNX file has in every run, such as sr=16000; may be repeated.",
+        "--input",
+    ),
     "widths": Option(
         "file",
         "SOURCE",
@@ -216,6 +222,7 @@ class CompileKeywords(LimitKeywords, total=False):
     fuse: Fuse
     most: int
     dims: MappingABC[str, int] | None
+    inputs: MappingABC[str, object] | None
     widths: Widths
     stays: bool
     weights_in: WeightsLike

@@ -49,7 +49,10 @@ def list_networks() -> tuple[str, ...]:
 
 
 def load_network(
-    name_or_path: str | os.PathLike[str], dims: Mapping[str, int] | None = None, widths: Widths = "file"
+    name_or_path: str | os.PathLike[str],
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    inputs: Mapping[str, object] | None = None,
 ) -> Network:
     """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
@@ -57,6 +60,7 @@ def load_network(
     dims    of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
     widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
             (a table's always are)
+    inputs  of an ONNX file, values that inputs have in every run: {"sr": 16000}
 
     Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
     symbols of an ONNX file that are unknown or missing.
@@ -66,11 +70,15 @@ def load_network(
         checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
     check_widths(widths, path)
     if is_onnx(path):
-        from .onnx import load_onnx
+        from .onnx import FixedInput, load_onnx
 
-        return load_onnx(Path(path), dims, widths)
+        checks.mapping(inputs or {}, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
+        fixed = {name: FixedInput(value) for name, value in (inputs or {}).items()}
+        return load_onnx(Path(path), {**(dims or {}), **fixed}, widths)
     if dims:
         raise ProblemError(f"{next(iter(dims))} is given, but a table has no symbolic dimensions", where=path)
+    if inputs:
+        raise ProblemError(f"{next(iter(inputs))} is given, but a table has no inputs of fixed values", where=path)
     if widths != "file":
         raise ProblemError("the words of a table are the architecture's: widths belong to ONNX files", where=path)
     if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
@@ -110,7 +118,7 @@ def dims_by_file(paths: Sequence[str | os.PathLike[str]], dims: Mapping[str, int
             raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
     missing = [symbol for symbol in every if symbol not in dims]
     if missing:
-        raise missing_sizes(missing, where)
+        raise missing_sizes({symbol: [] for symbol in missing}, where)
     return {path: {symbol: dims[symbol] for symbol in symbols} for path, symbols in known.items()}
 
 

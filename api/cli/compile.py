@@ -20,6 +20,7 @@ from .options import (
     DimsOption,
     FuseOption,
     GroupOption,
+    InputsOption,
     JsonOption,
     KindOptions,
     MemoryLimitOption,
@@ -31,6 +32,7 @@ from .options import (
     WorkersOption,
     refuse_given,
     sizes_of_symbols,
+    values_of_inputs,
     widths_named,
 )
 from .progress import showing_plan_progress
@@ -51,6 +53,7 @@ class NetworkOptions:
 
     network: NetworkArgument
     dim: DimsOption = DEFAULTS["dims"]
+    given: InputsOption = DEFAULTS["inputs"]
     widths: WidthsOption = DEFAULTS["widths"]
 
 
@@ -167,7 +170,7 @@ def compile_network(
         refuse_given(context, "it is of a program, which --emit asks for", "element")
     check_choice("--element", element, ("double", "float"))
     kept.refuse_ignored(context)
-    found = load_network(of.network, sizes_of_symbols(of.dim), widths_named(of.widths))
+    found = load_network(of.network, sizes_of_symbols(of.dim), widths_named(of.widths), values_of_inputs(of.given))
     limits, asked = limits_of(groups.time_limit, groups.memory_limit), kinds.checked()
     chip = machine.named()
     question = network_question(found, chip, objective, *asked, cast("Fuse", groups.fuse), groups.group, limits)

@@ -7,13 +7,22 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
-from .options import DimsOption, NetworkArgument, WidthsOption, sizes_of_symbols, widths_named
+from .options import (
+    DimsOption,
+    InputsOption,
+    NetworkArgument,
+    WidthsOption,
+    sizes_of_symbols,
+    values_of_inputs,
+    widths_named,
+)
 from .terminal import show_document, show_page
 
 
 def network(
     name: NetworkArgument,
     dim: DimsOption = None,
+    given: InputsOption = None,
     widths: WidthsOption = "file",
     word: Annotated[
         int, typer.Option(metavar="BITS", help="Width of words where the network says none, for the intensity.")
@@ -34,7 +43,7 @@ def network(
     from ..report.networks.network import network_document, network_page
     from ..workloads import load_network
 
-    found = load_network(name, sizes_of_symbols(dim), widths_named(widths))
+    found = load_network(name, sizes_of_symbols(dim), widths_named(widths), values_of_inputs(given))
     if json:
         show_document(network_document(found, word))
     else:

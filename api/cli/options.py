@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,7 @@ FusedOption = Annotated[
 GroupOption = Annotated[int, option("most")]
 TotalLimitOption = Annotated[float | None, option("total_limit")]
 DimsOption = Annotated[list[str] | None, option("dims")]
+InputsOption = Annotated[list[str] | None, option("inputs")]
 WidthsOption = Annotated[str, option("widths")]
 
 FastOption = Annotated[
@@ -238,6 +240,25 @@ def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
                 raise TilewrightError(f"{symbol} is given twice", where="--dim")
             sizes[symbol] = size
     return sizes
+
+
+def values_of_inputs(inputs: Iterable[str] | None) -> dict[str, object]:
+    """What the --input options say: numbers, or lists of them; TilewrightError for one that is malformed or given
+    twice."""
+    values: dict[str, object] = {}
+    for text in inputs or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        try:
+            found = literal_eval({"true": "True", "false": "False"}.get(value, value))
+        except (SyntaxError, ValueError):
+            found = None
+        if not name or not equals or not isinstance(found, (bool, int, float, list, tuple)):
+            hint = "write sr=16000, or sizes=[1,3]"
+            raise TilewrightError(f"found {text!r}, expected INPUT=VALUE", where="--input", hint=hint)
+        if name in values:
+            raise TilewrightError(f"{name} is given twice", where="--input")
+        values[name] = found
+    return values
 
 
 def widths_named(widths: str) -> Widths:

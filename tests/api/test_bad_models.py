@@ -51,7 +51,7 @@ def test_operators_of_others_are_named_together(tmp_path: Path) -> None:
 
 def test_open_dimensions(tmp_path: Path) -> None:
     path = saved(tmp_path, model_of(PRODUCT, {"x": ["batch", 3]}, stored={"w": WEIGHTS}))
-    assert "the size of batch is not given" in said(path)
+    assert "the size of batch (x.0) is not given" in said(path)
 
 
 def test_no_outputs(tmp_path: Path) -> None:

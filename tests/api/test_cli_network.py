@@ -91,7 +91,7 @@ def test_the_document(model: Path) -> None:
 
 
 def test_what_goes_wrong(model: Path) -> None:
-    assert "the size of batch is not given\nhint: --dim batch=1" in refused("network", model)
+    assert "the size of batch (x.0) is not given\nhint: --dim batch=1" in refused("network", model)
     assert "unknown dimension 'bach'\nhint: did you mean 'batch'?" in refused("network", model, "--dim", "bach=1")
     assert "batch is given twice" in refused("network", model, "--dim", "batch=1", "--dim", "batch=2")
     assert "batch is 'x', expected a whole number" in refused("network", model, "--dim", "batch=x")

@@ -65,7 +65,7 @@ def test_bytes_are_a_model_and_messages_do_not_name_the_file_that_keeps_them() -
         small("batch").SerializeToString(), "three_level", widths="arch", dims={"batch": 2}, fuse="none"
     )
     assert list(result.run(given(), "numpy")) == ["h", "y"]
-    with pytest.raises(tw.TilewrightError, match=r"^the model: the size of batch is not given"):
+    with pytest.raises(tw.TilewrightError, match=r"^the model: the size of batch \(x\.0 and shift\.0\) is not given"):
         tw.compile(small("batch"), "three_level")
     with pytest.raises(tw.TilewrightError, match="not an ONNX model"):
         tw.compile(b"no model", "three_level")

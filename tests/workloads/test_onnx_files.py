@@ -32,14 +32,65 @@ def test_symbols(tmp_path):
     assert network.source == "model.onnx, operator set 21, batch=2, length=3"
     assert load_layer(f"{path}:fc", {"batch": 2, "length": 3}) == network.layer("fc").problem
     assert refused(path) == (
-        f"{path}: the size of batch, length is not given\nhint: --dim batch=1 --dim length=1, "
-        'or dims={"batch": 1, "length": 1}'
+        f"{path}: the size of batch (x.0), length (x.1) is not given\nhint: --dim batch=1 --dim length=64, "
+        'or dims={"batch": 1, "length": 64}'
     )
     assert refused(path, {"batch": 1, "lenght": 2, "length": 2}).endswith(
         "unknown dimension 'lenght'\nhint: did you mean 'length'?"
     )
     assert "dims: batch is 0, expected a whole number, 1 or more" in refused(path, {"batch": 0, "length": 1})
     assert "resnet50: batch is given, but a table has no symbolic dimensions" in refused("resnet50", {"batch": 1})
+
+
+def test_axes_of_one_symbol_may_be_told_apart(tmp_path):
+    """The size in the hint is one with which shapes follow: a filter of 70 fits into no image of 64."""
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], "conv")
+    path = saved(tmp_path, model_of([conv], {"x": [1, 1, "?", "?"]}, stored={"w": [1, 1, 70, 1]}))
+    said = refused(path)
+    assert "the size of ? (x.2 and x.3) is not given\nhint: --dim '?=96'" in said
+    assert said.endswith("of axes that differ, x.2=96 alone")
+    network = load_network(path, {"x.2": 80, "x.3": 3})
+    assert (network.layer("conv").problem.sizes["P"], network.layer("conv").problem.sizes["Q"]) == (11, 3)
+    assert load_network(path, {"x.2": 80, "?": 5}).layer("conv").problem.sizes["Q"] == 5
+
+
+def test_inputs_of_fixed_values(tmp_path):
+    branches = {
+        name: helper.make_graph(
+            [helper.make_node("MatMul", ["x", weight], ["made"], f"{name} product")],
+            name,
+            [],
+            [helper.make_empty_tensor_value_info("made")],
+        )
+        for name, weight in (("narrow", "u"), ("wide", "v"))
+    }
+    nodes = [
+        helper.make_node("Equal", ["rate", "known"], ["is_narrow"], "asked"),
+        helper.make_node(
+            "If", ["is_narrow"], ["y"], "if", then_branch=branches["narrow"], else_branch=branches["wide"]
+        ),
+    ]
+    inputs = {"x": [2, 4], "rate": ([], onnx.TensorProto.INT64)}
+    stored = {"u": np.ones((4, 5), np.float32), "v": np.ones((4, 9), np.float32), "known": np.array(8000)}
+    path = saved(tmp_path, model_of(nodes, inputs, stored=stored))
+    assert not load_network(path).layers
+    for rate, name, columns in ((8000, "narrow product", 5), (16000, "wide product", 9)):
+        network = load_network(path, inputs={"rate": rate})
+        assert network.layer(name).problem.sizes["N"] == columns
+        assert network.source == f"model.onnx, operator set 21, rate={rate}"
+    for values, message in (
+        ({"rat": 1}, "unknown input 'rat'\nhint: did you mean 'rate'?"),
+        ({"rate": 0.5}, "input rate is 0.5, expected words of type int64"),
+        ({"rate": "high"}, "input rate is 'high', expected numbers"),
+        ({"rate": [1, 2]}, "input rate is given as 2, expected one number"),
+        ({"x": 1.0}, "input x is given as one number, expected 2 x 4"),
+        ([("rate", 1)], "inputs"),
+    ):
+        with pytest.raises(ProblemError) as caught:
+            load_network(path, inputs=values)
+        assert message in str(caught.value)
+    with pytest.raises(ProblemError, match="rate is given, but a table has no inputs of fixed values"):
+        load_network("resnet50", inputs={"rate": 1})
 
 
 def test_axes_without_a_symbol_have_a_name(tmp_path):

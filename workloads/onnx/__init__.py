@@ -1,5 +1,6 @@
 """Networks from ONNX files: dense operations become problems, everything else is counted and listed.
 
+branches.py      If nodes whose condition is known
 files.py         reading, symbolic dimensions
 expanded.py      operators that are several standard ones, written out: those of com.microsoft, STFT
 contrib_attention.py the attentions among them
@@ -36,7 +37,8 @@ unknown.py       why the shape of a tensor is not known
 network.py       the whole file as a network
 """
 
+from .files import FixedInput
 from .network import OPERATORS, OnnxNetwork, load_onnx
 from .passed import PassedThrough
 
-__all__ = ["OPERATORS", "OnnxNetwork", "PassedThrough", "load_onnx"]
+__all__ = ["OPERATORS", "FixedInput", "OnnxNetwork", "PassedThrough", "load_onnx"]

@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .branches import settled
 from .contrib_attention import attention, group_query_attention
-from .files import read_model
+from .files import Given, read_model
 from .rewrites.edits import GraphEdit, attributes
 from .rewrites.writer import NodeWriter
 
@@ -31,9 +32,10 @@ Expansion = Callable[[NodeWriter], bool]
 """Writes the nodes that a node stands for; whether it could: shapes may not be known, or attributes."""
 
 
-def read_expanded(path: Path, dims: Mapping[str, int], *, with_weights: bool = False) -> onnx.ModelProto:
-    """The model of a file as `read_model` has it, such operators written out. Raises ProblemError as that does."""
-    return expanded(read_model(path, dims, with_weights=with_weights))
+def read_expanded(path: Path, dims: Given, *, with_weights: bool = False) -> onnx.ModelProto:
+    """The model of a file as `read_model` has it, branches that are known in place of their nodes, and such operators
+    written out. Raises ProblemError as that does."""
+    return expanded(settled(read_model(path, dims, with_weights=with_weights)))
 
 
 def expanded(model: onnx.ModelProto) -> onnx.ModelProto:

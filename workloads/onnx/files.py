@@ -6,7 +6,9 @@ Stored parameters are not looked at: large ones are dropped, and those in files 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +23,14 @@ SMALL = 4096
 
 STANDARD = ("", "ai.onnx")
 
+_OWN_PARAMETERS = 4
+"""The version of the format since which parameters need not be inputs: onnx infers no shapes from others before."""
+
 MOST_NODES = 200_000
 """Of a model when its functions are written out; the largest exports have some ten thousand."""
 
 
-def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = False) -> onnx.ModelProto:
+def read_model(path: Path, dims: Given, *, with_weights: bool = False) -> onnx.ModelProto:
     """The model, its functions inlined and its symbolic dimensions replaced by `dims`; large parameters without their
     data, unless asked for.
 
@@ -47,13 +52,14 @@ def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = Fals
             message = f"onnx cannot inline its functions: {' '.join(str(error).split())}"
             raise ProblemError(message, where=str(path)) from None
     set_symbols(model, dims, str(path))
+    model.ir_version = max(model.ir_version, _OWN_PARAMETERS)
     return model
 
 
 def symbols_of(path: Path) -> tuple[str, ...]:
     """The symbolic dimensions of the inputs of a file, each once. Raises ProblemError as `read_model` does."""
     check_installed()
-    return tuple(dict.fromkeys(symbol for value in _open_inputs(_parsed(path)) for symbol in _symbols_of(value)))
+    return tuple(_places(_parsed(path)))
 
 
 def check_installed() -> None:
@@ -155,32 +161,128 @@ def _drop_weights(model: onnx.ModelProto) -> None:
                 tensor.ClearField(kept)
 
 
-def set_symbols(model: onnx.ModelProto, dims: Mapping[str, int], where: str) -> None:
-    """Replace symbols in all shapes that the file states; those of the inputs must all be given.
+@dataclass(frozen=True)
+class FixedInput:
+    """The value that an input has in every run, as the user gives it: a number, or lists of them."""
 
-    An axis of an input that has neither size nor symbol is called `input.axis`, such as data.0.
+    value: object
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+Given = Mapping[str, "int | FixedInput"]
+"""Sizes of symbols, and values of inputs, by name."""
+
+
+def set_symbols(model: onnx.ModelProto, dims: Given, where: str) -> None:
+    """Replace symbols in all shapes that the file states; those of the inputs must all be given. Inputs of given values
+    become parameters.
+
+    An axis of an input goes by its symbol, or as `input.axis`, such as data.0: by that alone where it has neither size
+    nor symbol, and in place of its symbol where both are given.
     """
-    for symbol, size in dims.items():
+    _fix_inputs(model, {name: one for name, one in dims.items() if isinstance(one, FixedInput)}, where)
+    sizes = {name: one for name, one in dims.items() if not isinstance(one, FixedInput)}
+    for symbol, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ProblemError(f"{symbol} is {size!r}, expected a whole number, 1 or more", where=f"{where}: dims")
-    symbols = [symbol for value in _open_inputs(model) for symbol in _symbols_of(value)]
-    for symbol in dims:
-        if symbol not in symbols:
-            known = did_you_mean(symbol, dict.fromkeys(symbols)) if symbols else "its inputs have no symbols"
+    places = _places(model)
+    axes = [axis for each in places.values() for axis in each]
+    for symbol in sizes:
+        if symbol not in places and symbol not in axes:
+            known = did_you_mean(symbol, [*places, *axes]) if places else "its inputs have no symbols"
             raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=known)
-    missing = [symbol for symbol in dict.fromkeys(symbols) if symbol not in dims]
+    for value in _open_inputs(model):
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if dim.dim_param and f"{value.name}.{axis}" in sizes:
+                dim.dim_value = sizes[f"{value.name}.{axis}"]
+    missing = {symbol: at for symbol, at in _places(model).items() if symbol not in sizes}
     if missing:
-        raise missing_sizes(missing, where)
+        raise missing_sizes(missing, where, _size_that_works(model, sizes))
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
-        _replace(value, dims)
+        _replace(value, sizes)
 
 
-def missing_sizes(symbols: Sequence[str], where: str) -> ProblemError:
-    """The error for symbols without a size, with all that has to be written."""
-    options = " ".join(f"--dim {symbol}=1" for symbol in symbols)
-    members = ", ".join(f'"{symbol}": 1' for symbol in symbols)
-    message = f"the size of {', '.join(symbols)} is not given"
-    return ProblemError(message, where=where, hint=f"{options}, or dims={{{members}}}")
+def _fix_inputs(model: onnx.ModelProto, fixed: Mapping[str, FixedInput], where: str) -> None:
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    inputs = {value.name: value for value in _open_inputs(model)}
+    for name, one in fixed.items():
+        if name not in inputs:
+            raise ProblemError(f"unknown input {name!r}", where=where, hint=did_you_mean(name, inputs))
+        tensor = inputs[name].type.tensor_type
+        dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        try:
+            stated = np.asarray(one.value)
+            values = stated.astype(dtype)
+        except (TypeError, ValueError):
+            raise ProblemError(f"input {name} is {one.value!r}, expected numbers", where=where) from None
+        if stated.dtype.kind not in "biuf" or (values != stated).any():
+            raise ProblemError(f"input {name} is {one.value!r}, expected words of type {dtype}", where=where)
+        sizes = [dim.dim_value if dim.dim_value > 0 else None for dim in tensor.shape.dim]
+        if values.size == 1 and all(size in (1, None) for size in sizes):
+            values = values.reshape([1] * len(sizes))
+        fits = values.ndim == len(sizes) and all(m in (n, None) for n, m in zip(values.shape, sizes, strict=True))
+        if not fits:
+            stands = " x ".join("?" if size is None else str(size) for size in sizes) or "one number"
+            found = " x ".join(map(str, values.shape)) or "one number"
+            raise ProblemError(f"input {name} is given as {found}, expected {stands}", where=where)
+        model.graph.input.remove(inputs[name])
+        model.graph.initializer.append(numpy_helper.from_array(values, name))
+
+
+def _places(model: onnx.ModelProto) -> dict[str, list[str]]:
+    """By symbol the axes of inputs at which it stands, as `input.axis`."""
+    found: dict[str, list[str]] = {}
+    for value in _open_inputs(model):
+        symbols = _symbols_of(value)
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if dim.dim_param in symbols and not dim.dim_value:
+                found.setdefault(dim.dim_param, []).append(f"{value.name}.{axis}")
+    return found
+
+
+_TRIED = (64, 32, 48, 96, 128, 160, 224, 256, 512, 640, 1024, 16_000, 16, 8, 4, 2, 1)
+
+
+def _size_that_works(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int | None:
+    """The first of some sizes with which onnx infers shapes, all open symbols that stand at no first axis having it."""
+    from onnx import shape_inference
+
+    for size in _TRIED:
+        copy = type(model)()
+        copy.CopyFrom(model)
+        places = _places(copy)
+        tried = {symbol: 1 if at[0].endswith(".0") else size for symbol, at in places.items()}
+        for value in (*copy.graph.input, *copy.graph.value_info, *copy.graph.output):
+            _replace(value, {**tried, **sizes})
+        try:
+            found = shape_inference.infer_shapes(copy, check_type=False, strict_mode=True, data_prop=True)
+        except (shape_inference.InferenceError, RuntimeError, ValueError):
+            continue
+        made = (dim for value in found.graph.value_info for dim in value.type.tensor_type.shape.dim)
+        if all(dim.dim_value > 0 or not dim.HasField("dim_value") for dim in made):
+            return size
+    return None
+
+
+def missing_sizes(symbols: Mapping[str, Sequence[str]], where: str, size: int | None = None) -> ProblemError:
+    """The error for symbols without a size, with all that has to be written.
+
+    symbols  each with the axes at which it stands
+    size     one that works for all that stand at no first axis
+    """
+    tried = {symbol: 1 if not size or not at or at[0].endswith(".0") else size for symbol, at in symbols.items()}
+    options = " ".join(f"--dim {shlex.quote(f'{symbol}={one}')}" for symbol, one in tried.items())
+    members = ", ".join(f'"{symbol}": {one}' for symbol, one in tried.items())
+    stands = [axes if axes != [symbol] else [] for symbol, axes in symbols.items()]
+    at = [f"{s} ({' and '.join(axes)})" if axes else s for s, axes in zip(symbols, stands, strict=True)]
+    message = f"the size of {', '.join(at)} is not given"
+    several = next((symbol for symbol, axes in symbols.items() if len(axes) > 1), None)
+    apart = f"; of axes that differ, {symbols[several][0]}={tried[several]} alone" if several else ""
+    return ProblemError(message, where=where, hint=f"{options}, or dims={{{members}}}{apart}")
 
 
 def _open_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:

@@ -18,6 +18,7 @@ from .deformed import deform_conv
 from .edges import GraphEnds, onnx_wiring
 from .einsums import einsum_node
 from .expanded import read_expanded
+from .files import Given
 from .graph import graph_of, nodes_of, with_quantized_widths
 from .nodes import Dense, OnnxNode, OnnxValue, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
@@ -95,7 +96,7 @@ class OnnxNetwork(Network):
         raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
 
 
-def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> OnnxNetwork:
+def load_onnx(path: Path, dims: Given | None = None, widths: Widths = "file") -> OnnxNetwork:
     """The network in an ONNX file.
 
     dims    sizes of symbolic dimensions of its inputs, by name
@@ -228,7 +229,7 @@ def _layers(network: str, found: Iterable[tuple[str, Repeated]]) -> Iterable[Net
         )
 
 
-def _source(model: onnx.ModelProto, path: Path, dims: Mapping[str, int]) -> str:
+def _source(model: onnx.ModelProto, path: Path, dims: Given) -> str:
     """The file, what wrote it, and the sizes that were given."""
     versions = [f"operator set {entry.version}" for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     maker = " ".join(filter(None, (model.producer_name, model.producer_version)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import ProblemError
 from .expanded import read_expanded
+from .files import Given
 from .graph import captured
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-def stored_values(
-    path: Path, dims: Mapping[str, int], rewritten: onnx.ModelProto | None = None
-) -> dict[str, np.ndarray[Any, Any]]:
+def stored_values(path: Path, dims: Given, rewritten: onnx.ModelProto | None = None) -> dict[str, np.ndarray[Any, Any]]:
     """All of them, by name; those in files of their own are read too.
 
     rewritten  the model that is asked about, where it is not the one of the file: it may have parameters of its own
@@ -61,7 +60,7 @@ class StoredModel:
     model  what the file says, rewritten
     """
 
-    def __init__(self, path: Path, dims: Mapping[str, int], model: onnx.ModelProto) -> None:
+    def __init__(self, path: Path, dims: Given, model: onnx.ModelProto) -> None:
         self.path, self.dims, self.model = path, dims, model
 
     @cached_property

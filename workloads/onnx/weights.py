@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...ir import Problem, ProblemError
 from .expanded import read_expanded
+from .files import Given
 from .graph import nodes_of
 from .values import stored_values
 
@@ -19,7 +19,7 @@ _WEIGHTS = {"Conv": 1, "Gemm": 1, "MatMul": 1}
 """By operator, which of its inputs are its weights."""
 
 
-def stored_weights(path: Path, dims: Mapping[str, int], name: str, problem: Problem) -> np.ndarray[Any, Any]:
+def stored_weights(path: Path, dims: Given, name: str, problem: Problem) -> np.ndarray[Any, Any]:
     """The weights of a layer, with the ranks of the problem's tensor W.
 
     name     of the node
