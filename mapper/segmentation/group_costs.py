@@ -290,13 +290,18 @@ class GroupCosts:
             return Finding(taken, below, proof.lower_bound)
         return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.steps.residency))
 
-    def bound_all(self) -> None:
-        """A bound for every kind that has not been searched to its end."""
+    def bound_all(self, share: float = 1.0) -> None:
+        """A bound for every kind that has none yet, and has not been searched to its end.
+
+        share  of the time that is left, at most
+        """
+        until = (1 - share) * self.seconds_left if share < 1 else 0.0
         for kind in self.steps.kinds:
-            if self.seconds_left <= 0:  # what has none is bounded by what is known from the start
+            if self.seconds_left <= until:  # what has none is bounded by what is known from the start
                 break
-            if all(is_better(one.bound, one.value) for one in kind.findings):
-                kind.least = bound_cascade(self._bounded(kind), self._nearest)
+            if not kind.is_bounded and all(is_better(one.bound, one.value) for one in kind.findings):
+                kind.least = max(kind.least, bound_cascade(self._bounded(kind), self._nearest))
+                kind.is_bounded = True
 
 
 def _macs(edge: GroupEdge) -> int:

@@ -36,6 +36,9 @@ SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
 """Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
 once these are known."""
 
+BOUNDS_SHARE = 0.25
+"""Of the time that is left when there is a first plan, at most, for bounds of groups before any is searched."""
+
 BESIDE_SHARE = 0.15
 """Of all the time, at most, for what the best is told beside: operations on their own, and the best where nothing stays
 between groups."""
@@ -85,6 +88,8 @@ class GroupSearch:
             if self.means.limits_time:
                 self.costs.know_unsearched(alone)
                 self.costs.learn(sum(edge.value for edge in alone))
+                self.costs.bound_all(BOUNDS_SHARE)  # says how good the first plan is
+                self.steps.tell()
             self.costs.search_all(alone)
             self.costs.learn(sum(edge.value for edge in alone))
             self.costs.bound_all()

@@ -53,6 +53,7 @@ class GroupKind:
     cascade   the first of them
     stays     of its tensors
     least     none of its mappings weighs less, with any room
+    is_bounded  whether that is by relaxations, beyond what is known from the start
     findings  of searches
     refused   why there is no mapping, where a search has said so
     """
@@ -60,6 +61,7 @@ class GroupKind:
     cascade: Cascade
     stays: NamedStays
     least: float = 0.0
+    is_bounded: bool = False
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
 

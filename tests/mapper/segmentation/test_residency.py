@@ -306,10 +306,12 @@ def test_that_nothing_stays_for_want_of_time_is_told(
 ) -> None:
     """What is proven then is about fewer ways, and was said to be about all of them."""
 
-    def few(reading: GraphReading, groups: Sequence[OperationGroup], residency: Residency, means: Means) -> StateGraph:
+    def few(
+        reading: GraphReading, groups: Sequence[OperationGroup], residency: Residency, means: Means, most: int
+    ) -> StateGraph:
         if residency.candidates:
             raise TooManyStates
-        return state_graph(reading, groups, residency, means)
+        return state_graph(reading, groups, residency, means, most)
 
     asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("44 B"), objective, "perfect", most=1)
     whole = segment(asked)

@@ -20,10 +20,18 @@ from tilewright.mapper.canonical import form_of, under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade, search_cascade_front
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.question import Limits, Question, TreeQuestion
-from tilewright.mapper.segmentation import GroupOutcome, NetworkQuestion, OneAfterTheOther, outcome_of, segment
+from tilewright.mapper.segmentation import (
+    GroupOutcome,
+    NetworkQuestion,
+    OneAfterTheOther,
+    PlanProgress,
+    outcome_of,
+    segment,
+)
 from tilewright.mapper.segmentation.covers import CheapestCover
 from tilewright.mapper.segmentation.group_costs import Begun
 from tilewright.mapper.segmentation.kinds import Finding
+from tilewright.mapper.segmentation.lazy_path import bound_of, cheapest
 from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.mapper.segmentation.steps import NetworkSteps
 from tilewright.workloads import Network, load_network
@@ -486,3 +494,20 @@ def test_a_group_is_not_asked_for_what_is_known_again_and_again(
     monkeypatch.setattr("tilewright.mapper.means.time.perf_counter", lambda: now[0])
     answer = segment(asked, OneAfterTheOther(solve))
     assert not answer.certificate.proven
+
+
+def test_a_plan_that_is_cut_short_has_the_bounds_of_relaxations(tmp_path: Path) -> None:
+    """Bounds come before searches, so that a first plan has more than what is known from the start."""
+    asked = replace(question(network(tmp_path, CHAIN)), total_s=600.0)
+    known = NetworkSteps(asked)
+    known.tell()
+    from_the_start, _ = cheapest(known.states, known.edges, bound_of)
+    told: list[PlanProgress] = []
+
+    def interrupt(_: TreeQuestion) -> Answer:
+        raise KeyboardInterrupt
+
+    answer = segment(asked, OneAfterTheOther(interrupt), told.append)
+    assert answer.certificate.interrupted
+    assert answer.searched == 0
+    assert from_the_start < answer.certificate.lower_bound <= answer.certificate.value == told[0].value
