@@ -13,6 +13,7 @@ import typer
 from ..ir import Problem, TilewrightError, need_package
 from .groups import grouped
 from .options import (
+    HtmlOption,
     JsonOption,
     KindOptions,
     LimitOptions,
@@ -22,7 +23,7 @@ from .options import (
     widths_named,
 )
 from .problems import WorkOptions, names_network
-from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page, status
+from .terminal import noting_interrupts, own_command, progress, say, show_document, show_line, show_page, status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -44,6 +45,7 @@ def bound(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
+    html: HtmlOption = None,
     json: JsonOption = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -61,7 +63,12 @@ def bound(
     """
     if names_network(work.layer):
         refuse_given(
-            context, "the traffic of a whole network is printed", "out", "density", hint="name a layer, or --json"
+            context,
+            "the traffic of a whole network is printed",
+            "out",
+            "html",
+            "density",
+            hint="name a layer, or --json",
         )
         _bound_of_network(work, sizes_named(sizes), kinds, limits, json)
         return
@@ -93,6 +100,10 @@ def bound(
         show_document(bound_data(asked, points, kind))
     else:
         show_page(bound_page(asked, points, kind))
+    if html is not None:
+        from ..report.pages.html_pages import bound_html
+
+        write_file(html, bound_html(asked, points, kind, bound_page(asked, points, kind), own_command()))
     if out is not None:
         given = [("--conv", work.conv), ("--gemm", work.gemm), ("--einsum", work.einsum)]
         given += [*(("--op", one) for one in work.op or ()), *(("--density", one) for one in work.density or ())]

@@ -16,6 +16,7 @@ from .mappings import MappingOptions, evaluated
 from .options import (
     DEFAULTS,
     FuseOption,
+    HtmlOption,
     MemoryLimitOption,
     QuietOption,
     RuleOptions,
@@ -80,9 +81,7 @@ class PageOptions:
     """Where the explanation goes."""
 
     svg: SvgOption = None
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write page and picture there, as one HTML file.")
-    ] = None
+    html: HtmlOption = None
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False
     quiet: QuietOption = False
 

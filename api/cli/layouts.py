@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from .machines import MachineOptions
 from .options import (
     DEFAULTS,
     DimsOption,
+    HtmlOption,
     JsonOption,
     KindOptions,
     MemoryLimitOption,
@@ -22,7 +24,16 @@ from .options import (
     sizes_of_symbols,
     widths_named,
 )
-from .terminal import show_document, show_page, status
+from .terminal import own_command, show_document, show_page, status
+
+
+@dataclass(frozen=True)
+class ShownOptions:
+    """What is printed and written."""
+
+    html: HtmlOption = None
+    json: JsonOption = False
+    quiet: QuietOption = False
 
 
 @grouped
@@ -30,6 +41,7 @@ def layouts(
     network: NetworkArgument,
     machine: MachineOptions,
     kinds: KindOptions,
+    shown: ShownOptions,
     objective: Annotated[
         str,
         typer.Option(
@@ -56,8 +68,6 @@ def layouts(
     memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"],
     dim: DimsOption = DEFAULTS["dims"],
     widths: WidthsOption = DEFAULTS["widths"],
-    json: JsonOption = False,
-    _quiet: QuietOption = False,
 ) -> None:
     """Find the best layout for each tensor of a network, with conversions where layers disagree; each layer mapped on
     its own.
@@ -75,7 +85,13 @@ def layouts(
     limits = {"time_limit": time_limit, "total_limit": total_limit, "memory_limit": memory_limit}
     with status("searching layers with layouts"):
         plan = plan_layouts(found, chip, objective, *kinds.checked(), layouts=layout or (), **limits)  # type: ignore[arg-type]
-    if json:
+    if shown.html is not None:
+        from ..report.pages.html_pages import layouts_html
+        from ..results import write_file
+
+        page = layout_plan_page(plan, found.name, chip, objective)
+        write_file(shown.html, layouts_html(plan, f"Layouts of {found.name} on {chip.name}", page, own_command()))
+    if shown.json:
         show_document(layout_plan_document(plan, found.name, chip, objective))
     else:
         show_page(layout_plan_page(plan, found.name, chip, objective))

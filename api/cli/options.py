@@ -196,6 +196,9 @@ QuietOption = Annotated[
         help="Print no page, no notes and no progress: errors, and what --json asks for.",
     ),
 ]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write page and picture there, as one HTML file.")
+]
 SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
 PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
 FormatsOption = Annotated[

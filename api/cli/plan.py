@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import DEFAULTS, QuietOption, SvgOption
-from .terminal import say, show_document, show_page, status
+from .options import DEFAULTS, HtmlOption, QuietOption, SvgOption
+from .terminal import own_command, say, show_document, show_page, status
 
 
 def plan(
@@ -35,6 +35,7 @@ def plan(
     ),
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan there, as JSON.")] = None,
     svg: SvgOption = None,
+    html: HtmlOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, and nothing else.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -63,5 +64,10 @@ def plan(
         if path is not None:
             write_bytes(path, text(found).encode())
             say(f"wrote {path}")
+    if html is not None:
+        from ..report.pages.html_pages import memory_html
+
+        write_bytes(html, memory_html(found, buffers.stem, plan_page(found, buffers.stem), own_command()).encode())
+        say(f"wrote {html}")
     if not found.fits:
         say("no plan that fits was found in time, and none is ruled out")

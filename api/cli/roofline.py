@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ from .options import (
     DimsOption,
     EinsumOption,
     GemmOption,
+    HtmlOption,
     LayerArgument,
     LimitOptions,
     ObjectiveOption,
@@ -32,10 +34,12 @@ from .options import (
     widths_named,
 )
 from .problems import names_network, problem_named
-from .terminal import noting_interrupts, progress, say, show_document, show_page
+from .terminal import noting_interrupts, own_command, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
+    from ..report.pages.roofline import RooflineChart
+    from ..results import SearchResult
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,22 @@ class LayerOptions:
     widths: WidthsOption = DEFAULTS["widths"]
 
 
+@dataclass(frozen=True)
+class PictureOptions:
+    """Where the picture goes, and the page in a browser."""
+
+    svg: SvgOption = None
+    png: PngOption = None
+    html: HtmlOption = None
+
+
 @grouped
 def roofline(
     machine: MachineOptions,
     rules: RuleOptions,
     limits: LimitOptions,
     one: LayerOptions,
+    drawn: PictureOptions,
     network: Annotated[
         str | None,
         typer.Option(
@@ -69,8 +83,6 @@ def roofline(
     memory: Annotated[
         str | None, typer.Option(metavar="NAME", help="The memory whose bytes are counted; the outermost by default.")
     ] = None,
-    svg: SvgOption = None,
-    png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -103,7 +115,7 @@ def roofline(
     from ..report.parts.figures import check_pictures, save_figure
 
     kind, _ = tiling_and_space(tiling)
-    pictures = check_pictures(svg, png)
+    pictures = check_pictures(drawn.svg, drawn.png)
     title = f"{title} on {chip.name}, best mappings for {objective}"
     searches = RooflineSearches(chip, objective, kind, rules.sources(), limits.limits())
     with noting_interrupts() as interrupts, progress("searching") as announce:
@@ -120,12 +132,26 @@ def roofline(
         say(f"{unproven} of {len(results)} mappings are not proven to be the best: the time limit came first")
     for picture in pictures:
         save_figure(draw_roofline(chart), picture)
+    files = [*pictures, *_written_page(drawn.html, chart, results)]
     if json:
         show_document(chart.as_dict())
-    else:
-        show_page(roofline_page(chart, chip))
-        for picture in pictures:
-            say(f"wrote {picture}")
+        return
+    show_page(roofline_page(chart, chip))
+    for file in files:
+        say(f"wrote {file}")
+
+
+def _written_page(path: Path | None, chart: RooflineChart, results: list[SearchResult]) -> tuple[Path, ...]:
+    """The page in a browser, where one is asked for."""
+    if path is None:
+        return ()
+    from ..report.pages.html_pages import roofline_html
+    from ..report.pages.roofline import roofline_page
+    from ..results import write_file
+
+    arch = results[0].arch
+    answers = [result.answer for result in results]
+    return (write_file(path, roofline_html(chart, arch, answers, roofline_page(chart, arch), own_command())),)
 
 
 def _layers(network: str, dims: Iterable[str] | None, widths: str) -> tuple[str, list[Layer]]:

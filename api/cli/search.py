@@ -17,6 +17,7 @@ from .mappings import verify_mapping
 from .options import (
     DEFAULTS,
     FuseOption,
+    HtmlOption,
     KindOptions,
     LayoutOption,
     LimitOptions,
@@ -28,7 +29,7 @@ from .options import (
     refuse_given,
 )
 from .problems import WorkOptions
-from .terminal import is_quiet, noting_interrupts, say, show_document, show_page, status
+from .terminal import is_quiet, noting_interrupts, own_command, say, show_document, show_page, status
 
 if TYPE_CHECKING:
     from ..mapper.certificate import Points
@@ -75,6 +76,10 @@ class WayOptions:
             raise TilewrightError(f"{given[0]} needs the exact strategy, found {self.strategy}", where="--strategy")
         if len(given) > 1:
             raise TilewrightError("expected one of --top and --pareto, found both")
+        if given:
+            refuse_given(
+                context, f"{given[0]} has no page of its own in a browser yet; see explore and compare", "html"
+            )
         if given and form not in (None, "json"):
             raise TilewrightError(f"{given[0]} prints a page or JSON, found {form}", where="--to")
         if self.pareto is not None:
@@ -92,6 +97,7 @@ class OutOptions:
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None
+    html: HtmlOption = None
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False
     quiet: QuietOption = False
     to: Annotated[
@@ -161,7 +167,7 @@ def search(
     way.check(context, form)
     kept.refuse_ignored(context)
     if way.im2col:
-        unknown = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
+        unknown = ("strategy", "seed", "top", "pareto", "density", "to", "html", "verify", "store", "no_cache")
         refuse_given(context, "it is not known to --im2col; leave it out", *unknown)
     strategy = strategy_named(way.strategy, seed=way.seed)
     tiling, note = _tiling(kinds.checked()[0], strategy, form, asked)
@@ -290,8 +296,15 @@ def _show(result: SearchResult, search: _CommandSearch, origin: str, shown: OutO
     from ..report.pages.result import result_page
 
     files, form = _saved(result, shown.out), shown.form()
+    if form is None or shown.html is not None:
+        page = result_page(result.answer, result.arch, files, origin, search.reason(result))
+    if shown.html is not None:
+        from ..report.pages.html_pages import search_html
+        from ..results import write_file
+
+        write_file(shown.html, search_html(result.answer, result.arch, page, own_command()))
     if form is None:
-        show_page(result_page(result.answer, result.arch, files, origin, search.reason(result)))
+        show_page(page)
         return
     show_document(emit_mapping(result, form))
     if origin:

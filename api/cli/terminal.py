@@ -54,6 +54,13 @@ def is_lively() -> bool:
     return not _quiet and sys.stderr.isatty()
 
 
+def own_command() -> str:
+    """The command that runs, as a shell takes it: pages in a browser say how they are made again."""
+    import shlex
+
+    return shlex.join(["tilewright", *sys.argv[1:]])
+
+
 def show_page(page: RenderableType) -> None:
     """Print a page for people."""
     if not _quiet:

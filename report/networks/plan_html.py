@@ -40,6 +40,7 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
         title=f"{question.graph.network} on {question.arch.name}",
         asked=[
             ("Objective", f"{proof.objective}: {told}"),
+            ("MACs", question.uncounted.beside(answer.macs)),
             ("Energy", energy(answer.energy_pj)),
             ("Latency", f"{time}, {count(answer.latency_cycles)} cycles"),
             (f"Words at {question.arch.memories[0].name}", count(answer.outer_words)),

@@ -44,11 +44,13 @@ COMMANDS = {
     "fuse": f"compare --networks net.yaml --archs arch.yaml --fuse {BATCH}",
     "explore": f"explore --network net.yaml --arch arch.yaml --sweep GLB.size=2KiB,4KiB {BATCH}",
     "compile": f"compile net.yaml --arch arch.yaml {BATCH}",
-    "bound": "bound net.yaml:LAYER --sizes 4 --out OUT",
-    "roofline": "roofline --network net.yaml --arch arch.yaml --svg OUT/roofline.svg",
+    "bound": "bound net.yaml:LAYER --sizes 4 --out OUT --html OUT/page.html",
+    "roofline": "roofline --network net.yaml --arch arch.yaml --svg OUT/roofline.svg --html OUT/page.html",
+    "search": "search net.yaml:LAYER --arch arch.yaml --no-cache --html OUT/page.html",
+    "layouts": "layouts net.yaml --arch arch.yaml --set DRAM.line=32B --html OUT/page.html",
     "explain": "explain --layer net.yaml:LAYER --arch arch.yaml --no-cache --html OUT/page.html --svg OUT/nest.svg",
     "show": "show arch.yaml --svg OUT/arch.svg",
-    "plan": "plan buffers.csv --svg OUT/plan.svg",
+    "plan": "plan buffers.csv --svg OUT/plan.svg --html OUT/page.html",
 }
 IMAGE = "data:image/svg+xml;base64,"
 

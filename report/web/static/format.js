@@ -32,8 +32,10 @@ const BYTES = [[1024 ** 3, "GiB"], [1024 ** 2, "MiB"], [1024, "KiB"], [1, "B"]];
 const amount = (value) => scaled(value, COUNT).trim();
 const bytes = (value) => scaled(value, BYTES);
 
+const FLOPS = RATE.map(([scale, unit]) => [scale, unit.replace("MAC/s", "FLOP/s")]);
+
 /** How numbers of an axis are written, by the unit that they are in. */
-const UNITS = { pJ: energy, s: seconds, "MAC/s": rate, B: bytes, count: amount, plain: (value) => significant(value), "%": percent };
+const UNITS = { "FLOP/s": (value) => scaled(value, FLOPS), pJ: energy, s: seconds, "MAC/s": rate, B: bytes, count: amount, plain: (value) => significant(value), "%": percent };
 const SCALES = new Map([[energy, ENERGY], [seconds, TIME], [rate, RATE], [bytes, BYTES], [amount, COUNT]]);
 
 /** The same for a short axis: one unit, and as many digits as tell neighbours apart. */

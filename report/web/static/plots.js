@@ -125,11 +125,12 @@ function dot(x, y, index, label, action, r = 6) {
   }, shape("title", {}, label));
 }
 
-/** Marks with the names of what they are of; entries are [number of the mark, name]. */
+/** Marks with the names of what they are of; entries are [number of the mark, name, whether it is a line]. */
 function legend(entries) {
-  return element("div", { class: "legend" }, ...entries.map(([index, name]) => {
+  return element("div", { class: "legend" }, ...entries.map(([index, name, isLine]) => {
     const icon = shape("svg", { width: 16, height: 16, "aria-hidden": "true" });
-    icon.append(shape("path", { d: outline(MARKS[index % MARKS.length], 8, 8, 6), fill: colour(index) }));
+    if (isLine) icon.append(shape("line", { x1: 0, x2: 16, y1: 8, y2: 8, stroke: colour(index), "stroke-width": 2, "stroke-dasharray": "4 3" }));
+    else icon.append(shape("path", { d: outline(MARKS[index % MARKS.length], 8, 8, 6), fill: colour(index) }));
     return element("span", {}, icon, ` ${name}`);
   }));
 }
@@ -155,5 +156,5 @@ function drawPlot(place, plot) {
   const sized = places.map(([a, b], i) => [a, b, (plot.dots[i].r ?? 6) + (plot.dots[i].best ? 5 : 0)]);
   const named = plot.dots.map((one, i) => [sized[i], one.name, one.best ? "best" : "", one.rank ?? 0]).filter(([, name]) => name);
   nameDots(svg, named.sort((a, b) => a[3] - b[3]), sized, left, wide);
-  place.replaceChildren(legend(plot.series.map(({ name, number }) => [number, name])), svg);
+  place.replaceChildren(legend(plot.series.map(({ name, number, line }) => [number, name, line])), svg);
 }
