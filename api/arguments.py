@@ -18,6 +18,7 @@ from .inputs import checks
 from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightError, Work, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
+from .mapper.constraints.trees import TreeConstraints, read_tree_constraints
 from .mapper.means import DEFAULT_MEMORY_LIMIT, LEAST_MEMORY_LIMIT
 from .mapper.question import FUSES, AnyQuestion, Fuse, Limits, NestQuestion, Question, TreeQuestion
 from .mapper.space import SPACES, Space
@@ -26,7 +27,6 @@ from .workloads import load_layer
 
 if TYPE_CHECKING:
     from .cost_models.sparse import DensityLike
-    from .mapper.constraints.trees import TreeConstraints
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
@@ -89,8 +89,6 @@ def question_of(
 
 def _tree_constraints(question: TreeQuestion, given: object) -> TreeConstraints:
     """What a line, such as "T in GLB", or several of them ask of trees; None: nothing."""
-    from .mapper.cascades.terms.tree_constraints import read_tree_constraints
-
     given = () if given is None else given
     lines = [given] if isinstance(given, str) else checks.items(given, "constraints", "a list")
     known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]

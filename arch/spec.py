@@ -6,6 +6,7 @@ bits, picojoules, cycles, hertz. Field names carry the unit.
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -439,6 +440,11 @@ class Architecture(Spec, Shown):
     def memories(self) -> tuple[Memory, ...]:
         """The memories, outermost first."""
         return tuple(level for level in self.levels if isinstance(level, Memory))
+
+    @property
+    def memories_outside(self) -> tuple[Memory, ...]:
+        """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
+        return tuple(itertools.takewhile(lambda level: isinstance(level, Memory), self.levels))  # type: ignore[arg-type]
 
     @property
     def fanouts(self) -> tuple[Fanout, ...]:

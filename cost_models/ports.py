@@ -6,7 +6,6 @@ what the cost model times one mapping with.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, replace
 from typing import TypeVar
@@ -15,34 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arch import Architecture, Memory
+from ..arch.ports import PortKind, bounded_kinds, carries
 from ..ir import Tensor, ceil_div
 from .counts import Accesses
 from .passing import bits_outwards
 
 Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
-
-
-@dataclass(frozen=True)
-class PortKind:
-    """A port that a memory may have.
-
-    name           of it, among the ports of one memory
-    reads, writes  the directions that it carries
-    rate           the field of `Memory` that has its bits per cycle
-    """
-
-    name: str
-    reads: bool
-    writes: bool
-    rate: str
-
-
-PORT_KINDS: tuple[PortKind, ...] = (
-    PortKind("both", True, True, "shared_bits_per_cycle"),
-    PortKind("read", True, False, "read_bits_per_cycle"),
-    PortKind("write", False, True, "write_bits_per_cycle"),
-)
-"""Every kind of port. Whoever times words asks `ports_of`: a kind that is added here counts in all costs and bounds."""
 
 
 IDLE = PortKind("", False, False, "")
@@ -94,35 +71,8 @@ class PortUse:
 def ports_of(memory: Memory) -> Iterator[Port]:
     """The bounded ports of a memory; all its banks together bound them as well."""
     bounds = memory.without_lines() if memory.banks else memory
-    for kind in PORT_KINDS:
-        if rate := getattr(bounds, kind.rate, None):
-            yield Port(memory, kind, rate)
-
-
-def stated_ports(memory: Memory) -> tuple[tuple[PortKind, float | None], ...]:
-    """The ports that the specification of a memory states, with bits per cycle; None for the directions of a port that
-    none of them carries: it is unbounded."""
-    rates = {kind: getattr(memory, kind.rate, None) for kind in PORT_KINDS}
-    bounded = [kind for kind, rate in rates.items() if rate]
-    free = not any(kind.reads for kind in bounded), not any(kind.writes for kind in bounded)
-    unbounded = next((kind for kind in PORT_KINDS if (kind.reads, kind.writes) == free), None)
-    return tuple((kind, rate) for kind, rate in rates.items() if rate or kind is unbounded)
-
-
-def bits_per_cycle(memory: Memory) -> float | None:
-    """The most that any mixture of reads and writes gets through the ports that a memory states; None: unbounded."""
-    least = dict.fromkeys(((True, True), (True, False), (False, True)), math.inf)
-    for kind, rate in stated_ports(memory):
-        way = kind.reads, kind.writes
-        least[way] = min(least[way], rate or math.inf)
-    both, reads, writes = least.values()
-    most = min(both, reads + writes)
-    return None if math.isinf(most) else most
-
-
-def without_ports(memory: Memory, but: str | None = None) -> Memory:
-    """The memory with unbounded ports, except for one if that is named."""
-    return memory.model_copy(update={kind.rate: None for kind in PORT_KINDS if kind.name != but})
+    for kind, rate in bounded_kinds(bounds):
+        yield Port(memory, kind, rate)
 
 
 def uses_of_ports(memory: Memory, read_bits: float, write_bits: float) -> tuple[PortUse, ...]:
@@ -133,8 +83,7 @@ def uses_of_ports(memory: Memory, read_bits: float, write_bits: float) -> tuple[
 def longest(uses: Iterable[PortUse], reads: bool | None = None) -> float:
     """The cycles of the port that is busy longest, of all, or of those that carry reads (or writes); 0 where none is
     bounded."""
-    kinds = {kind.name: (kind.writes, kind.reads) for kind in PORT_KINDS}
-    return max((use.cycles for use in uses if reads is None or kinds[use.name][reads]), default=0.0)
+    return max((use.cycles for use in uses if reads is None or carries(use.name, reads)), default=0.0)
 
 
 def added(*uses: tuple[PortUse, ...], shares: Iterable[float] = ()) -> tuple[PortUse, ...]:

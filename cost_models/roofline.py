@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from math import inf
 
 from ..arch import Architecture, Memory
+from ..arch.ports import PortKind, stated_ports
 from .cost import Cost, MemoryUse
-from .ports import PortKind, stated_ports
 
 _BYTE = 8
 

@@ -23,11 +23,9 @@ from ..ir import Cascade, InfeasibleError, Mapping, TilewrightError, UndecidedEr
 from .answer import Answer, Unfused
 from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
 from .cascades.objectives.proofs import PLAIN
-from .cascades.terms.tree_constraints import read_tree_constraints
-from .cascades.terms.upper_memories import UpperMemories
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
-from .constraints.trees import ANY_TREE
+from .constraints.trees import ANY_TREE, read_tree_constraints
 from .kernel.tolerance import or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
@@ -56,14 +54,9 @@ def on_chip(mapping: Mapping, cost: Cost) -> dict[str, str]:
     return {tensor: found[tensor] for tensor in mapping.cascade.intermediates if tensor in found}
 
 
-def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
-    """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
-    return UpperMemories(arch).upper
-
-
 def memories_of_exchange(arch: Architecture) -> tuple[Memory, ...]:
-    """Those of them but the outermost that may keep what one operation writes and another one reads."""
-    return tuple(memory for memory in memories_outside(arch)[1:] if _may_keep_intermediates(memory))
+    """Memories outside all arrays, but the outermost, that may keep what one operation writes and another one reads."""
+    return tuple(memory for memory in arch.memories_outside[1:] if _may_keep_intermediates(memory))
 
 
 def _may_keep_intermediates(memory: Memory) -> bool:
@@ -295,7 +288,7 @@ def _check_constraints(question: TreeQuestion) -> None:
 def _without_room(question: TreeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
     """Intermediates that some constraints want in a memory that has no room for them whole, with both sizes."""
     arch = question.arch
-    memories = {memory.name: memory for memory in memories_outside(arch)}
+    memories = {memory.name: memory for memory in arch.memories_outside}
     for tensor, memory in read_tree_constraints(lines, question.cascade, arch).homes:
         cascade = next(form for form in question.cascade.forms if tensor in form.producers)
         bits = math.prod(cascade.extents(tensor)) * arch.width_bits(cascade.producers[tensor].output)

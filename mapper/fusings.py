@@ -19,8 +19,8 @@ from typing import NamedTuple
 from ..ir import InfeasibleError, Loop, Mapping, TilewrightError, UndecidedError, loop_of
 from .answer import Answer
 from .cascades import forms_with_bounds, iterates
-from .cascades.terms.tree_constraints import read_tree_constraints
 from .certificate import Points
+from .constraints.trees import read_tree_constraints
 from .fusing import answer_alone, answer_undiagnosed
 from .kernel.best_first import BestFirst
 from .kernel.incumbents import BestAnswers

@@ -23,6 +23,7 @@ from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
 from ..answer import Answer, TriedForm
 from ..certificate import Certificate, PartProof, Points
+from ..constraints.trees import read_tree_constraints
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
 from ..means import ENOUGH, Means
@@ -34,7 +35,6 @@ from .answers import Seen, bound_alone, front_alone, search_against, search_alon
 from .objectives.search import CascadeSearch
 from .question import NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
-from .terms.tree_constraints import read_tree_constraints
 from .tree_searches import Corner, point_of
 
 

@@ -7,7 +7,7 @@ inline.py        the same on one line
 names.py         the names in them, looked up
 violations.py    what a mapping breaks of them
 conflicts.py     which of them leave nothing
-trees.py         what trees of cascades have to satisfy
+trees.py         what users ask of trees of cascades, and how they write it
 fixed_tiles.py   tiles that they fix, against capacities
 dataflows/       weight-stationary and others, as such files
 """

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import log2
 
 from ...arch import Architecture, Fanout, Memory
+from ...arch.ports import stated_ports
 from ...arch.units import bits_per_cycle
 from ...cost_models.cost import capacity_parts
-from ...cost_models.ports import stated_ports
 from ...ir import Problem
 from ...ir.units import plural, significant, size
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from ...arch import Architecture, Fanout, Memory
-from ...cost_models.ports import stated_ports
+from ...arch.ports import stated_ports
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant
 from ..parts.svg import CHARACTER, circle, label, line, rect, svg

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...arch import Architecture, ArrayAxis, Fanout, Mac, Memory
-from ...cost_models.ports import stated_ports
+from ...arch.ports import stated_ports
 from ...ir import Cascade, Work
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant, size, watts

@@ -18,9 +18,9 @@ from rich.console import Group
 from rich.text import Text
 
 from ...arch import Architecture, Memory
+from ...arch.ports import bits_per_cycle
 from ...cost_models import Cost, roofline
 from ...cost_models.intensity import FLOP_PER_MAC, arithmetic_intensity, attainable, ridge_point
-from ...cost_models.ports import bits_per_cycle
 from ...ir import Problem, TilewrightError, did_you_mean
 from ...ir.units import percent, significant
 from ..parts.figures import figure_style, legend_above, new_figure

@@ -19,7 +19,6 @@ from ...mapper.cascades import iterates
 from ...mapper.cascades.terms.operation_orders import MOST_ORDERS, orders
 from ...mapper.cascades.terms.ragged_loops import FEW
 from ...mapper.cascades.terms.sharing import SharedDim, shared_dims
-from ...mapper.fusing import memories_outside
 from ...mapper.space.size import SpaceSize
 from ...mapper.space.textbook import TextbookEstimate
 from ..parts.sparse import density_rows, format_choices
@@ -71,7 +70,7 @@ def space_page(work: Work, arch: Architecture, kind: str, counts: Counts) -> Gro
         counted = counts[work.name]
         assert counted is not None
         return Group(pairs([*head, ("Space", kind)]), *_counted_sections(work, arch, counted))
-    memories = ", ".join(memory.name for memory in memories_outside(arch))
+    memories = ", ".join(memory.name for memory in arch.memories_outside)
     kinds = _kinds(work)
     orders_of = [(name, f"{_orders_text(_orders(form))} in which the operations can be done") for name, form in kinds]
     rows = [
@@ -141,7 +140,7 @@ def space_data(work: Work, arch: Architecture, kind: str, counts: Counts) -> dic
         "architecture": arch.name,
         "searched": f"trees, {kind} in branches",
         "orders": _orders(work),
-        "exchanges_in": [memory.name for memory in memories_outside(arch)],
+        "exchanges_in": [memory.name for memory in arch.memories_outside],
         "shared": [
             {"operations": list(names), "dimensions": [dict(dim.dims) for dim in dims]}
             for names, dims in _intervals(work.forms[0])

@@ -13,6 +13,7 @@ import longer
 from cascade_cases import Case, random_case
 from generators import random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, Memory
+from tilewright.arch import ports as kinds
 from tilewright.arch.spec import PerCycle
 from tilewright.cost_models import LATENCY, clocked_cycles, cost_of, count_words, ports, roofline
 from tilewright.ir import InfeasibleError, Problem
@@ -38,8 +39,8 @@ NONE: dict[str, Any] = dict.fromkeys(("shared_bits_per_cycle", "read_bits_per_cy
 
 @pytest.fixture(autouse=True)
 def _one_more_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    bus = ports.PortKind("bus", True, True, "bus_bits_per_cycle")
-    monkeypatch.setattr(ports, "PORT_KINDS", (*ports.PORT_KINDS, bus))
+    bus = kinds.PortKind("bus", True, True, "bus_bits_per_cycle")
+    monkeypatch.setattr(kinds, "PORT_KINDS", (*kinds.PORT_KINDS, bus))
 
 
 def with_buses(arch: Architecture, rng: random.Random | None = None) -> Architecture:

@@ -15,7 +15,7 @@ from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
 from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade
-from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
+from tilewright.mapper.constraints.trees import read_tree_constraints
 from tilewright.mapper.fusing import answer_cascade, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
 from tilewright.mapper.question import Limits, Question, TreeQuestion

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ....arch import Architecture, Memory
+from ....arch.ports import without_ports
 from ....cost_models import ENERGY, Objective
 from ....cost_models.cascades import VisitSizes
-from ....cost_models.ports import without_ports
 from ....ir import Operation, Problem, Tensor
 from ...constraints import Constraints
 from ...exact.question.surroundings import Surroundings

@@ -17,7 +17,7 @@ from ...tilings import Tiling, factors
 
 def refusal(cascade: Cascade, arch: Architecture, space: Space, tiling: Tiling, constraints: Constraints) -> str | None:
     """Why tables are not exact for a search, or would be too large; None: they are fine."""
-    outside = _outside(arch)
+    outside = arch.memories_outside
     inside = [level for level in arch.levels[len(outside) :] if isinstance(level, Memory)]
     if len(outside) != 2:
         return f"{len(outside)} memories outside the arrays, expected the outermost and one on the chip"
@@ -47,15 +47,6 @@ def _operation_refused(operation: Operation, arch: Architecture) -> str | None:
         count *= len(factors(size, "perfect", True))
     most = 50_000  # tables have a few entries for each
     return f"{operation.name} has {count:,} tiles" if count > most else None
-
-
-def _outside(arch: Architecture) -> list[Memory]:
-    found: list[Memory] = []
-    for level in arch.levels:
-        if not isinstance(level, Memory):
-            break
-        found.append(level)
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ parts.py             a part of a tree, and what it finds around it
 upper_memories.py    the memories outside all arrays
 upper_nodes.py       what nodes above a split cost
 placing.py           where nodes may stand among shared loops
-tree_constraints.py  what users ask of trees
 exchanges.py         memories that exchange intermediates at a split
 generations.py       iterations: loops from one generation to the next, and where these stand
 window_passing.py    where such intermediates pass, and whether rows are kept

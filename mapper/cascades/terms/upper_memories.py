@@ -36,12 +36,7 @@ class UpperMemories:
     @cached_property
     def upper(self) -> tuple[Memory, ...]:
         """Memories outside all arrays, outermost first: splits stand at their loops and nodes."""
-        found = []
-        for level in self.arch.levels:
-            if not isinstance(level, Memory):
-                break
-            found.append(level)
-        return tuple(found)
+        return self.arch.memories_outside
 
     @property
     def outermost(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....arch import Architecture
-from ....cost_models.ports import bits_per_cycle
+from ....arch.ports import bits_per_cycle
 from ....ir import Mapping
 from ....ir.units import count, plural, significant
 from ....mapper.certificate import Certificate

@@ -23,8 +23,7 @@ from tilewright.arch import load_arch
 from tilewright.cost_models import parse_objective
 from tilewright.ir import Address, ConstraintError, InfeasibleError, Operation
 from tilewright.mapper.cascades import search_cascade
-from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
-from tilewright.mapper.constraints.trees import TreeConstraints
+from tilewright.mapper.constraints.trees import TreeConstraints, read_tree_constraints
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 

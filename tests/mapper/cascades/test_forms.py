@@ -18,7 +18,7 @@ from tilewright.mapper.cascades import (
     search_cascade_below,
     search_cascade_front,
 )
-from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
+from tilewright.mapper.constraints.trees import read_tree_constraints
 from tilewright.mapper.fusing import answer_cascade
 from tilewright.mapper.fusings import answer_fusings
 from tilewright.mapper.question import Question, TreeQuestion

@@ -13,7 +13,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import InfeasibleError, Mapping
 from tilewright.mapper.cascades import search_cascade
-from tilewright.mapper.cascades.terms.tree_constraints import read_tree_constraints
+from tilewright.mapper.constraints.trees import read_tree_constraints
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
 
