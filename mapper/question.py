@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache, wraps
-from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeGuard, TypeVar, cast
 
 from ..arch import Architecture
 from ..cost_models import Objective
@@ -56,14 +56,7 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 
-class _Limited(Protocol):
-    """A question, about one operation or several."""
-
-    @property
-    def limits(self) -> Limits: ...
-
-
-Asked = TypeVar("Asked", bound=_Limited)
+Asked = TypeVar("Asked", bound="Question[Any, Any]")
 T = TypeVar("T")
 
 

@@ -4,48 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
 
-from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
+from ..cost_models import ENERGY, LATENCY, Capped, Objective
 from ..cost_models.least_cost import least_cost
 from ..ir import InfeasibleError, UndecidedError
 from .answer import Answer
-from .certificate import Certificate, Points
+from .certificate import Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .kernel.tolerance import RELATIVE_TOLERANCE
 from .pareto.supported import front_of
-from .question import Limits, NestQuestion
+from .question import Asked, NestQuestion
 
 STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
-
-
-class _WithLimits(Protocol):
-    """A question, about one operation or several."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def objective(self) -> Objective: ...
-    @property
-    def limits(self) -> Limits: ...
-
-
-class _Answered(Protocol):
-    """What a search comes to."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def cost(self) -> Cost: ...
-    @property
-    def certificate(self) -> Certificate: ...
-
-
-Asked = TypeVar("Asked", bound=_WithLimits)
-Answered = TypeVar("Answered", bound=_Answered)
 
 
 @collecting_rarely
@@ -62,7 +35,7 @@ def search_best(question: NestQuestion, count: int) -> Points[Answer]:
     return ranking(found, are_all=len(found) == count or search.is_finished)
 
 
-def ranking(answers: Sequence[Answered], are_all: bool) -> Points[Answered]:
+def ranking(answers: Sequence[Answer], are_all: bool) -> Points[Answer]:
     """Answers, the best first.
 
     are_all  whether there are as many as were asked for, or no more
@@ -90,7 +63,7 @@ def _exact(question: NestQuestion, count: int) -> ExactSearch:
     )
 
 
-def search_in_turn(question: Asked, search: Callable[[Asked], Answered]) -> Answered:
+def search_in_turn(question: Asked, search: Callable[[Asked], Answer]) -> Answer:
     """The best mapping for a lexicographic objective: the least of its first part, then of its second one among those.
 
     search  that finds each of the two
