@@ -20,7 +20,7 @@ MANY_ROWS = 400
 
 
 def taken(values: npt.NDArray[Any], index: Index, axis: int = 0) -> npt.NDArray[Any]:
-    """Some rows of an array that has them along an axis; several times as fast as `values[index]`."""
+    """Take some rows of an array along an axis, several times as fast as `values[index]`."""
     if isinstance(index, slice):
         return values[index] if axis == 0 else values[:, index]
     return values.take(index, axis=axis)
@@ -28,7 +28,7 @@ def taken(values: npt.NDArray[Any], index: Index, axis: int = 0) -> npt.NDArray[
 
 @dataclass
 class Rows:
-    """Partial mappings that have taken the same steps.
+    """Rows are partial mappings that have taken the same steps, as arrays.
 
     tiles    (rows, dims) per node group placed so far, innermost first: elements of its tile
     arrays   (rows, dims) per fanout, innermost first: instances in use
@@ -47,8 +47,8 @@ class Rows:
         return Rows(count, [taken(t, index) for t in self.tiles], [taken(a, index) for a in self.arrays])
 
     def kinds(self, d: int) -> Kinds:
-        """The rows that differ along a dimension. Many rows are combinations of few tiles and instances along each
-        dimension, so that counts are made for few of them."""
+        """Pick one of all rows that are alike along a dimension: many rows combine few tiles and instances along each
+        dimension, so that few have to be counted."""
         if len(self) < MANY_ROWS:
             return Kinds(self, np.arange(len(self)))
         if d not in self._kinds:
@@ -60,7 +60,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Rows, one for each of those that differ in something.
+    """Rows that stand for all rows that are alike.
 
     which  (all rows,) which of them each row is like
     """
@@ -70,13 +70,15 @@ class Kinds:
 
 
 def ceil_div_array(size: int | Ints, tile: Ints) -> Ints:
-    """Tiles along a dimension, elementwise; exact up to 2^53, and much faster than a division of whole numbers."""
+    """Count tiles along a dimension, elementwise; exact up to 2^53, and much faster than a division of whole
+    numbers."""
     tiles: Ints = np.ceil(size / tile).astype(np.int64)
     return tiles
 
 
 def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
-    """Settings of nested loops (trips, tile), outermost first, whose first index lies inside `size`; elementwise.
+    """Count the settings of nested loops (trips, tile), outermost first, whose first index lies inside `size`;
+    elementwise.
 
     Whole outer blocks hold all settings of the loops inside them; the last block holds those that are left.
     """
@@ -105,7 +107,7 @@ def per_distinct_row(
 
 
 def row_codes(columns: Sequence[Ints]) -> Ints:
-    """(rows,) one number per row of some columns of numbers from 0 on, equal where rows are equal."""
+    """Give (rows,) one number to each row of some columns of numbers from 0 on; equal rows have equal numbers."""
     code = np.zeros(len(columns[0]), dtype=np.int64)
     room = np.iinfo(np.int64).max
     for column in columns if len(code) else ():
@@ -122,7 +124,8 @@ def row_codes(columns: Sequence[Ints]) -> Ints:
 
 
 def distinct(codes: Ints) -> tuple[Ints, Ints]:
-    """For codes from 0 on: a row that has each of the different ones, in their order; (rows,) which one each has."""
+    """Return, for codes from 0 on, a row for each different code, in their order, and (rows,) which code each row
+    has."""
     if codes.max(initial=0) > 8 * len(codes) + 1024:
         _, first, which = np.unique(codes, return_index=True, return_inverse=True)
         return first, which
@@ -135,7 +138,7 @@ def distinct(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def repeated(lists: Sequence[Ints], which: Ints) -> tuple[Ints, Ints]:
-    """Rows, each as often as the one of some lists has entries that it is given (`which`); and these entries."""
+    """Repeat each row as often as the list that it is given (`which`) has entries, and return these entries."""
     counts = np.array([len(entries) for entries in lists], dtype=np.int64)
     starts, own = np.cumsum(counts) - counts, counts[which]
     rows = np.repeat(np.arange(len(which)), own)

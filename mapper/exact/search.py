@@ -90,7 +90,8 @@ FREE = Constraints()
 
 @dataclass
 class ExactSearch:
-    """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
+    """An exact search finds the best mapping and proves it, or raises an InfeasibleError that diagnoses why no mapping
+    of the space fits.
 
     means   where they run out, the best mapping so far is taken, with the bound proven by then; an interrupt (Ctrl-C)
             does the same
@@ -137,7 +138,7 @@ class ExactSearch:
         self.best_first = self._loop()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
-        """The best mapping, its cost, and the proof."""
+        """Return the best mapping, its cost, and the certificate."""
         # What a tile of operands with zeros takes is a mean: that one word takes least is known of others alone.
         too_small = None if self.original.has_zeros else shortage_error(self.original, self.machine)
         too_small = too_small or fixed_tiles_error(self.original, self.machine, self.constraints, self.space)
@@ -149,7 +150,7 @@ class ExactSearch:
         return best.mapping, best.cost, self.certificate(best)
 
     def solve(self, proof: bool = True) -> bool:
-        """Search; whether any mapping was found. The best ones, best first, are in `found`.
+        """Search, keep the best mappings, best first, in `found`, and tell whether there is any.
 
         proof  go on until nothing open can be better, instead of being content with a few dives
         """
@@ -177,7 +178,7 @@ class ExactSearch:
         return bool(self.found)
 
     def _fall_back(self) -> None:
-        """Mappings that need no search, if they are among those asked for: better than none."""
+        """Evaluate mappings that need no search, where none was found: any mapping is better than none."""
         if self.surroundings is not ALONE:
             return
         for mapping in unsearched_mappings(self.original, self.machine):
@@ -186,7 +187,7 @@ class ExactSearch:
                     self.found.evaluate(mapping)
 
     def _prepared(self) -> Exploring:
-        """Bounds, arrays and placements, in which nothing is decided."""
+        """Make the bounds, arrays and placements of a search in which nothing is decided."""
         known = self.found[0].cost if self.found else None
         several = self.count > 1 or bool(self.surroundings.short)  # columns do not say what those cost
         context = prepare(self.reduced, self.objective, known, several, self.means, self.effort, self.pruned)
@@ -208,8 +209,7 @@ class ExactSearch:
 
     @property
     def _may_be_in_vain(self) -> bool:
-        """Whether nothing may be below the ceiling, and perfect tiles, a smaller space that takes its time, would be
-        searched before that is known."""
+        """Tell whether no mapping may be below the ceiling, so that searching a smaller space first may be in vain."""
         return not self.reduced.visit.perfect.all() and self.count == 1 and self.ceiling < math.inf
 
     def _is_soon_done(self) -> bool:
@@ -238,21 +238,20 @@ class ExactSearch:
 
     @property
     def _has_let_go(self) -> bool:
-        """Whether nothing is left to look at but what there was no memory for, and tables for alike arrays, which bound
-        it better, were not made from the start."""
+        """Tell whether all that is left is what there was no memory for, while tables for alike arrays, which bound it
+        better, were not made from the start."""
         if self.out_of_time or self.enough or self.reduced.counted == "perfect" or not self.effort.rows_of_long_steps:
             return False
         return self.frontier.let_go < self.found.cutoff
 
     def _explore(self, exploring: Exploring | None) -> None:
-        """Take the lowest bound until none is below the best mapping; where other tables are worth it, begin again with
-        these."""
+        """Take the lowest bound until none is below the incumbent; where other tables pay, begin again with them."""
         while exploring is not None:
             begins_again = self._explore_until_tables_pay(exploring)
             exploring = None if begins_again is None else begins_again(self._nothing_open())
 
     def _explore_until_tables_pay(self, exploring: Exploring) -> Callable[[BestFirst[Mapping]], Exploring] | None:
-        """How the search begins again with other tables; None: it has come to its end."""
+        """Return how the search begins again with other tables; None once it has come to its end."""
         while self.frontier.is_open:
             if self.found and (self.enough or self.means.expired):
                 self.out_of_time = not self.enough
@@ -266,23 +265,23 @@ class ExactSearch:
         return None
 
     def _may_group(self, exploring: Exploring) -> bool:
-        """Whether the search may begin again with tables for groups of alike arrays: in the even space with perfect
-        tiles, where they have not been made yet."""
+        """Tell whether the search may begin again with tables for groups of alike arrays: in the even space with
+        perfect tiles, where they have not been made yet."""
         if self.space == "uneven" or self.reduced.counted != "perfect" or exploring.grouping_pays:
             return False
         return bool(exploring.context.hierarchy.fanouts) and self.frontier.is_open
 
     def _may_have_own_tables(self, context: SearchContext) -> bool:
-        """Whether choices of arrays may get tables of their own. Of many arrays inside each other there are too many
-        choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves empty of
-        them goes into each table, and takes longer to look up than rows take to grow. A search that has begun again so,
-        and for lack of memory once more, goes another way then."""
+        """Tell whether choices of arrays may get tables of their own. Of many arrays inside each other there are too
+        many choices, and in the uneven space too many states to make tables for; with lines, what every tile leaves
+        empty of them goes into each table, and takes longer to look up than rows take to grow. A search that has begun
+        again so, and for lack of memory once more, goes another way then."""
         if self.space == "uneven" or self.reduced.counted == "perfect" or self._by_arrays or context.many_arrays:
             return False
         return bool(context.hierarchy.fanouts) and not self.reduced.has_lines and self.frontier.is_open
 
     def _nothing_open(self) -> BestFirst[Mapping]:
-        """Begin again: nothing is open that was, and what is known by now stays known, as does the bound."""
+        """Begin again with nothing open; incumbents and the bound proven so far are kept."""
         if self.found and self.open_bound > self.floor:
             self._floor_part = self._open_part(self.found[0])
         self.floor = max(self.floor, self.open_bound)
@@ -294,11 +293,11 @@ class ExactSearch:
 
     @property
     def frontier(self) -> Frontier[Mapping]:
-        """What is open."""
+        """Return what is open."""
         return self.best_first.frontier
 
     def _open_part(self, best: FoundMapping) -> OpenPart | None:
-        """Where the lowest open bound stands."""
+        """Describe what has the lowest open bound."""
         if self._context is None or not self.frontier.begun or self.floor > self.frontier.bound:
             return self._floor_part
         out_of_memory = not self.means.expired and self.frontier.let_go < self.found.cutoff
@@ -307,7 +306,7 @@ class ExactSearch:
         return open_part(self._context, self.frontier, best, ended, Means.from_now(seconds, self.means.memory_limit))
 
     def _nothing_found(self) -> TilewrightError:
-        """Why there is no mapping; or that the means have run out before this was known."""
+        """Return the error that says why there is no mapping, or that the means ran out before this was known."""
         if self.is_finished:
             return self._nothing_fits()
         return UndecidedError(
@@ -317,7 +316,7 @@ class ExactSearch:
         )
 
     def _nothing_fits(self) -> InfeasibleError:
-        """The error that says why, as far as that is known within means of its own: about what the search took."""
+        """Return the error that says why nothing fits, worked out in about the time that the search took."""
         seconds = self.effort.seconds_to_diagnose
         seconds += min(time.perf_counter() - self._started, self.means.seconds_left)
         own = Means.of_its_own(seconds, self.means.memory_limit)
@@ -333,7 +332,7 @@ class ExactSearch:
         return conflict_error(self.original, self.constraints, conflict)
 
     def _least(self, objective: Objective, means: Means) -> tuple[float, bool]:
-        """What no mapping is below by another objective, and whether one is as low."""
+        """Return the lower bound of another objective, and whether some mapping reaches it."""
         search = replace(self, objective=objective, count=1, ceiling=math.inf, means=means)
         try:
             certificate = search.run()[2]
@@ -355,7 +354,8 @@ class ExactSearch:
         return True
 
     def _start_from_smaller_space(self) -> None:
-        """Good mappings of a smaller space, found much sooner: nothing worse need be looked at.
+        """Search a smaller space first: its best mappings are incumbents, found much sooner, which prune all that costs
+        more.
 
         The best uneven ones are often so much better than the best even ones that those need not be known for sure,
         unless time may run out: then what is handed over is to be no worse than they are.
@@ -370,9 +370,9 @@ class ExactSearch:
                 self._look_around(best.mapping)
 
     def _start_from_full_lines(self) -> None:
-        """The best mapping where lines are always full, known much sooner: with its lines it is good, and the best one
-        if it costs no more. Not where energy counts and no mapping fills all lines: that one is never proven then, and
-        costs more time than it saves."""
+        """Search a relaxation first in which lines are always full: its best mapping is found much sooner, costs little
+        more with its lines, and is the best one if it costs no more. Where energy counts and no mapping fills all
+        lines, that would never prove anything, and is left out."""
         if not self.reduced.has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
         if self.ceiling < math.inf:  # a good one is known
@@ -383,8 +383,8 @@ class ExactSearch:
         self._start_from_relaxed(replace(self, machine=packed(self.machine), means=means))
 
     def _start_from_innermost_halos(self) -> None:
-        """Start with the best mapping of the machine whose memories keep overlaps along innermost movers alone: it
-        is proven much sooner, and costs no more where memories keep all of a halo, mostly as little as any other."""
+        """Search the machine first whose memories keep overlaps along innermost movers alone: its best mapping is
+        proven much sooner, and costs no more where memories keep all of a halo."""
         windows = any(len(rank) > 1 for tensor in self.original.tensors for rank in tensor.ranks)
         if not windows or self.count > 1 or self.enough or self.surroundings is not ALONE or self.ceiling < math.inf:
             return
@@ -397,8 +397,8 @@ class ExactSearch:
         self._take_over(first)
 
     def _start_from_lasting_visits(self, proof: bool) -> bool:
-        """The best mapping of all visits but short ones, where there are such: it is known much sooner, since of these
-        visits columns tell what they cost. False where none is below the ceiling."""
+        """Search all visits but short ones first, where there are short ones: columns tell what these cost, so that the
+        best mapping is known much sooner. Return False where none is below the ceiling."""
         around = self.surroundings
         if not around.short:
             return True
@@ -410,8 +410,8 @@ class ExactSearch:
         return bool(first.found)
 
     def _start_from_relaxed(self, first: ExactSearch, more: float = 0.0, proof: bool = True) -> None:
-        """Start with the best mapping of a relaxation, in which every mapping costs less by so much or more: it is
-        counted as it is, and what is proven of the relaxation bounds all mappings here."""
+        """Search a relaxation first, in which every mapping costs less by `more` at least: its best mapping is counted
+        as it is, and its lower bound holds for all mappings here."""
         if first.solve(proof):
             best = first.found[0]
             self.found.evaluate(best.mapping)
@@ -420,18 +420,18 @@ class ExactSearch:
         self._take_over(first)
 
     def _take_over(self, first: ExactSearch) -> None:
-        """Count what a search before this one has pruned; an interrupt of it is one of this."""
+        """Count what an earlier search has pruned; an interrupt of it interrupts this search too."""
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt
 
     @property
     def _is_settled(self) -> bool:
-        """Whether the best mapping so far is known to be the best one before any other was looked at."""
+        """Tell whether the incumbent is known to be the best mapping before any other was looked at."""
         return bool(self.found) and reaches(self.floor, self.found[0].value)
 
     def _look_around(self, mapping: Mapping) -> None:
-        """Some mappings near one of the even space: most of the best ones are."""
+        """Evaluate mappings near one of the even space: most of the best ones are."""
         from ..heuristics.neighbourhood import neighbourhood  # here, since few searches need it
 
         for near in neighbourhood(mapping, self.machine):
@@ -440,7 +440,7 @@ class ExactSearch:
                 self.found.evaluate(near)
 
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
-        """Start with the mappings of another search, that may take some of the time."""
+        """Start with the mappings of another search, which may take some of the time."""
         means = self.means.share(self.effort.smaller_space_share)
         first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
         first.solve(proof)
@@ -449,16 +449,16 @@ class ExactSearch:
 
     @property
     def is_finished(self) -> bool:
-        """Whether neither time nor memory ran out before it was known that nothing is better than what is found."""
+        """Tell whether it was known that nothing is better than what is found before time or memory ran out."""
         return not self.out_of_time and self.frontier.let_go >= self.found.cutoff
 
     @property
     def open_bound(self) -> float:
-        """What nothing that has not been looked at is below."""
+        """Return the lower bound of all that has not been looked at."""
         return max(self.floor, self.frontier.bound + self.surroundings.short_least if self.frontier.begun else 0.0)
 
     def certificate(self, found: FoundMapping) -> Certificate:
-        """What the search proves of one of the mappings found: no other one but those listed before it is better."""
+        """Return what the search proves of one of the mappings found: only those listed before it are better."""
         open_bound = self.open_bound
         return Certificate(
             objective=self.objective.name,
@@ -478,7 +478,7 @@ class ExactSearch:
 
     @property
     def _placements(self) -> int:
-        """Choices of the memories that keep each tensor, as far as constraints leave any."""
+        """Count the choices of memories for all tensors that constraints leave."""
         roles = {tensor.name: tensor.role for tensor in self.original.tensors}
         keeps = {memory.name: memory.keeps for memory in self.machine.memories}
         fixed = sum(keeps[memory][roles[tensor]] == "may" for memory, tensor in self.constraints.keeps)
@@ -486,7 +486,7 @@ class ExactSearch:
 
     @cached_property
     def _counted(self) -> int | None:
-        """Mappings of the space; None where counting them takes longer than searching."""
+        """Count the mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started
         seconds = max(self.effort.least_seconds_to_count, min(elapsed, self.means.seconds_left))
         means = Means.from_now(seconds, self.means.memory_limit // 2)
@@ -517,8 +517,8 @@ def search_exact(
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
     effort: Effort = EFFORT,
 ) -> tuple[Mapping, Cost, Certificate]:
-    """The proven best mapping, its cost and the proof; where the time (seconds) or the memory (bytes) runs out, the
-    best found and its gap.
+    """Return the proven best mapping, its cost and the certificate; where the time (seconds) or the memory (bytes) runs
+    out, the best mapping found and its gap.
 
     Raises InfeasibleError, with a diagnosis, when nothing fits; UndecidedError when time or memory run out before
     anything is found.

@@ -23,7 +23,7 @@ Kept = TypeVar("Kept", bound=Sized)
 
 
 class TableBudget:
-    """Room for the tables of one search.
+    """The tables of one search share a budget of bytes.
 
     means  a table is not begun when the time is up
     most   bytes of all tables; where they take more, those go that were not used for longest
@@ -46,7 +46,7 @@ class TableBudget:
             self.means = before
 
     def memo(self) -> TableMemo:
-        """Room for the tables of one kind of rows."""
+        """Return a memo for the tables of one kind of rows."""
         return TableMemo(self, next(self._owners))
 
     def find(self, key: tuple[int, Hashable]) -> Sized | None:
@@ -75,7 +75,7 @@ class TableBudget:
 
 
 class TableMemo:
-    """The tables of one owner, by what they are of."""
+    """A memo keeps the tables of one owner, by what they are of."""
 
     def __init__(self, budget: TableBudget, owner: int) -> None:
         self.budget = budget
@@ -83,7 +83,7 @@ class TableMemo:
         self._keys: set[Hashable] = set()
 
     def of(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        """The table of a key; made if it is not there any more."""
+        """Return the table of a key, and make it if it is not there any more."""
         found = self.budget.find((self._owner, key))
         if found is None:
             self.budget.means.check()
@@ -97,18 +97,18 @@ class TableMemo:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all tables that are there."""
+        """Add up the bytes of all tables that are there."""
         return sum(table.nbytes for _, table in self.items())
 
     def items(self) -> Iterator[tuple[Hashable, Sized]]:
-        """All tables that are there."""
+        """Yield all tables that are there."""
         for key in self._keys:
             table = self.budget.find((self._owner, key))
             if table is not None:
                 yield key, table
 
     def forget(self) -> None:
-        """Drop all of them; they are made again when they are asked for."""
+        """Drop all tables; they are made again when they are asked for."""
         for key in self._keys:
             self.budget.drop((self._owner, key))
         self._keys.clear()

@@ -29,7 +29,7 @@ tiles, where that takes longer and groups are larger, they look at a single one.
 
 @dataclass(frozen=True)
 class ArrayGroup:
-    """Limits, per fanout, that all arrays of a group keep to.
+    """An array group states limits, for each fanout, that all its arrays keep to.
 
     copies     per tensor, instances that want the same word, at least (on average, where tiles are ragged)
     shared     per tensor, instances that may share the reading of a word, at most
@@ -48,13 +48,13 @@ class ArrayGroup:
 
     @property
     def knows_arrays(self) -> bool:
-        """Whether the arrays of some group are known at all fanouts."""
+        """Tell whether the arrays of some group are known at all fanouts."""
         groups = zip(*self.arrays, strict=True)
         return not self.arrays or any(all(array is not None for array in group) for group in groups)
 
 
 def stacked(groups: Sequence[ArrayGroup]) -> ArrayGroup:
-    """Several groups as one, for tables of all of them at once."""
+    """Stack several groups, for tables of all of them at once."""
 
     def per_tensor(limits: Sequence[tuple[tuple[Limit, ...], ...]]) -> tuple[tuple[Limit, ...], ...]:
         return tuple(per_fanout(fanout) for fanout in zip(*limits, strict=True))
@@ -73,7 +73,7 @@ def stacked(groups: Sequence[ArrayGroup]) -> ArrayGroup:
 
 
 def from_fanout(group: ArrayGroup, first: int, hierarchy: Hierarchy) -> ArrayGroup:
-    """The same limits for the arrays of one fanout and those outside it, and none for those inside it."""
+    """Keep the limits for the arrays of a fanout and those outside it, and drop those for the arrays inside it."""
     anything = any_arrays(hierarchy)
 
     def limits(known: tuple[T, ...], free: tuple[T, ...]) -> tuple[T, ...]:
@@ -89,13 +89,13 @@ def from_fanout(group: ArrayGroup, first: int, hierarchy: Hierarchy) -> ArrayGro
 
 
 def group_key(group: ArrayGroup) -> Hashable:
-    """What tells groups apart that are not stacked."""
+    """Return a key that tells groups apart that are not stacked."""
     arrays = tuple(None if array is None else array.tobytes() for (array,) in group.arrays)
     return group.copies, group.shared, group.parts, group.instances, arrays
 
 
 def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
-    """What holds for all arrays that a machine allows."""
+    """Return the limits that all arrays of a machine keep to."""
     sizes = tuple(float(fanout.instances) for fanout in hierarchy.fanouts)
     tensors = hierarchy.problem.tensors
     return ArrayGroup(
@@ -108,8 +108,7 @@ def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
 
 
 def partly_decided(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> ArrayGroup:
-    """Every row as a group of its own, whose arrays are those of the row for the first few fanouts, and any for the
-    others."""
+    """Make every row a group of its own, whose first few arrays are those of the row, and the others any."""
     anything, decided = any_arrays(hierarchy), len(rows.arrays)
     sums = [d for d, dim in enumerate(hierarchy.problem.dim_names) if dim not in hierarchy.problem.output.dims]
 
@@ -130,7 +129,7 @@ def partly_decided(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> ArrayGro
 
 
 def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> ArrayGroup:
-    """What some rows have in common; `arrays` are (rows, dims) per fanout."""
+    """Return the limits that some rows have in common; `arrays` are (rows, dims) per fanout."""
     problem = hierarchy.problem
     sums = [d for d, dim in enumerate(problem.dim_names) if dim not in problem.output.dims]
     return ArrayGroup(
@@ -143,13 +142,13 @@ def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> Ar
 
 
 def _different(array: Ints, most: int) -> Ints | None:
-    """The different ones of (rows, dims); None: there are more than so many."""
+    """Return the different rows of (rows, dims); None if there are more than `most`."""
     first, _ = distinct(row_codes(list(array.T)))
     return array[first] if len(first) <= most else None
 
 
 def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]:
-    """Per tensor, (rows,) instances of one fanout that want the same word, at least on average."""
+    """Count for each tensor (rows,) the instances of one fanout that want the same word, at least on average."""
     wanted = array.astype(np.float64)
     if tiling == "ragged":
         for d in range(len(hierarchy.problem.dims)):
@@ -162,7 +161,7 @@ def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]
 
 
 def _least_at_work(hierarchy: Hierarchy, d: int, instances: int) -> float:
-    """Instances of a dimension's array that have work on average, at least."""
+    """Bound from below how many instances of a dimension's array have work on average."""
     uneven = hierarchy.uneven[d] if hierarchy.uneven else None
     if uneven is None:
         return least_at_work(instances, hierarchy.problem.dims[d][1])
@@ -171,7 +170,7 @@ def _least_at_work(hierarchy: Hierarchy, d: int, instances: int) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def least_at_work(instances: int, size: int) -> float:
-    """Instances of a ragged dimension's array that have work on average, at least.
+    """Bound from below how many instances of a ragged dimension's array have work on average.
 
     All that a full visit deals out is a multiple of what the array covers, `instances` times the tile below it, and so
     is the size, but for the rest that the last visit deals out: as many instances have work in that as it has tiles.
@@ -184,7 +183,7 @@ def least_at_work(instances: int, size: int) -> float:
 
 
 def shared_by(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
-    """Per tensor, (rows,) instances of one fanout that may share the reading of a word, at most."""
+    """Count for each tensor (rows,) the instances of one fanout that may share the reading of a word, at most."""
     names = hierarchy.problem.dim_names
     found = []
     for tensor in hierarchy.problem.tensors:
@@ -200,8 +199,8 @@ def shared_by(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
 def alike(
     hierarchy: Hierarchy, tiling: Tiling, rows: Rows, which: Collection[tuple[int, int]] | None = None
 ) -> Iterator[Ints]:
-    """Indices of rows whose arrays give alike bounds: as many copies of every tensor, up to a factor of two where
-    tiles are ragged.
+    """Yield the indices of rows whose arrays give alike bounds: as many copies of every tensor, up to a factor of two
+    where tiles are ragged.
 
     which  pairs of a fanout and a tensor: rows are alike by the copies of these alone
     """

@@ -65,7 +65,8 @@ MOST_STATES = 600
 
 @dataclass(frozen=True)
 class Growing:
-    """Bounds on what follows, per number of dimensions of a growing tile that are decided, from 0 on; None: nothing.
+    """Bounds on what follows a growing tile, by how many of its dimensions are decided, from 0 on; None: nothing
+    follows.
 
     near     by the tile
     far      to be added: by what the arrays of the fanouts that follow make of the tile
@@ -82,8 +83,8 @@ class Growing:
 
 
 class Bounds:
-    """Tables over one lattice, made when they are asked for: (groups of arrays, columns, lattice), where one group may
-    stand for all of them.
+    """Bounds keep tables over one lattice, made when they are asked for: (groups of arrays, columns, lattice), where
+    one group may hold for all of them.
 
     groups   what the arrays of all rows of each group have in common; none: one group, of which nothing is known
     alike    bounds over the same lattice for other arrays: what does not depend on arrays is taken from there
@@ -134,7 +135,7 @@ class Bounds:
         self._room: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._room
 
     def _tile_bits(self) -> TileBits | None:
-        """What is known of words with zeros, tile by tile; None: nothing."""
+        """Return the bits that words with zeros take, tile by tile; None if nothing is known of them."""
         zeros = self.cost_columns.zeros
         if zeros is None or not zeros.rules.unsettled or not self.lattice.is_whole:
             return None
@@ -142,7 +143,7 @@ class Bounds:
 
     @property
     def cells(self) -> int:
-        """Cells of one column of a table."""
+        """Count the cells of one column of a table."""
         return self.arrays.stacked * math.prod(self.lattice.shape)
 
     def forget(self) -> None:
@@ -151,18 +152,20 @@ class Bounds:
 
     @property
     def affordable_cells(self) -> float:
-        """Cells of a lattice whose tables take all the room that there is, going by what those made so far take."""
+        """Return how many cells a lattice may have whose tables take all the room, going by what those made so far
+        take."""
         budget = self.memo.budget
         return math.prod(self.lattice.shape) * budget.most / max(budget.nbytes, 1)
 
     @property
     def affordable_alone(self) -> float:
-        """The same, where the tables of all other bounds may go."""
+        """Return how many cells a lattice may have whose tables take all the room once those of other bounds are
+        gone."""
         return math.prod(self.lattice.shape) * self.memo.budget.most / max(self.memo.nbytes, 1)
 
     def finer(self, most_cells: float) -> Bounds | None:
-        """Bounds for the same arrays over a lattice that is several times as fine, of at most so many cells, in place
-        of these; None: there is none."""
+        """Return bounds for the same arrays over a lattice several times as fine, of at most so many cells, in place of
+        these; None if there is none."""
         cells, lattice = math.prod(self.lattice.shape), self.lattice
         if lattice.is_whole or FINER_AT_LEAST * cells > most_cells:
             return None
@@ -183,20 +186,20 @@ class Bounds:
         return found
 
     def prepare(self, state: State) -> None:
-        """Make the tables that a bound on rows with nothing but arrays decided takes."""
+        """Make the tables that bound rows of which nothing but the arrays is decided."""
         self.table(state)
         for fanout in range(len(self.hierarchy.fanouts)):
             self.beyond(state, fanout)
 
     def take_over(self, other: Bounds, members: Ints) -> None:
-        """Take over the tables that `prepare` has made, of some of the groups."""
+        """Take over the tables of some of the groups that `prepare` has made."""
         for key, table in list(other.memo.items()):
             if isinstance(key, tuple) and key[0] in (TABLE, BEYOND):
                 assert isinstance(table, np.ndarray)
                 self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
-        """(columns of rows, rows) of a table at one tile per row, (rows, dims).
+        """Look a table up at one tile per row, (rows, dims): (columns of rows, rows).
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
@@ -208,7 +211,7 @@ class Bounds:
         return self.columns.in_rows(found)
 
     def _owner(self, state: State) -> Bounds:
-        """Whose tables of a state hold for these arrays too."""
+        """Return the bounds whose tables of a state hold for these arrays too."""
         since = self.moves.steps(state).since
         if self._alike is not None and since == len(self.hierarchy.fanouts):
             return self._alike._owner(state)
@@ -217,7 +220,8 @@ class Bounds:
         return self
 
     def table(self, state: State) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
+        """Tabulate (groups, columns, lattice) the least cost of all that lies above a tile: temporal loops come next,
+        or a fanout.
 
         Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays; and for all
         that have the same arrays outside what has been passed, if nothing waits since inside that.
@@ -238,7 +242,7 @@ class Bounds:
         return inside_each(self.lattice, table, self.arrays.arrays[fanout], limits)
 
     def _part(self, passed: int) -> LatticePart:
-        """The tiles inside fanout `passed` that leave room for all instances to come."""
+        """Return the tiles inside fanout `passed` that leave room for all instances to come."""
         if passed not in self._parts:
             later = (sets for sets in self.arrays.arrays[passed:] if all(array is not None for array in sets))
             common = [np.gcd.reduce(np.concatenate(sets), axis=0) for sets in later]  # type: ignore[arg-type]
@@ -250,8 +254,8 @@ class Bounds:
         return part.whole(part.grow_around(self._stopped(state, part), self.moves.steps(state).free))
 
     def _stopped(self, state: State, part: LatticePart) -> Floats:
-        """(groups, columns, part) the least cost if the next loop, should there be one, charges something; a new
-        table."""
+        """Tabulate (groups, columns, part) the least cost if the next loop, should there be one, charges something; a
+        new table."""
         owner = self._owner(state)
         steps = self.moves.steps(state)
         first, *others = steps.ends
@@ -276,7 +280,8 @@ class Bounds:
         return part.grow_around(after, move.dims)
 
     def after_fixed(self, state: State, move: LoopCharge) -> Floats:
-        """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
+        """Tabulate (groups, columns, lattice) the least cost of what follows the charges of a loop along which no tile
+        slides."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
         owner, part = self._owner(state), self._part(state.passed)
@@ -285,7 +290,7 @@ class Bounds:
         )
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
-        """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
+        """Return bounds for a tile that grows along some dimensions, one after the other, before the next charge.
 
         later  free dimensions that may grow after them
         """
@@ -305,12 +310,12 @@ class Bounds:
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
-        """What boundaries cost for any arrays, in all columns of rows."""
+        """Return what boundaries cost at least for any arrays, in all columns of rows."""
         any_array = any_arrays(self.hierarchy)
         return BoundaryBounds(self.hierarchy, self.lattice, self.columns.rows, any_array, self.boundaries)
 
     def _decided(self, table: Floats | None, dims: tuple[int, ...], later: tuple[int, ...]) -> list[Floats | None]:
-        """Bounds, per number of dimensions that are decided; `later` never are."""
+        """Return a table for each number of decided dimensions; those of `later` are never decided."""
         if table is None:
             return [None] * (len(dims) + 1)
         table = self.lattice.around(table, later)
@@ -321,8 +326,8 @@ class Bounds:
         return tables[::-1]
 
     def _end(self, state: State, end: End, part: LatticePart) -> Floats:
-        """(groups, columns, part) the least cost from a node group's tile on, where all that waits goes on waiting; a
-        new table."""
+        """Tabulate (groups, columns, part) the least cost from a node group's tile on, where all that waits goes on
+        waiting; a new table."""
         if end.above is None:
             table = np.full((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape), np.inf)
             once = [self.boundaries.at_last(c, state.passed) for c in state.waiting]
@@ -334,7 +339,7 @@ class Bounds:
         return least if more is None else np.add(least, part.of(more), out=least)
 
     def _full(self, memory: int, residents: tuple[int, ...]) -> Floats:
-        """(lattice) 0 for tiles of some tensors that a memory has room for, infinite for others."""
+        """Tabulate (lattice) 0 for tiles of some tensors that fit a memory, and infinity for the others."""
         key = memory, residents
         if key not in self._room:
             grids = np.meshgrid(*self.lattice.least, indexing="ij")
@@ -344,14 +349,15 @@ class Bounds:
         return self._room[key]
 
     def _more_bits(self, node_group: NodeGroup) -> Floats | None:
-        """(groups, columns, lattice) what the bits of words that the MACs read cost more than is known before a node
-        group's tile is; None: nothing."""
+        """Tabulate (groups, columns, lattice) what the bits of words that the MACs read cost more than was known before
+        a node group's tile; None: nothing."""
         of_each = (self.boundaries.more_at_macs(node_group.memory, t) for t in node_group.tensors)
         found = [more for more in of_each if more is not None]
         return sum(found[1:], found[0]) if found else None
 
     def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
+        """Tabulate (groups, columns, lattice) the least cost of all that lies above a fanout, over all tiles around its
+        array's.
 
         waiting  together with what comes from memories inside the fanout, as far as it must wait; else without all that
         """
@@ -367,7 +373,7 @@ class Bounds:
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
     def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
-        """The state above a node group, and above the fanouts that follow it directly; how many those are."""
+        """Return the state above a node group and above the fanouts that follow it directly, and how many those are."""
         placed = self.hierarchy.place(state, node_group, still)
         count = 0
         while self.hierarchy.at_fanout(placed):
@@ -378,7 +384,7 @@ class Bounds:
 def lattice_of(
     hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int, effort: Effort = EFFORT
 ) -> Lattice:
-    """The lattice of a problem's tiles. Raises ProblemError for a dimension that is too long.
+    """Return the lattice of a problem's tiles, or raise a ProblemError for a dimension that is too long.
 
     most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
     """
@@ -393,13 +399,13 @@ def lattice_of(
 
 
 def cells_for(moves: LoopCharges, columns: int, nbytes: float, effort: Effort = EFFORT) -> int:
-    """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
+    """Return how many cells a lattice may have so that all tables of a placement take about so much memory."""
     tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
     return int(min(effort.most_cells, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 
 def states_above(moves: LoopCharges, start: State, most: int) -> int:
-    """How many states may follow one, itself included; no more than `most` are counted."""
+    """Count the states that may follow a state, itself included, up to `most`."""
     found, new = {start}, [start]
     while new and len(found) < most:
         steps = moves.steps(new.pop())

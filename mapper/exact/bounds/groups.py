@@ -16,7 +16,7 @@ from .bounds import Bounds
 
 
 class GroupBounds:
-    """Bounds over the lattices of `Lattice.for_groups`.
+    """Group bounds make and keep tables for groups of alike arrays, over the lattices of `Lattice.for_groups`.
 
     root  bounds for any arrays over the whole lattice
     """
@@ -40,7 +40,7 @@ class GroupBounds:
             self._in_use.pop(0).forget()
 
     def rough(self, level: int = 0) -> Bounds:
-        """Bounds for any arrays over one of the lattices."""
+        """Return bounds for any arrays over one of the lattices."""
         lattice = self.root.lattice.for_groups[level]
         if lattice is self.root.lattice:
             return self.root
@@ -49,14 +49,15 @@ class GroupBounds:
         return self._rough[level]
 
     def of(self, *groups: ArrayGroup, level: int = 0) -> Bounds:
-        """Bounds for rows with arrays of some groups only."""
+        """Return bounds for rows with arrays of some groups only."""
         outside = [partial(self._known_outside, group, level) for group in groups]
         bounds = self._over(self.root.lattice.for_groups[level], groups, self.rough(level), outside)
         bounds.level = level
         return bounds
 
     def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
-        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share it."""
+        """Return bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share
+        them."""
         known = from_fanout(group, fanout, self.root.hierarchy)
         key = level, fanout, group_key(known)
         if key not in self._outside:
@@ -76,8 +77,8 @@ class GroupBounds:
         return math.prod(self.root.lattice.for_groups[0].shape) * self.root.cost_columns.count
 
     def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
-        """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
-        in their order; with what their first bounds take, where nothing but arrays is decided."""
+        """Yield bounds for several groups over the first lattice, for as many of them at once as tables may be large,
+        with the tables that their first bounds take."""
         count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
             bounds = self.of(*several)
@@ -85,19 +86,19 @@ class GroupBounds:
             yield bounds
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
-        """Bounds for some of the groups that were stacked, with the tables that were made first."""
+        """Return bounds for some of the groups that were stacked, with the tables that were made first."""
         some = self.of(*(bounds.groups[member] for member in members))
         some.take_over(bounds, members)
         some.rough = bounds.rough
         return some
 
     def finer(self, group: Bounds) -> Bounds | None:
-        """Bounds for the same group over the next lattice; None: there is none."""
+        """Return bounds for the same group over the next lattice; None if there is none."""
         level = group.level + 1
         return self.of(*group.groups, level=level) if level < len(self.root.lattice.for_groups) else None
 
     def of_one(self, group: Bounds, arrays: Sequence[Ints]) -> Bounds:
-        """Bounds for one member of a group, with its own arrays."""
+        """Return bounds for one member of a group, with its own arrays."""
         own = tuple((array[None],) for array in arrays)
         return self.of(replace(group.groups[0], arrays=own), level=group.level)
 

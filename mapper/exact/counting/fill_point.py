@@ -12,14 +12,14 @@ from ..rows import MANY_ROWS, Index, Ints, Kinds, Rows, distinct, row_codes, tak
 
 @dataclass(frozen=True)
 class FilledKinds(Kinds):
-    """Rows, one for each of those that differ in something, with the charge of each."""
+    """Rows that stand for all rows that are alike along some dimensions, with the charge of each."""
 
     fill_point: FillPoint
 
 
 @dataclass(frozen=True, eq=False)
 class FillPoint:
-    """Where a boundary is charged.
+    """A fill point says where a boundary is charged: at which tile, below which loop.
 
     band    the band whose loop moves the tensor
     tile   (rows, dims) elements below that loop, loops that the tensor stays over included
@@ -38,7 +38,7 @@ class FillPoint:
         return FillPoint(self.band, taken(self.tile, index), slide, self.at_end)
 
     def kinds(self, rows: Rows, dims: Sequence[int]) -> FilledKinds:
-        """The rows that differ along some dimensions, in what they are or where they are charged."""
+        """Pick one of all rows that are alike along some dimensions, in what they are and where they are charged."""
         if len(rows) < MANY_ROWS:
             return FilledKinds(rows, np.arange(len(rows)), self)
         if not self._kinds or self._kinds[-1][0] is not rows:
@@ -50,7 +50,7 @@ class FillPoint:
         return known[key]
 
     def _codes(self, rows: Rows, dims: tuple[int, ...]) -> Ints:
-        """(rows,) one number from 0 on for all that is known along some dimensions."""
+        """Number (rows,) all that is known along some dimensions: rows with the same number are alike there."""
         if len(dims) > 1:
             return row_codes([self.kinds(rows, (d,)).which for d in dims])
         (d,) = dims

@@ -76,14 +76,14 @@ class Exploring:
         self.search.add([self._open(self.placements.bound(root), root)])
 
     def by_arrays(self, search: BestFirst[Mapping]) -> Exploring:
-        """The same work from the start, with tables for every choice of arrays; those for any arrays are kept."""
+        """Begin the same work again, with tables for every choice of arrays; those for any arrays are kept."""
         self.context.own_tables = True
         begun = Exploring(self.context, self.placements, self.plans, search, self.finishing)
         begun.start()
         return begun
 
     def by_groups(self, search: BestFirst[Mapping]) -> Exploring:
-        """The same work from the start, with tables for groups of alike arrays before anything grows from these."""
+        """Begin the same work again, with tables for groups of alike arrays before anything grows from these."""
         begun = Exploring(self.context, self.placements, self.plans, search, self.finishing, grouping_pays=True)
         begun.start()
         return begun
@@ -149,7 +149,7 @@ class Exploring:
         return OpenItem(bound, item, self.work_on)
 
     def _rows(self, rows: ArrayChoices | Batch) -> Grown:
-        """Rows, if there are any, at the bound of the best one."""
+        """Yield rows, if there are any, at the bound of the first."""
         if len(rows):
             yield self._open(float(rows.bound[0]), rows)
 
@@ -188,7 +188,7 @@ class Exploring:
             yield from self._work_on_rows(item)
 
     def _work_on_rows(self, item: Batch) -> Grown:
-        """The same where there are no better bounds for them."""
+        """Settle, evaluate, rebound or grow the rows of a batch whose bounds are the latest."""
         if item.unsettled:
             head, rest = self._parted(item, self._effort.settled_at_once)
             yield from self._rows(rest)
@@ -209,7 +209,7 @@ class Exploring:
             yield from self._grow(item)
 
     def _latest_bounds(self, item: Batch) -> Bounds:
-        """The bounds that have taken the place of those of a batch, or these."""
+        """Return the bounds that have taken the place of those of a batch, or these."""
         if not self.context.own_tables:
             self.context.refine()
             return item.bounds if item.bounds.level >= 0 else self.context.bounds
@@ -227,14 +227,13 @@ class Exploring:
         return self.best.cutoff
 
     def _at_loops(self, batch: Batch) -> Batch:
-        """The batch above the fanouts that come next."""
+        """Pass all fanouts that come next."""
         while len(batch) and self.context.hierarchy.at_fanout(batch.state):
             batch = pass_fanout(self.context, batch, self._cutoff)
         return batch
 
     def _expand(self, batch: Batch, below: float | None = None) -> Iterator[Batch]:
-        """All that the rows of a batch may grow to by one step, as far as it stays below the cutoff, or something
-        lower."""
+        """Grow the rows of a batch by one step, and yield what stays below the cutoff, or below something lower."""
         for grown in expand_loops(self.context, batch, self._cutoff if below is None else below):
             yield self._at_loops(grown)
 
@@ -262,8 +261,8 @@ class Exploring:
         yield from self.finishing.finish(batch.take(slice(1)))
 
     def _deeper(self, batch: Batch) -> Batch:
-        """The best that some rows grow to by one step; none, if nothing stays below the cutoff. First only what hardly
-        costs more is looked at: of all that stays below the cutoff, there may be very many."""
+        """Return the best rows after one more step; none, if nothing stays below the cutoff. What costs hardly more
+        than the best row is looked at first: of all that stays below the cutoff, there may be very many."""
         least = float(batch.bound[0])
         for below in (*(least * reach for reach in self._effort.reaches), self._cutoff):
             below = min(below, self._cutoff)
@@ -275,7 +274,7 @@ class Exploring:
         return batch.take(slice(0))
 
     def _grow_below_cutoff(self, batch: Batch) -> Grown:
-        """Grow the best of the rows that a lower cutoff has left."""
+        """Grow the best rows that a lower cutoff has left."""
         left = batch.take(slice(int(np.searchsorted(batch.bound, self._cutoff))))
         if len(left):
             yield from self._grow(left)
@@ -321,7 +320,7 @@ class Exploring:
         self._next_dive = self._steps + self._wait
 
     def _parted(self, batch: Batch, count: int) -> tuple[Batch, Batch]:
-        """The best rows of a batch, and the others."""
+        """Part the best rows of a batch from the others."""
         rest = batch.take(slice(count, None))
         whole = rest.bound.base
         if whole is not None and len(whole) > 2 * len(rest):  # no longer worth keeping all of them for
@@ -346,14 +345,14 @@ class Exploring:
         return min(alike, max(1, int(made / (each + 1))))
 
     def _measure(self, head: Batch, looked_at: int) -> None:
-        """Remember how many others each of some rows made, left aside at once or not."""
+        """Remember how many others some rows made, pruned at once or not."""
         each, depth = looked_at / len(head), head.depth
         self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
 
     # ---- better bounds for alike arrays --------------------------------------------------------------------
 
     def _is_bounded_best(self, batch: Batch) -> bool:
-        """Whether there are no better bounds for rows of which only the arrays are decided."""
+        """Tell whether there are no better bounds for rows of which only the arrays are decided."""
         bounds = batch.bounds
         best = bounds.level == len(self.context.bounds.lattice.for_groups) - 1
         return bounds.settled or (best and not bounds.rough)
@@ -378,7 +377,7 @@ class Exploring:
 
     @property
     def _grouping_adds_little(self) -> bool:
-        """Whether tables for groups have not raised bounds much, so that rows are better grown many at a time."""
+        """Tell whether tables for groups have not raised bounds much, so that rows are better grown many at a time."""
         enough = self._grouped >= self._effort.groups_tried[self.context.tiling]
         return enough and self._gain < self._effort.least_gain * self._grouped
 
@@ -421,7 +420,7 @@ class Exploring:
             yield from self._rows(finer(self.context, head, self._cutoff))
 
     def _group(self, batch: Batch) -> Grown:
-        """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
+        """Queue the rows in groups of alike arrays again, with bounds by tables of each group."""
         groups, rough = self._next_groups(batch)
         count = len(groups) if self.context.tiling == "ragged" else self.context.groups.at_once
         if groups[count:]:
@@ -440,7 +439,7 @@ class Exploring:
             self._measure_gain(head, bounded, len(groups[:count]))
 
     def _next_groups(self, batch: Batch) -> tuple[list[Ints], bool]:
-        """The groups of arrays that a batch gets tables for next, and whether these are rough ones."""
+        """Return the groups of arrays that get tables next, and whether these are rough ones."""
         groups = groups_of(self.context, batch)
         if self.context.tiling == "perfect" and not batch.bounds.rough:
             rough = rough_groups_of(self.context, batch)
@@ -465,11 +464,11 @@ class Exploring:
 
 
 def _lowest(batches: Iterable[Batch]) -> list[Batch]:
-    """The batch with the best row, if there is any row."""
+    """Return the batch with the best row, if there is any row."""
     best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
     return [] if best is None else [best]
 
 
 def _undecided(batch: Batch) -> bool:
-    """Whether nothing but the arrays of the rows is decided."""
+    """Tell whether nothing but the arrays of the rows is decided."""
     return not batch.path.node_groups and not batch.path.bands and bool(batch.rows.arrays)

@@ -22,7 +22,7 @@ from .found import BestFound
 
 @dataclass
 class Finishing:
-    """Evaluates rows of one search.
+    """Finishing evaluates the complete rows of one search.
 
     canonical  from the problem of the rows back to that of the machine
     """
@@ -35,7 +35,7 @@ class Finishing:
     _known: set[bytes] = field(default_factory=set)
 
     def finish(self, batch: Batch) -> Iterator[Closed[Mapping]]:
-        """The mappings of complete rows in the order of their bounds, while they may be better."""
+        """Yield the mappings of complete rows in the order of their bounds, while they may be better."""
         for row, bound in enumerate(batch.bound.tolist()):
             self.context.means.check()
             if bound >= self.best.cutoff:
@@ -65,8 +65,8 @@ class Finishing:
         return exact and every_port and steady and every_visit and self.context.costs.lines is None
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
-        """The mapping of a complete row; all its loop orders, where every order counts: with an exact halo, and where
-        there are visits in which loops come down to one trip, after which others may move nothing."""
+        """Return the mapping of a complete row; with all its loop orders where every order counts: with an exact halo,
+        and where loops come down to one trip in some visits, after which others may move nothing."""
         mapping = build_mapping(
             batch.path,
             self.context.visit,
@@ -91,8 +91,8 @@ class Finishing:
 
 
 def _all_orders(mapping: Mapping, start: int) -> Iterator[Mapping]:
-    """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops, from
-    some position on: what is above are nodes, and loops over visits."""
+    """Yield every mapping that differs only in the order of temporal loops between the same nodes and spatial loops,
+    from some position on: above it stand nodes, and loops over visits."""
     above, below = mapping.nest.items[:start], mapping.nest.items[start:]
     runs: list[list[tuple[Loop | Node, ...]]] = []
     for temporal, group in itertools.groupby(below, key=_is_temporal):

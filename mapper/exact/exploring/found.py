@@ -19,7 +19,7 @@ from ..question.surroundings import ALONE, Surroundings
 
 @dataclass(frozen=True)
 class FoundMapping:
-    """A mapping, what it costs, and the value of the objective."""
+    """A mapping that was found, its cost, and the value of the objective."""
 
     value: float
     mapping: Mapping
@@ -28,7 +28,7 @@ class FoundMapping:
 
 @dataclass
 class BestFound:
-    """The `count` best mappings that differ in energy or latency, best first.
+    """The incumbents: the `count` best mappings that differ in energy or latency, best first.
 
     surroundings  of mappings that are branches of a tree
     ceiling       mappings from this value on are not wanted
@@ -54,18 +54,19 @@ class BestFound:
 
     @property
     def cutoff(self) -> float:
-        """Bounds from here on cannot lead to a mapping that is kept: bounds of all visits but short ones."""
+        """Return the bound from which on rows lead to no mapping that is kept, for bounds of all visits but short
+        ones."""
         return self.wanted_below - self.surroundings.short_least
 
     @property
     def wanted_below(self) -> float:
-        """Mappings from this value on are not kept."""
+        """Return the value from which on mappings are not kept."""
         if len(self._kept) < self.count:
             return self.ceiling
         return min(self.ceiling, cutoff_of(self._kept[-1].value))
 
     def start_from(self, others: BestFound) -> None:
-        """Keep what another search has found, that was to find what is better than all that is kept, or nothing."""
+        """Keep what another search has found, which was to find something better than all that is kept."""
         self._kept = list(others) or self._kept
         self.evaluated += others.evaluated
 
@@ -75,7 +76,7 @@ class BestFound:
         self.evaluate(found.answer)
 
     def evaluate(self, mapping: Mapping) -> None:
-        """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""
+        """Compute the cost of a mapping, and keep it if it is one of the best and differs from the others in cost."""
         self.evaluated += 1
         try:
             cost = self._cost(mapping)
@@ -97,7 +98,7 @@ class BestFound:
         return visit_cost(mapping, self.machine, around.again, around.busy, around.start(mapping), around.every_visit)
 
     def _is_known(self, value: float, cost: Cost) -> bool:
-        """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""
+        """Tell whether a mapping of the same energy and latency is kept already."""
         first = bisect_left(self._kept, value * (1 - 2 * RELATIVE_TOLERANCE), key=_value)
         last = bisect_right(self._kept, value * (1 + 2 * RELATIVE_TOLERANCE), key=_value)
         return any(_same_cost(cost, other.cost) for other in self._kept[first:last])

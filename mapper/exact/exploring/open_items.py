@@ -22,7 +22,7 @@ Grown = Iterator["OpenItem | Closed[Mapping]"]
 
 @dataclass
 class OpenItem(OpenState[Mapping]):
-    """One of them; of rows, with the bound of the first.
+    """An open item is a state of the kernel: a placement, choices of arrays, or rows, with the bound of the first.
 
     grow  advances it
     """

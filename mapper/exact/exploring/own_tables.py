@@ -20,7 +20,7 @@ from ..growing.fanouts import gained_alone
 
 @dataclass
 class OwnTablesAsked:
-    """Whether it is time to begin again with tables for every choice of arrays, or for every group of alike ones."""
+    """Tells when a search begins again with tables for every choice of arrays, or for every group of alike ones."""
 
     context: SearchContext
     frontier: Frontier[Mapping]
@@ -36,8 +36,8 @@ class OwnTablesAsked:
                 self._some = started.take(np.arange(min(len(started), self.context.effort.choices_asked)))
 
     def pay(self) -> bool:
-        """Whether so many rows have been looked at that it is time: because there was no memory for all that is open
-        without such tables, or because they say much.
+        """Tell whether it is time for tables of every choice of arrays: many rows have been looked at, and there was no
+        memory for all that is open without such tables, or they raise bounds much.
 
         Asked for some choices, the coarsest ones do, which cost least; or, where choices are so few that all their
         tables are made in less time than has been spent, those that rows grow with. That is asked again when twice as
@@ -53,8 +53,8 @@ class OwnTablesAsked:
         return self._is_time(near) and self._gain((0, self.context.own_level) if few else (0,))
 
     def pay_in_groups(self) -> bool:
-        """Whether tables for every group of alike arrays, made before anything grows from these, say much: first steps
-        of rows may make few others, of which ever more grow later."""
+        """Tell whether tables for every group of alike arrays, made before anything grows from these, raise bounds
+        much: first steps of rows may make few others, of which ever more grow later."""
         effort, looked_at = self.context.effort, self.context.looked_at
         if looked_at <= effort.rows_before_groups or self._some is None:
             return False
@@ -63,8 +63,8 @@ class OwnTablesAsked:
         return self._gain((0,))
 
     def _is_time(self, near: float) -> bool:
-        """Whether to ask what tables say: again when twice as many rows have been looked at; not where bounds are near
-        the cutoff already."""
+        """Tell whether to ask what tables say: again when twice as many rows have been looked at, and only where bounds
+        are not near the cutoff."""
         looked_at = self.context.looked_at
         if looked_at < 2 * self._asked_at or self.frontier.bound > (1 - near) * self.frontier.best.cutoff:
             return False
@@ -72,7 +72,7 @@ class OwnTablesAsked:
         return True
 
     def _gain(self, levels: Sequence[int]) -> bool:
-        """Whether tables of some choices raise bounds much, over one of the lattices for groups of arrays."""
+        """Tell whether tables of some choices raise bounds much, over one of the lattices for groups of arrays."""
         assert self._some is not None
         cutoff, least = self.frontier.best.cutoff, self.context.effort.least_own_gain
         some = self._some.take(slice(int(np.searchsorted(self._some.bound, cutoff))))
@@ -81,8 +81,8 @@ class OwnTablesAsked:
 
 @dataclass
 class ArrayTurns:
-    """Of choices of arrays with tables of their own one is in work, whose tables are there: its rows come before all
-    others. But after many rows the lowest bound of all goes on, which may belong to another choice."""
+    """Choices of arrays with tables of their own take turns: the rows of the choice in work, whose tables are there,
+    come before all others; after many rows the lowest bound of all goes on."""
 
     context: SearchContext
     frontier: Frontier[Mapping]
@@ -97,12 +97,12 @@ class ArrayTurns:
 
     @property
     def is_over(self) -> bool:
-        """Whether the choice in work has had its rows."""
+        """Tell whether the choice in work has had its rows."""
         return self.frontier.focus is not None and self.context.looked_at > self._end_at
 
     def latest(self, bounds: Bounds) -> Bounds:
-        """The bounds that have taken the place of some: finer ones are made, while there is room, for the choice in
-        work when many of its rows have been looked at."""
+        """Return the bounds that have taken the place of some: finer ones are made, while there is room, for the choice
+        in work when many of its rows have been looked at."""
         if bounds is self.frontier.focus and self.context.wants_finer(bounds, self._begun_at):
             finer = bounds.finer(bounds.affordable_alone)
             if finer is not None:
@@ -118,14 +118,14 @@ class ArrayTurns:
 
 @dataclass
 class RoughGroups:
-    """Whether arrays get tables in a few large groups first (`growing/fanouts.py`), which leave most of them aside: by
-    what that has been worth, of how many groups how many were left to make tables for."""
+    """Tells whether arrays get tables in a few large groups first (`growing/fanouts.py`): by how many groups were left
+    to make tables for after those so far."""
 
     _groups: int = 0
     _left: int = 0
 
     def pay(self, rough: int, groups: int, at_once: int) -> bool:
-        """Whether tables are made fewer times with some rough groups before others, going by those so far.
+        """Tell whether fewer tables are made in all if rough groups come first, going by those so far.
 
         at_once  groups whose tables are made together
         """
@@ -133,5 +133,5 @@ class RoughGroups:
         return math.ceil(rough / at_once) + math.ceil(left * groups / at_once) < math.ceil(groups / at_once)
 
     def note(self, groups: int, left: int) -> None:
-        """Note that tables for rough groups have left so many of some groups."""
+        """Note how many of some groups tables for rough groups have left."""
         self._groups, self._left = self._groups + groups, self._left + left

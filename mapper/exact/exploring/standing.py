@@ -24,7 +24,8 @@ NEAR = 0.99
 def open_part(
     context: SearchContext, frontier: Frontier[Mapping], best: FoundMapping, ended: Ended, means: Means
 ) -> OpenPart | None:
-    """What is open with the lowest bound, beside the best mapping found. None: nothing is, or all costs nothing.
+    """Describe what is open with the lowest bound, beside the best mapping; None if nothing is open, or if all costs
+    nothing.
 
     means  to tell it with: time to make tables again that are gone
     """
@@ -56,7 +57,7 @@ def _arrays(context: SearchContext, item: Open) -> tuple[int, int]:
 
 
 def _tiles(item: Open) -> tuple[int, int]:
-    """Tiles that are chosen, of those of memories that do not keep a tensor as a whole: its home does."""
+    """Count the tiles that are chosen, of those of memories that do not keep a tensor as a whole, as its home does."""
     if not isinstance(item, Batch):
         return 0, 0
     nodes = sum(len(held) - 1 for held in item.path.placement)
@@ -66,8 +67,8 @@ def _tiles(item: Open) -> tuple[int, int]:
 def _least(
     context: SearchContext, item: Open, best: FoundMapping, means: Means
 ) -> tuple[float | None, float | None, float | None]:
-    """The least energy of the first of some rows, what of it is charged, and its least latency; as parts of the best
-    mapping's, unless that has none."""
+    """Return the least energy of the first row, the charged part of it, and its least latency, over those of the best
+    mapping; None for each that the best mapping has none of."""
     if isinstance(item, OpenPlacement) or not best.cost.energy_pj:
         return None, None, None
     row = item.take(slice(1))
@@ -83,14 +84,14 @@ def _least(
 
 
 def _columns(context: SearchContext, row: ArrayChoices | Batch) -> tuple[Floats, Floats, Floats]:
-    """(columns, 1) what is charged, and what is still to come at least; (1,) time steps."""
+    """Return (columns, 1) what is charged, what is still to come at least, and (1,) time steps."""
     if isinstance(row, Batch):
         return row.costs, _ahead(context, row), row.steps
     return np.zeros_like(row.costs), row.costs, ArrayPlans(context).least_steps(row.rows)
 
 
 def _ahead(context: SearchContext, row: Batch) -> Floats:
-    """(columns, 1) what is still to come costs at least."""
+    """Bound (columns, 1) what is still to come."""
     if row.complete:
         return np.zeros_like(row.costs)
     tile = context.model(row.path).loops.array_tile(row.rows, row.path.band)

@@ -29,7 +29,7 @@ from .fanouts import bounded, least_beyond
 
 @dataclass
 class ArrayChoices:
-    """Arrays of the first few fanouts with one placement, sorted by bound.
+    """Choices of arrays for the first few fanouts with one placement, sorted by bound.
 
     rows   the choices; only these fanouts have arrays
     bound  (rows,) objective that no mapping with such arrays undercuts
@@ -56,7 +56,7 @@ class ArrayChoices:
 
 
 class ArrayPlans:
-    """All choices of arrays of one search: the same for every placement."""
+    """Array plans list all choices of arrays of one search: they are the same for every placement."""
 
     def __init__(self, context: SearchContext) -> None:
         self.context = context
@@ -68,7 +68,7 @@ class ArrayPlans:
     # ---- the choices ---------------------------------------------------------------------------------------
 
     def vectors(self, fanout: int) -> Ints:
-        """(vectors, dims) all instances per dimension that a fanout can realize."""
+        """List (vectors, dims) all instances per dimension that a fanout can realize."""
         if fanout not in self._vectors:
             context, level = self.context, self.hierarchy.fanouts[fanout]
             spans = context.limits.spans(fanout)
@@ -79,7 +79,7 @@ class ArrayPlans:
 
     @cached_property
     def first(self) -> Rows:
-        """The choices for the first few fanouts, for as many of them as there is room for at once."""
+        """Return the choices for the first few fanouts, for as many of them as there is room for at once."""
         rows = Rows(1, [], [])
         while (
             not self._decides_all(rows)
@@ -92,7 +92,8 @@ class ArrayPlans:
         return len(rows.arrays) == len(self.hierarchy.fanouts)
 
     def _extended(self, rows: Rows, vectors: Ints) -> tuple[Rows, Ints]:
-        """Every choice with every one of some arrays for the next fanout that leaves work for it; and which choice."""
+        """Combine every choice with every array of the next fanout that leaves work for it, and return which choice
+        each came from."""
         covered = np.minimum(
             np.prod([np.ones((len(rows), len(self.sizes)), np.int64), *rows.arrays], axis=0), self.sizes
         )
@@ -114,7 +115,7 @@ class ArrayPlans:
     # ---- of a placement ------------------------------------------------------------------------------------
 
     def first_bound(self, placement: Placement) -> float:
-        """An objective that no mapping of a placement undercuts: every tensor passes every boundary once."""
+        """Bound all mappings of a placement: every tensor passes every boundary once."""
         rows, context = self.first, self.context
         if not self._decides_all(rows):
             at_macs, once = self._least(placement, rows)
@@ -126,13 +127,13 @@ class ArrayPlans:
         return float(context.value(costs, self._steps(rows)).min(initial=np.inf))
 
     def start(self, placement: Placement, below: float) -> Batch | ArrayChoices:
-        """The choices with a placement whose bound stays below the cutoff."""
+        """Return the choices with a placement whose bound stays below the cutoff."""
         if self._decides_all(self.first):
             return self._decided(placement, self.first, below)
         return self._open(placement, self.first, below)
 
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
-        """The choices, with those for the next fanout."""
+        """Extend the choices by those for the next fanout."""
         vectors = self.vectors(len(choices.rows.arrays))
         for first in range(0, len(vectors), self.context.effort.extended_at_once):
             self.context.means.check()
@@ -143,9 +144,9 @@ class ArrayPlans:
                 yield self._open(choices.placement, rows, below)
 
     def _hopeful(self, choices: ArrayChoices, vectors: Ints, below: float) -> Rows:
-        """The choices with some arrays for the next fanout, but for those that are too slow: most are, and that is soon
-        known, at what is known to be paid before these are decided. And where all are then, but for those that cost too
-        much: most of the others do, which takes less time to know than all that is worked out for the rest."""
+        """Extend the choices by arrays for the next fanout, and keep those that stay below the cutoff by two quick
+        bounds: by time steps alone, which prune most; and, once all arrays are decided, by what every tensor costs that
+        passes once."""
         rows, known = self._extended(choices.rows, vectors)
         bound = self.context.value(taken(choices.costs, known, axis=1), self.least_steps(rows))
         rows = rows.take(np.flatnonzero(self.context.below(bound, below)))
@@ -156,11 +157,11 @@ class ArrayPlans:
         return rows.take(np.flatnonzero(self.context.below(bound, below)))
 
     def at_once(self, choices: ArrayChoices) -> int:
-        """How many choices are to be extended together."""
+        """Return how many choices are extended together."""
         return max(1, self.context.effort.extended_at_once // len(self.vectors(len(choices.rows.arrays))))
 
     def _open(self, placement: Placement, rows: Rows, below: float) -> ArrayChoices:
-        """Choices in which the arrays of some fanouts are not decided."""
+        """Bound choices in which the arrays of some fanouts are not decided."""
         context, state = self.context, self.hierarchy.start(placement)
         at_macs, once = self._least(placement, rows)
         steps, member = self.least_steps(rows), np.zeros(len(rows), dtype=np.int64)
@@ -171,7 +172,7 @@ class ArrayPlans:
         return found.take(np.argsort(found.bound, kind="stable"))
 
     def _decided(self, placement: Placement, rows: Rows, below: float) -> Batch:
-        """A batch of rows of which all arrays are decided, and nothing else is."""
+        """Make a batch of rows of which all arrays are decided, and nothing else."""
         context, hierarchy, count = self.context, self.hierarchy, len(rows)
         at_macs = (MemoryBoundary(tensor, MAC, held[0]) for tensor, held in enumerate(placement))
         batch = Batch(
@@ -203,7 +204,7 @@ class ArrayPlans:
         return self.context.model(Path(self.hierarchy, ())).steps(self.first)
 
     def _at_macs(self, placement: Placement, rows: Rows) -> Floats:
-        """(columns, rows) MACs, and the words between them and the memories nearest to them."""
+        """Charge (columns, rows) the MACs, and the words between them and the memories nearest to them."""
         costs = self._macs(len(rows))
         for tensor, held in enumerate(placement):
             costs = costs + self._feeding(MemoryBoundary(tensor, MAC, held[0]), placement, rows)
@@ -217,8 +218,8 @@ class ArrayPlans:
         return self._first_feeding[boundary]
 
     def _once(self, placement: Placement, rows: Rows) -> dict[MemoryBoundary, Floats]:
-        """(columns, rows) what each boundary between memories costs at least, if every word passes once, and every
-        instance gets its own."""
+        """Bound (columns, rows) each boundary between memories, if every word passes once, and every instance gets its
+        own."""
         each = self._first_once if rows is self.first else OnceEach(self.context.bounds, self.context.tiling, rows)
         return {boundary: each.of(boundary) for boundary in all_boundaries(placement)}
 
@@ -227,7 +228,7 @@ class ArrayPlans:
         return OnceEach(self.context.bounds, self.context.tiling, self.first)
 
     def _macs(self, count: int) -> Floats:
-        """(columns, count) the energy of all operations."""
+        """Charge (columns, count) the energy of all operations."""
         costs = np.zeros((self.context.costs.cost_columns.count, count))
         macs = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
         self.context.costs.cost_columns.book_energy(costs, macs)
@@ -236,15 +237,15 @@ class ArrayPlans:
     # ---- bounds on choices for the first few fanouts -------------------------------------------------------
 
     def least_steps(self, rows: Rows) -> Floats:
-        """(rows,) time steps if the fanouts to come were all in full use."""
+        """Count (rows,) time steps if the fanouts to come were all in full use."""
         spread = np.prod([np.ones((len(rows), len(self.sizes))), *rows.arrays], axis=0)
         later = math.prod(fanout.instances for fanout in self.hierarchy.fanouts[len(rows.arrays) :])
         steps: Floats = np.maximum(np.ceil(self.sizes / spread).prod(axis=1) / later, 1.0)
         return steps
 
     def _least(self, placement: Placement, rows: Rows) -> tuple[Floats, Floats]:
-        """(columns, rows) what passes at the MACs at least, and what passes everywhere else at least, if every tensor
-        passes every boundary once; whatever the arrays of the other fanouts."""
+        """Bound (columns, rows) what passes at the MACs, and what passes everywhere else if every tensor passes every
+        boundary once; whatever the arrays of the other fanouts."""
         group = partly_decided(self.hierarchy, self.context.tiling, rows)
         root = self.context.bounds
         booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)

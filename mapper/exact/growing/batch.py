@@ -39,7 +39,7 @@ class Pending:
 
 @dataclass
 class Batch:
-    """Rows of one path, sorted by bound.
+    """A batch holds rows of one path and state, sorted by bound.
 
     bounds  tables that hold for the rows' arrays
     member  (rows,) the group of arrays that each row belongs to, of those that `bounds` hold for
@@ -82,12 +82,12 @@ class Batch:
 
     @property
     def depth(self) -> int:
-        """How far the rows have grown."""
+        """Return how far the rows have grown."""
         return len(self.path.node_groups)
 
     @property
     def nbytes(self) -> int:
-        """Memory that the rows take, about."""
+        """Return about how much memory the rows take."""
         arrays = (*self.rows.tiles, *self.rows.arrays, self.costs, self.steps, self.bound, self.orders, self.member)
         waiting = sum(p.costs.nbytes + (0 if p.fill_point is None else p.fill_point.tile.nbytes) for p in self.pending)
         return sum(array.nbytes for array in arrays) + waiting
@@ -104,7 +104,7 @@ class Batch:
 
 
 def merged(pieces: Sequence[Batch]) -> Batch:
-    """One batch of several with the same path and state, sorted by bound."""
+    """Merge batches of the same path and state into one batch, sorted by bound."""
     if len(pieces) == 1:
         return pieces[0].sorted()
     first = pieces[0]

@@ -32,8 +32,7 @@ def bounded(
     below: float,
     once: Mapping[MemoryBoundary, Floats] = MappingProxyType({}),
 ) -> Batch:
-    """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
-    cutoff.
+    """Bound rows of which nothing but the arrays is decided by some tables, and keep those below the cutoff.
 
     once  (columns, rows) what each boundary between memories costs at least, as far as that is known
     """
@@ -57,9 +56,9 @@ def least_beyond(
     steps: Floats,
     once: Mapping[MemoryBoundary, Floats] = MappingProxyType({}),
 ) -> Floats:
-    """(rows,) bounds on mappings of which the arrays of some fanouts are decided, or all, and nothing else: what lies
-    beyond each of them costs at least what it costs at the best tile around its array's; and what comes from memories
-    inside it costs at least what it costs once.
+    """Bound (rows,) mappings of which only arrays are decided, of some fanouts or of all: what lies beyond each fanout
+    costs no less than at the best tile around its array's, and what comes from memories inside it no less than passing
+    once.
 
     costs, steps  of what has been decided, (columns, rows) and (rows,)
     once          (columns, rows) of boundaries, where known
@@ -77,13 +76,13 @@ def least_beyond(
 
 
 def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
-    """Indices of the rows of each group of alike arrays; the group with the best row first."""
+    """Return the indices of the rows of each group of alike arrays; the group with the best row first."""
     return sorted(alike(context.hierarchy, context.tiling, batch.rows), key=lambda index: int(index[0]))
 
 
 def rough_groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
-    """The same for fewer and larger groups: of rows whose arrays give as many copies of what comes over them straight
-    from the outermost memory, which mostly costs most."""
+    """Return fewer and larger groups: of rows whose arrays give as many copies of what comes over them straight from
+    the outermost memory, which mostly costs most."""
     hierarchy = context.hierarchy
     which = {
         (fanout, tensor)
@@ -98,8 +97,8 @@ def rough_groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
 def bounded_by_groups(
     context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float, rough: bool = False
 ) -> Iterator[Batch]:
-    """The rows of some groups with better bounds, by tables for each group: those of several groups together with
-    perfect tiles, of one group with ragged ones.
+    """Bound the rows of some groups by tables for each group: of several groups together with perfect tiles, of one
+    group with ragged ones.
 
     rough  whether these are groups of `rough_groups_of`
     """
@@ -118,8 +117,7 @@ def bounded_by_groups(
 
 
 def _of_groups(context: SearchContext, batch: Batch, groups: Sequence[Ints], bounds: Bounds, below: float) -> Batch:
-    """The rows of some groups with bounds by the tables of these; where few groups are left, they get tables of their
-    own."""
+    """Bound the rows of some groups by tables of these; where few groups are left, they get tables of their own."""
     rows = batch.take(np.concatenate(groups))
     member = np.repeat(np.arange(len(groups)), [len(index) for index in groups])
     better = bounded(context, replace(rows, member=member), bounds, below)
@@ -133,7 +131,7 @@ def _of_groups(context: SearchContext, batch: Batch, groups: Sequence[Ints], bou
 
 
 def finer(context: SearchContext, batch: Batch, below: float) -> Batch:
-    """The rows of a group with better bounds, by finer tables."""
+    """Bound the rows of a group by finer tables."""
     bounds = context.groups.finer(batch.bounds)
     assert bounds is not None
     context.groups.keep(bounds)
@@ -141,8 +139,8 @@ def finer(context: SearchContext, batch: Batch, below: float) -> Batch:
 
 
 def _of_one_group(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
-    """The rows of a group with bounds by tables of each row's arrays, as far as they stay below the cutoff. Tables for
-    what lies outside the arrays are the same for all of the group."""
+    """Bound the rows of a group by tables of each row's arrays, and keep those below the cutoff. Tables for what lies
+    outside the arrays are the same for all of the group."""
     found = np.empty(len(batch))
     one, first = np.ones((1, len(context.sizes)), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for row in range(len(batch)):
@@ -157,8 +155,8 @@ def _of_one_group(context: SearchContext, batch: Batch, bounds: Bounds, below: f
 
 
 def bounded_alone(context: SearchContext, batch: Batch, below: float) -> Iterator[Batch]:
-    """Each row of a batch in which only arrays are decided, with bounds by tables for its arrays alone, as far as they
-    stay below the cutoff. The tables are over the next finer of the lattices for groups of arrays."""
+    """Bound each row of a batch in which only arrays are decided by tables for its arrays alone, and yield those below
+    the cutoff. The tables are over the next finer of the lattices for groups of arrays."""
     level, count = batch.bounds.level + 1, len(batch)
     together = _tables_alone(context, batch, level)
     bound = _bound_alone(context, batch, together)
@@ -169,8 +167,8 @@ def bounded_alone(context: SearchContext, batch: Batch, below: float) -> Iterato
 
 
 def gained_alone(context: SearchContext, batch: Batch, below: float, level: int) -> float:
-    """By which part of the way to the cutoff tables for single choices of arrays raise the bounds of rows, on average;
-    over one of the lattices for groups of arrays."""
+    """Return by which part of the way to the cutoff tables for single choices of arrays raise the bounds of rows, on
+    average, over one of the lattices for groups of arrays."""
     gained = 0.0
     for row in range(len(batch)):
         one = batch.take(slice(row, row + 1))
@@ -181,13 +179,13 @@ def gained_alone(context: SearchContext, batch: Batch, below: float, level: int)
 
 
 def _tables_alone(context: SearchContext, batch: Batch, level: int) -> Bounds:
-    """Bounds for each row's arrays alone, stacked."""
+    """Make bounds for each row's arrays alone, stacked."""
     alone = ([array[row : row + 1] for array in batch.rows.arrays] for row in range(len(batch)))
     return context.groups.of(*(group_of(context.hierarchy, context.tiling, arrays) for arrays in alone), level=level)
 
 
 def _bound_alone(context: SearchContext, batch: Batch, own: Bounds) -> Floats:
-    """(rows,) bounds by tables of each row's arrays."""
+    """Bound (rows,) by tables of each row's arrays."""
     inside = own.at(own.table(batch.state), np.ones_like(batch.rows.arrays[0]), np.arange(len(batch)))
     return np.maximum(batch.bound, context.value(batch.costs + inside, batch.steps))
 
@@ -226,7 +224,7 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
 
 
 def rebounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
-    """The rows with bounds by the tables that have taken the place of theirs."""
+    """Bound the rows by the tables that have taken the place of theirs."""
     batch = replace(batch, bounds=bounds)
     tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
     ahead = batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
@@ -235,7 +233,7 @@ def rebounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float
 
 
 def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
-    """The rows above all fanouts, with everything counted exactly that was only bounded below them."""
+    """Count exactly what was only bounded below the fanouts, for rows above all of them."""
     costs = batch.costs
     for old in batch.pending:
         costs = costs - old.costs + context.book(batch.path, batch.rows, old.boundary, old.fill_point, exactly=True)

@@ -25,7 +25,7 @@ from .context import SearchContext
 
 @dataclass(frozen=True)
 class _Along:
-    """One dimension.
+    """One dimension of all pairs of a row and a tile.
 
     picks      (tiles,) which of the tiles along it, ascending, each of the tiles that fit has
     cells      (choices, tiles along it) place in the flattened lattice that a tile and the instances above it come to;
@@ -41,8 +41,8 @@ class _Along:
 def first_tiles(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
 ) -> Iterator[tuple[Ints, Ints]] | None:
-    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff; in
-    parts.
+    """Yield all pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the
+    cutoff; in parts.
 
     memory  whose loops grow the tile
 
@@ -60,7 +60,7 @@ def first_tiles(
 def _hopeful(
     context: SearchContext, batch: Batch, tiles: Ints, trip_rules: Ints, below: float
 ) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs of a row and one of some tiles, (tiles, dims)."""
+    """Yield the pairs of a row and one of some tiles, (tiles, dims), that stay below the cutoff."""
     tables = batch.bounds.growing(batch.state, ())
     near, far = tables.near[0], tables.far[0]
     table, near = (near, None) if far is None else (far, near)
@@ -86,8 +86,8 @@ def _joined(found: Sequence[tuple[Ints, Ints]], tiles: Ints) -> tuple[Ints, Ints
 
 
 def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Ints:
-    """The pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are their
-    own mirror images, tiles decide."""
+    """Keep the pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are
+    their own mirror images, tiles decide."""
     if context.mirror is None:
         return np.arange(len(rows))
     same = compared([array[rows] for array in batch.rows.arrays], context.mirror, len(rows)) == 0
@@ -96,7 +96,7 @@ def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints)
 
 @dataclass(frozen=True)
 class FittingTiles:
-    """(tiles, dims) innermost tiles that some node group has room for; None if there are too many."""
+    """Innermost tiles (tiles, dims) that fit some node group; None if there are too many."""
 
     tiles: Ints | None
 
@@ -108,7 +108,7 @@ class FittingTiles:
 def _fitting(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, trip_rules: Ints
 ) -> Ints | None:
-    """The innermost tiles that some node group has room for, of those that are tried with some of the arrays."""
+    """Return the innermost tiles that fit some node group, of those that are tried with some of the arrays."""
     largest = context.largest(batch.state, node_groups)
     sizes = tuple(_sizes(context, memory, d, largest[d], trip_rules[:, d]) for d in range(len(context.sizes)))
     holders = tuple((group, context.hierarchy.residents(batch.state, group)) for group in node_groups)
@@ -119,8 +119,8 @@ def _fitting(
 def _tiles_with_room(
     context: SearchContext, sizes: Sequence[Sequence[int]], holders: Sequence[tuple[NodeGroup, tuple[int, ...]]]
 ) -> Ints | None:
-    """(tiles, dims) tiles of some sizes along each dimension that some node group has room for, with what its memory
-    holds besides; None if there are too many."""
+    """Combine some sizes along each dimension to the tiles (tiles, dims) that fit some node group beside what its
+    memory holds; None if there are too many."""
     tiles = np.ones((1, len(sizes)), dtype=np.int64)
     for d, along in enumerate(sizes):
         if len(tiles) * len(along) > 8 * context.effort.most_tiles:
@@ -136,7 +136,7 @@ def _tiles_with_room(
 
 
 def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> list[int]:
-    """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
+    """Return the sizes along a dimension that a loop over single elements may make below some of the arrays."""
     most = min(context.limits.most_trips(memory, d), largest)
     different = trip_rules[_different(trip_rules.T)[0]].tolist()
     trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *rules) for rules in different))
@@ -162,8 +162,8 @@ def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: in
 
 
 def _tried(context: SearchContext, sizes: Ints, known: Ints, d: int) -> Flags:
-    """(choices, sizes) whether a loop over single elements is tried that makes each tile, by the trip rules of each
-    choice, (rules, choices)."""
+    """Tell (choices, sizes) whether a loop over single elements is tried that makes each tile, by the trip rules of
+    each choice, (rules, choices)."""
     first, which = _different(known)
     visited, largest = context.visit.sizes[d], int(sizes[-1])
     tried = np.zeros((len(first), largest + 1), dtype=bool)
@@ -180,8 +180,8 @@ def _different(columns: Ints) -> tuple[Ints, Ints]:
 
 
 def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, spans: AxisSpans | None) -> Flags:
-    """(choices, sizes) whether each tile leaves room for the instances of all fanouts to come, (fanouts, choices); and
-    can be spread over those of the first one, where its axes are given."""
+    """Tell (choices, sizes) whether each tile leaves room for the instances of all fanouts to come, (fanouts, choices),
+    and can be spread over those of the first fanout, where its axes are given."""
     size, tiling = context.visit.sizes[d], context.visit.tilings[d]
     perfect = tiling == "perfect"
     needed = tiles_needed([np.ones(counts.shape[1], dtype=np.int64), *counts], perfect)[:, None]
@@ -217,11 +217,11 @@ class _PairBounds:
         return cls(flat, near, of_tiles.min(axis=1, keepdims=True))
 
     def has_groups(self, never: int) -> bool:
-        """Whether each group of arrays has cells of its own; never: how many cells each has that are tried."""
+        """Tell whether each group of arrays has cells of its own; never: how many cells each has that are tried."""
         return bool(self.flat.shape[1] > never + 1)
 
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
-        """(groups x cells,) where not even the least of all that some rows cost could be ruled out."""
+        """Tell (groups x cells,) where the least of all that some rows cost stays below the cutoff."""
         columns = batch.bounds.columns
         costs = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
         fewest = np.full(self.flat.shape[1], batch.steps[rows].min())
@@ -234,7 +234,7 @@ class _PairBounds:
 def _pairs(
     context: SearchContext, batch: Batch, bounds: _PairBounds, along: Sequence[_Along], tiles: Ints, below: float
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and tiles, by their indices, that stay below the cutoff."""
+    """Yield the rows and tiles, by their indices, that stay below the cutoff."""
     count, columns, never = len(tiles), batch.bounds.columns, math.prod(batch.bounds.lattice.shape)
     at_once = max(1, min(context.effort.pairs_at_once, 64 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):

@@ -31,7 +31,7 @@ BYTES_A_ROW = 200
 
 
 class KnownRows:
-    """The rows that one search has queued.
+    """Known rows are those that one search has queued: they prune rows that they dominate.
 
     most  bytes that they may take: from then on none are added
     """
@@ -51,8 +51,7 @@ class KnownRows:
         )
 
     def new_ones(self, batch: Batch) -> Batch:
-        """The rows of a batch that none of those known stands for; they are known from now on, and have to be
-        queued."""
+        """Return the rows of a batch that no known row dominates; they are known from now on, and have to be queued."""
         if not self._applies or batch.complete or not _is_settled(self.context, batch):
             return batch
         costs = np.concatenate([batch.costs, batch.steps[None], *self._room_taken(batch)])
@@ -66,14 +65,14 @@ class KnownRows:
         return batch if len(new) == len(batch) else batch.take(new)
 
     def _key(self, batch: Batch) -> Hashable:
-        """What rows of one batch have in common that their future costs depend on."""
+        """Return what rows of one batch have in common that their future costs depend on."""
         path, since = batch.path, _waiting_since(batch)
         innermost = tuple(held[0] for held in path.placement)
         inside = (since, path.bands) if since < len(path.node_groups) - 1 else None
         return batch.state, innermost, path.node_groups[since:], inside
 
     def _room_taken(self, batch: Batch) -> list[Floats]:
-        """(1, rows) bits taken in every part of every memory that is still to hold something."""
+        """Count (1, rows) the bits taken in every part of every memory that is still to hold something."""
         found, hierarchy, nothing = [], self.context.hierarchy, np.zeros((1, len(batch)))
         for memory in range(len(hierarchy.memories)):
             if hierarchy.is_to_hold(batch.state.ahead, memory):
@@ -85,7 +84,7 @@ class KnownRows:
 
 
 class _Alike:
-    """Rows of which the future costs the same where their tiles do, each with what it has cost.
+    """Rows whose future costs are the same where their tiles are, each with what it has cost.
 
     Those of the same tiles form a chain: the last one first, and `before` each the place of the one before it.
     """
@@ -97,8 +96,7 @@ class _Alike:
         self._count = 0
 
     def standing_for(self, tiles: list[bytes], costs: Floats, most: int) -> Ints:
-        """(rows,) the place of a row that stands for each; -1: of those with its tiles, so many of which are compared
-        at most, none does."""
+        """Return (rows,) the place of a row that dominates each; -1 if none of `most` rows with its tiles does."""
         found = np.full(len(tiles), -1, dtype=np.int64)
         places = np.array([self._last.get(each, -1) for each in tiles], dtype=np.int64)
         rows = np.flatnonzero(places >= 0)
@@ -126,7 +124,7 @@ class _Alike:
 
 
 def _columns_compare(context: SearchContext) -> bool:
-    """Whether columns say enough to compare rows by.
+    """Tell whether columns say enough to compare rows by.
 
     They do not where columns of ports are averages over instances some of which have less to do than others: ports
     inside arrays, with ragged tiles, where the first instance need not be the busiest (`counting/first_instance.py`).
@@ -142,7 +140,7 @@ def _columns_compare(context: SearchContext) -> bool:
 
 
 def _is_settled(context: SearchContext, batch: Batch) -> bool:
-    """Whether all that has been charged is known for good, and time steps with it."""
+    """Tell whether all that has been charged is known for good, and time steps with it."""
     if batch.pending or batch.state.passed < len(context.hierarchy.fanouts):
         return False
     exact = any(memory.halo == "exact" for memory in context.hierarchy.memories[:-1])
@@ -151,16 +149,16 @@ def _is_settled(context: SearchContext, batch: Batch) -> bool:
 
 
 def _waiting_on(batch: Batch) -> list[Ints]:
-    """The tile; and where something waits since further inside, the tiles from there on, and the arrays: how many
-    instances have work in the last round depends on the tiles below them."""
+    """Return the tile; and where something waits since further inside, the tiles from there on, and the arrays: how
+    many instances have work in the last round depends on the tiles below them."""
     tiles, arrays, since = batch.rows.tiles, batch.rows.arrays, _waiting_since(batch)
     parts = [*tiles[since:], *(arrays if since < len(tiles) - 1 else ())]
     return [column for part in parts for column in part.T]
 
 
 def _waiting_since(batch: Batch) -> int:
-    """The innermost node group on whose tile depends what is still to be charged: that of a boundary which waits, with
-    instances outside its inner memory. The last one, if there is none."""
+    """Return the innermost node group on whose tile future charges depend: that of a boundary which waits, with
+    instances outside its inner memory; else the last one."""
     path = batch.path
     inner = (
         path.node_group_of(boundary.inner, boundary.tensor)
@@ -171,7 +169,7 @@ def _waiting_since(batch: Batch) -> int:
 
 
 def _codes(columns: list[Ints]) -> list[bytes]:
-    """(rows,) some columns of each row as one value."""
+    """Join (rows,) some columns of each row to one value."""
     table = np.ascontiguousarray(np.stack(columns, axis=1))
     codes: list[bytes] = table.view(f"V{table.itemsize * table.shape[1]}").ravel().tolist()
     return codes

@@ -37,16 +37,16 @@ class Followers:
 
     @property
     def counts(self) -> Ints:
-        """(rows,) how many follow each row."""
+        """Count (rows,) the tiles that may follow each row."""
         return np.array([len(tiles) for tiles in self.tiles], dtype=np.int64)[self.kinds]
 
     def all_of(self, rows: slice) -> tuple[Ints, Ints]:
-        """Some rows, each as often as tiles follow it, and these tiles."""
+        """Repeat each of some rows as often as tiles follow it, and return these tiles."""
         which, found = repeated(self.tiles, self.kinds[rows])
         return which + (rows.start or 0), found
 
     def parts(self, most: int) -> Iterator[slice]:
-        """Rows that follow each other, as many at once as at most so many tiles follow, or single rows."""
+        """Cut the rows into slices that so many tiles follow at most; a single row may have more."""
         ends = np.cumsum(self.counts)
         first, count = 0, len(ends)
         while first < count:
@@ -84,7 +84,7 @@ class Stage:
 
 
 class LoopBand:
-    """One batch, and the band above it.
+    """The band of loops above one batch, in which tiles grow.
 
     below   the cutoff
     start   (rows, dims) tiles below the first loop
@@ -118,8 +118,8 @@ class LoopBand:
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
-        """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
-        after the other."""
+        """Yield the innermost tiles of all rows at once, in parts; None where something stands inside them already, and
+        tiles grow one dimension after the other."""
         if not self.innermost or len(dims) < len(self.sizes) or len(stage) < len(self.batch):
             return None
         found = first_tiles(self.context, self.batch, self.node_groups, self.memory, self.below)
@@ -128,15 +128,14 @@ class LoopBand:
         return (replace(stage.take(rows), tiles=tiles, order=dims) for rows, tiles in found)
 
     def grown(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage]:
-        """The rows with all tiles that some dimensions may grow to, one dimension after the other; in parts, where
-        there are many."""
+        """Grow the tiles of the rows along some dimensions, one after the other, and yield them in parts."""
         later = tuple(d for d in self.bounds.moves.free(stage.state.waiting) if d not in (*stage.order, *dims))
         tables = self.bounds.growing(stage.state, dims, later)
         for grown in self._grown_further(stage, dims, 0, tables):
             yield replace(grown, order=(*stage.order, *dims))
 
     def _grown_further(self, stage: Stage, dims: tuple[int, ...], done: int, tables: Growing) -> Iterator[Stage]:
-        """The same, where the first few of the dimensions have grown already."""
+        """Grow the tiles along the dimensions that are not done yet."""
         if done == len(dims) or not len(stage):
             yield stage
             return
@@ -146,7 +145,7 @@ class LoopBand:
             yield from self._grown_further(hopeful, dims, done + 1, tables)
 
     def longer(self, stage: Stage, d: int) -> Iterator[Stage]:
-        """The rows with all tiles that may follow along one dimension, as many at once as there is room for."""
+        """Grow the tiles along one dimension to every size, as many at once as there is room for."""
         followers = self.followers(stage, d)
         for part in followers.parts(self.context.rows_at_once):
             which, tiles = followers.all_of(part)
@@ -155,7 +154,7 @@ class LoopBand:
             yield grown
 
     def hopeful(self, stage: Stage, near: Floats | None, far: Floats | None = None, fanouts: int = 0) -> Stage:
-        """The rows that may lead to something below the cutoff, and that fit.
+        """Keep the rows that fit and whose bound stays below the cutoff.
 
         near, far  bounds on what follows, to be added: by the tile, and by what the fanouts that follow make of it
         fanouts    how many follow
@@ -173,7 +172,7 @@ class LoopBand:
         return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
 
     def _fitting(self, stage: Stage) -> Stage:
-        """The rows that fit some node group."""
+        """Keep the rows that fit some node group."""
         fits = np.zeros(len(stage), dtype=bool)
         for node_group in self.node_groups:
             fits |= self.fits(stage, node_group)
@@ -192,7 +191,7 @@ class LoopBand:
         return self.context.footprints.fits(node_group.memory, [*own, *self._earlier(stage, node_group)], exactly=True)
 
     def _earlier(self, stage: Stage, node_group: NodeGroup) -> list[tuple[int, Ints]]:
-        """The tiles that node groups inside one hold already in its memory."""
+        """Return the tiles that inner node groups hold already in the memory of a node group."""
         return [
             (t, taken(self.batch.rows.tiles[k], stage.parents))
             for k, inner in enumerate(self.path.node_groups)
@@ -201,8 +200,8 @@ class LoopBand:
         ]
 
     def ahead(self, table: Floats, stage: Stage, state: State, fanouts: int = 0) -> Floats:
-        """(columns, rows) least cost of what is still to be charged in a state: by a table of bounds, at the tiles that
-        the arrays of so many fanouts to come make of a stage's; and no less than all words cost that pass once."""
+        """Bound (columns, rows) the costs that are still to be charged in a state: by a table, at the tiles that the
+        arrays of the next `fanouts` fanouts make of a stage's; and by what all words cost that pass once."""
         tiles, passed = stage.tiles, self.batch.state.passed
         for array in self.batch.rows.arrays[passed : passed + fanouts]:
             tiles = np.minimum(tiles * taken(array, stage.parents), self.sizes)
@@ -213,7 +212,8 @@ class LoopBand:
         return larger
 
     def _once_ahead(self, state: State) -> Floats:
-        """(columns, the batch's rows) what is still to be charged in a state costs at least, if all words pass once."""
+        """Bound (columns, the batch's rows) the costs that are still to be charged in a state by what all words cost
+        that pass once."""
         if state.waiting not in self._once_of:
             least = self._once.of_all(uncharged(state))
             self._once_of[state.waiting] = least * np.ones_like(self.batch.costs)
@@ -224,7 +224,7 @@ class LoopBand:
         return OnceEach(self.bounds, self.context.tiling, self.batch.rows)
 
     def followers(self, stage: Stage, d: int) -> Followers:
-        """All tiles that may follow along one dimension."""
+        """Return all tiles that may follow along one dimension."""
         if self.last:
             return Followers([self.whole[d : d + 1]], np.zeros(len(stage), dtype=np.int64))
         known_before = (self.needed[:, d], *self.trip_rules[:, d].T)
@@ -237,7 +237,7 @@ class LoopBand:
         return Followers(lists, which)
 
     def _followers(self, d: int, tile: int, needed: int, *trip_rules: int) -> list[int]:
-        """Tiles grown from one that leave room for the instances of the fanouts to come."""
+        """List the tiles grown from a tile that leave room for the instances of the fanouts to come."""
         size, tiling, largest = self.context.visit.sizes[d], self.context.visit.tilings[d], self.largest[d]
         left, found = ceil_div(size, tile), []
         most = left if largest >= size else largest // tile

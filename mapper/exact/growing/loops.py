@@ -32,13 +32,14 @@ from .loop_band import LoopBand, Stage
 
 
 def expand_loops(context: SearchContext, batch: Batch, below: float) -> Iterator[Batch]:
-    """Every next node group of the rows that stays below the cutoff, as batches of one path and state each."""
+    """Grow the rows by every next node group, and yield those that stay below the cutoff, as batches of one path and
+    state each."""
     yield from _Loops(context, batch, below).batches()
 
 
 @dataclass(frozen=True)
 class _Charging:
-    """A stage that some loop is to charge.
+    """A stage that the next loop charges, with what each boundary costs there.
 
     rows        what the rows of the stage have grown from
     fill_point  at their tiles
@@ -52,14 +53,14 @@ class _Charging:
 
 
 class _Loops(LoopBand):
-    """The loops of the band above a batch: their orders, what they charge, and where they end."""
+    """The loops of the band above a batch: in which order they stand, what they charge, and where they end."""
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
         super().__init__(context, batch, below)
         self.found: dict[object, list[Batch]] = {}
 
     def batches(self) -> Iterator[Batch]:
-        """The rows above the band, by node group and by the boundaries that go on waiting."""
+        """Yield the rows above the band, by node group and by the boundaries that go on waiting."""
         batch = self.batch
         first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], ())
         for _ in self._continue(first):
@@ -98,7 +99,7 @@ class _Loops(LoopBand):
                 yield from self._go_on_from(piece)
 
     def _go_on_from(self, stage: Stage) -> Iterator[None]:
-        """All that may come next."""
+        """End the band here by each node group, or let the next loop charge something."""
         for node_group in self.node_groups:
             self._place(stage, node_group)
         yield
@@ -108,21 +109,21 @@ class _Loops(LoopBand):
             yield from self._continue(replace(stage, state=stage.state.at_next_group()))
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
-        """Whether the order of loops lets one over a dimension come next, be it of one trip."""
+        """Tell whether constraints let a loop over a dimension come next, even if it has one trip."""
         return d not in stage.order and self.context.limits.in_order(stage.state, d)
 
     def _may_grow(self, d: int) -> bool:
-        """Whether constraints allow more than one trip along a dimension."""
+        """Tell whether constraints allow a loop over a dimension more than one trip."""
         return self.context.limits.most_trips(self.memory, d) > 1
 
     def _newly_free(self, stage: Stage) -> tuple[int, ...]:
-        """Dimensions that may grow without charging anything, and have not yet."""
+        """Return the dimensions that may grow without charging anything, and have not yet."""
         return tuple(d for d in self.bounds.moves.free(stage.state.waiting) if self._may_loop(stage, d))
 
     # ---- charges -------------------------------------------------------------------------------------------
 
     def _charge_next(self, stage: Stage) -> Iterator[None]:
-        """Every loop that may charge something next, each followed by its next stage."""
+        """Try every loop that charges something next, and go on from each."""
         here = _Charging(stage, self.batch.rows.take(stage.parents), FillPoint(self.path.band, stage.tiles))
         for move in self.bounds.moves.of(stage.state.waiting):
             dims = tuple(d for d in move.dims if self._may_loop(stage, d) and self._may_grow(d))
@@ -144,8 +145,8 @@ class _Loops(LoopBand):
             yield from self._continue(above_loop.take(np.flatnonzero(moved)))
 
     def _charged(self, here: _Charging, move: LoopCharge) -> Stage:
-        """The rows for which a loop may lead to something below the cutoff, with the boundaries charged that it moves
-        and that do not slide along it."""
+        """Charge the boundaries that a loop moves and that do not slide along it, and keep the rows that may lead to
+        something below the cutoff."""
         stage, costs = here.stage, here.stage.costs
         for boundary in move.fixed:
             if boundary not in here.booked:
@@ -164,7 +165,7 @@ class _Loops(LoopBand):
         return replace(kept, state=stage.state.charging(move.moved), costs=costs, charged=charged)
 
     def _slid(self, stage: Stage, move: LoopCharge) -> Iterator[Stage]:
-        """The rows with the boundaries charged that slide along a loop, for every length of it."""
+        """Charge the boundaries that slide along a loop, for every length of the loop."""
         (along,) = move.dims
         followers = self.followers(stage, along)
         for part in followers.parts(self.context.rows_at_once):
@@ -175,7 +176,7 @@ class _Loops(LoopBand):
                 yield self._slid_to(stage.take(which[real]), move, grown[real])
 
     def _slid_to(self, stage: Stage, move: LoopCharge, above: Ints) -> Stage:
-        """The rows with the boundaries charged that slide along a loop whose tiles (rows,) are known."""
+        """Charge the boundaries that slide along a loop whose tiles (rows,) are known."""
         (along,) = move.dims
         rows = self.batch.rows.take(stage.parents)
         fill_point = FillPoint(self.path.band, stage.tiles.copy(), (along, above))
@@ -191,7 +192,7 @@ class _Loops(LoopBand):
     # ---- node groups --------------------------------------------------------------------------------------------
 
     def _place(self, stage: Stage, node_group: NodeGroup) -> None:
-        """Rows whose band ends here."""
+        """End the band of the rows with a node group."""
         stage = stage.take(np.flatnonzero(self._may_end(stage, node_group)))
         if not self.last:
             stage = self._finishable(stage, node_group)
@@ -242,8 +243,8 @@ class _Loops(LoopBand):
             self.found.setdefault(key, []).append(grown)
 
     def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
-        """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
-        known; those of the stage's costs are added in place."""
+        """Add the bits of words that the memory of a node group is read for, now that its tiles are known, to the
+        stage's costs and to what is pending."""
         zeros, memory = self.context.zeros, node_group.memory
         if zeros is None or self.last:
             return pending
@@ -260,7 +261,7 @@ class _Loops(LoopBand):
         return pending
 
     def _finishable(self, stage: Stage, node_group: NodeGroup) -> Stage:
-        """The rows whose tiles the loops outside the node group may still make as large as the problem."""
+        """Keep the rows whose tiles the loops outside the node group may still make as large as the problem."""
         above = self.path.placing(node_group)
         reach = self.context.limits.reach(above.memory_at(above.band))
         if np.isinf(reach).all():
@@ -275,15 +276,15 @@ class _Loops(LoopBand):
         return not self.last and above.memory_at(above.band) == self.memory
 
     def _bands(self, stage: Stage) -> list[tuple[Ints, Ints]]:
-        """The tiles below and above the loops of every band of the same memory."""
+        """Return the tiles below and above the loops of every band of the same memory."""
         rows, path = self.batch.rows.take(stage.parents), self.path
         inner = [band for band in range(path.band) if path.memory_at(band) == self.memory]
         pairs = [(self.model.loops.array_tile(rows, band), rows.tiles[band]) for band in inner]
         return [*pairs, (self.start[stage.parents], stage.tiles)]
 
     def _may_end(self, stage: Stage, node_group: NodeGroup) -> Flags:
-        """Whether the node group may stand here: it fits, and of node groups without a loop between them, whose order
-        says nothing, it is the one that is to come first."""
+        """Tell for each row whether the node group may stand here: it fits, and of node groups without a loop between
+        them, whose order says nothing, it comes first."""
         if self.last:
             whole: Flags = (stage.tiles == self.whole).all(axis=1)
             return whole
@@ -297,7 +298,7 @@ class _Loops(LoopBand):
         return keep
 
     def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
-        """(columns, rows) least cost of all that lies above the node group."""
+        """Bound (columns, rows) the costs of all that lies above the node group."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(stage.state, node_group, still)

@@ -20,7 +20,7 @@ def build_mapping(
     orders: Sequence[Order],
     spans: Sequence[Sequence[AxisSpans]],
 ) -> Mapping:
-    """The nest of one complete row.
+    """Build the nest of one complete row.
 
     tiles   per node group, innermost first, elements per dimension
     arrays  per fanout, innermost first, instances per dimension
@@ -52,7 +52,7 @@ def build_mapping(
 
 
 def _visits(problem: Problem, visit: VisitTiles) -> list[Loop]:
-    """Loops over the visits of a branch, where the last one is shorter."""
+    """Return the loops over the visits of a branch, where the last visit is shorter."""
     pairs = zip(problem.dims, visit.sizes, strict=True)
     return [Loop(dim, ceil_div(size, tile)) for (dim, size), tile in pairs if tile < size]
 
@@ -60,7 +60,8 @@ def _visits(problem: Problem, visit: VisitTiles) -> list[Loop]:
 def _spatial_loops(
     dims: Sequence[str], fanout: str, lefts: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> list[Loop | Node]:
-    """Loops over axis y outside those over axis x; where they cover all that is left, y has just enough trips."""
+    """Return the loops over axis y outside those over axis x; where they cover all that is left, y has just enough
+    trips."""
     outer = [
         Loop(dim, min(y, ceil_div(left, x)), Axis(fanout, 1))
         for dim, left, (x, y) in zip(dims, lefts, pairs, strict=True)

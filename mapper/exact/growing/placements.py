@@ -23,7 +23,7 @@ from .context import SearchContext
 
 @dataclass(frozen=True, eq=False)
 class OpenPlacement:
-    """A placement that has been decided for the first few tensors, and for the last of them perhaps in part.
+    """A placement that is decided for the first few tensors, and perhaps in part for the last of them.
 
     chains  per tensor, the memories that keep it, from the inside out
     costs   (columns,) of the boundaries between them
@@ -38,12 +38,12 @@ class OpenPlacement:
 
     @property
     def depth(self) -> float:
-        """How far it is decided: less than anything in which arrays are."""
+        """Return how far it is decided: less than anything in which arrays are."""
         return sum(map(len, self.chains)) / 1_000 - 1
 
 
 class Placements:
-    """All placements of one search."""
+    """Placements decides step by step which memories keep each tensor."""
 
     def __init__(self, context: SearchContext) -> None:
         self.context = context
@@ -54,22 +54,22 @@ class Placements:
         self._least: dict[tuple[int, int], Floats] = {}
 
     def root(self) -> OpenPlacement:
-        """Nothing is decided."""
+        """Return the placement in which nothing is decided."""
         costs = np.zeros((self.context.costs.cost_columns.count, 1))
         macs = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
         self.context.costs.cost_columns.book_energy(costs, macs)
         return OpenPlacement((), costs[:, 0])
 
     def is_complete(self, choice: OpenPlacement) -> bool:
-        """Whether the memories of all tensors are decided."""
+        """Tell whether the memories of all tensors are decided."""
         return len(choice.chains) == len(self.tensors) and self._is_ended(choice.chains)
 
     def bound(self, choice: OpenPlacement) -> float:
-        """An objective that no mapping of such a placement undercuts."""
+        """Bound all mappings of a placement."""
         return float(self._bounds([choice])[0])
 
     def further(self, choice: OpenPlacement) -> Iterator[tuple[float, OpenPlacement]]:
-        """All ways to go on, with their bounds: the memories of as many tensors as there is room for, or the next
+        """Yield all ways to go on, with their bounds: the memories of as many tensors as there is room for, or the next
         memory of one tensor."""
         grown = self._by_tensors(choice) or self._by_memory(choice)
         complete = [self.is_complete(each) for each in grown]
@@ -81,7 +81,7 @@ class Placements:
         yield from zip(self._bounds(allowed).tolist(), allowed, strict=True)
 
     def _by_tensors(self, choice: OpenPlacement) -> list[OpenPlacement]:
-        """The chains of the next few tensors; none if those of one tensor are too many."""
+        """Decide the chains of the next few tensors; return nothing if those of one tensor are too many."""
         if choice.chains and not self._is_ended(choice.chains):
             return []
         grown = [choice]
@@ -99,7 +99,7 @@ class Placements:
         return [] if grown == [choice] else grown
 
     def _by_memory(self, choice: OpenPlacement) -> list[OpenPlacement]:
-        """The next memory of the tensor that is being decided."""
+        """Decide the next memory of one tensor."""
         chains = choice.chains
         begun = bool(chains) and not self._is_ended(chains)
         before, chain = (chains[:-1], chains[-1]) if begun else (chains, ())
@@ -117,7 +117,7 @@ class Placements:
         return self.context.value(costs, np.full(len(choices), self._least_steps))
 
     def _undecided(self, chains: tuple[tuple[int, ...], ...]) -> Floats:
-        """(columns,) what all that is not decided costs at least."""
+        """Bound (columns,) what is not decided."""
         found = sum((self._least_from(t, MAC) for t in self.tensors[len(chains) :]), np.zeros(1))
         if chains and not self._is_ended(chains):
             found = found + self._least_from(len(chains) - 1, chains[-1][-1])
@@ -126,11 +126,11 @@ class Placements:
     # ---- chains of one tensor ------------------------------------------------------------------------------
 
     def _is_ended(self, chains: Sequence[tuple[int, ...]]) -> bool:
-        """Whether the chain of the last tensor has come to its home."""
+        """Tell whether the chain of the last tensor has reached its home."""
         return bool(chains[-1]) and chains[-1][-1] == self.hierarchy.home(len(chains) - 1)
 
     def _next(self, tensor: int, inner: int) -> Iterator[int]:
-        """The memories that may keep a tensor next outside one."""
+        """Return the memories that may keep a tensor next outside a memory."""
         for outer in range(inner + 1, len(self.hierarchy.memories)):
             keep = self._keep(tensor, outer)
             if keep != "never":
@@ -147,7 +147,7 @@ class Placements:
         return {True: "must", False: "never"}[asked] if own == "may" else own
 
     def _chains(self, tensor: int) -> int:
-        """How many chains a tensor has."""
+        """Count the chains of a tensor."""
         return int(2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories))))
 
     def _all_chains(self, tensor: int, inner: int) -> Iterator[tuple[int, ...]]:
@@ -162,7 +162,7 @@ class Placements:
         return sum((self._once(MemoryBoundary(tensor, *pair)) for pair in pairs), np.zeros(1))
 
     def _least_from(self, tensor: int, inner: int) -> Floats:
-        """(columns,) the least that the boundaries of a tensor outside a memory cost, whichever they are."""
+        """Bound (columns,) the boundaries of a tensor outside a memory, whichever they are."""
         if inner == self.hierarchy.home(tensor):
             return np.zeros(1)
         if (tensor, inner) not in self._least:
@@ -175,7 +175,7 @@ class Placements:
         return self._least[tensor, inner]
 
     def _once(self, boundary: MemoryBoundary) -> Floats:
-        """(columns,) of a boundary under any arrays: at the MACs, every operation takes or gives a word; elsewhere
+        """Bound (columns,) a boundary under any arrays: at the MACs, every operation takes or gives a word; elsewhere
         every word passes once."""
         boundaries = self.context.bounds.any_boundaries
         if boundary.inner != MAC:

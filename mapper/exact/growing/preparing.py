@@ -35,7 +35,7 @@ def prepare(
     effort: Effort,
     pruned: Counter[str],
 ) -> SearchContext:
-    """Everything that the steps of a search have in common.
+    """Make all that the steps of a search have in common.
 
     known    the cost of a good mapping: which ports may be slow, and what a cycle is worth
     several  whether more than the best mapping is wanted
@@ -75,7 +75,7 @@ def prepare(
 
 
 def _even(question: ReducedQuestion, every: bool, lines: LineBounds | None) -> tuple[bool, ...]:
-    """Per dimension, whether the fewest trips and instances that come to as much will do.
+    """Tell for each dimension whether the fewest trips and instances suffice, of all that leave as many tiles.
 
     Where there are few tiles, all are tried: nothing has to be argued about. Constraints may ask for more trips, or
     instances, than anyone needs; more instances may fill their last blocks better; and where several mappings are
@@ -91,7 +91,8 @@ def _even(question: ReducedQuestion, every: bool, lines: LineBounds | None) -> t
 
 
 def _exchange_rate(objective: Objective, arch: Architecture, known: Cost | None) -> float | None:
-    """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
+    """Return pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any rate is valid, a typical one
+    bounds best."""
     if objective != EDP:
         return None
     if known is not None:
@@ -102,8 +103,8 @@ def _exchange_rate(objective: Objective, arch: Architecture, known: Cost | None)
 
 
 def _busy_ports(ports: Sequence[Port], known: Cost | None, question: ReducedQuestion, effort: Effort) -> Sequence[Port]:
-    """The ports that may be the slowest, going by a good mapping; all of them, where none is known. What is still to
-    wait for banks has no bound."""
+    """Return the ports that may be the slowest, going by a good mapping; all ports where none is known. Waiting for
+    banks has no bound."""
     ports = [port for port in ports if port.waits_for is None]
     if known is None:
         return ports

@@ -34,7 +34,7 @@ Placement = tuple[tuple[int, ...], ...]
 
 
 class MemoryBoundary(NamedTuple):
-    """A boundary: a tensor passes between two of its holders.
+    """A tensor passes a boundary between two memories that keep it, or between a memory and the MACs.
 
     tensor  index into the problem's tensors
     inner   memory that is filled (MAC: the MAC)
@@ -47,14 +47,14 @@ class MemoryBoundary(NamedTuple):
 
 
 class NodeGroup(NamedTuple):
-    """Storage nodes that stand together: the tiles of some tensors end here, in one memory."""
+    """A node group is the storage nodes that stand together: the tiles of some tensors end here, in one memory."""
 
     memory: int
     tensors: tuple[int, ...]
 
 
 class State(NamedTuple):
-    """What a growing mapping has still to do: all that its future costs depend on, besides its tile.
+    """A state says what a growing mapping has still to do: its future costs depend on the state and on its tile alone.
 
     passed   fanouts passed
     ahead    per tensor, the memories that are still to keep it, inside out
@@ -69,22 +69,21 @@ class State(NamedTuple):
 
     @property
     def loops_at(self) -> int:
-        """The memory that the temporal loops belong to which come next: the innermost one that is still to keep a
-        tensor."""
+        """Return the memory whose temporal loops come next: the innermost memory that is still to keep a tensor."""
         return min(ahead[0] for ahead in self.ahead if ahead)
 
     def at_next_group(self) -> State:
-        """The state when loops come from the next group, further out, of those that constraints order."""
+        """Return the state in which loops come from the next group, further out, whose order constraints state."""
         return self._replace(groups_behind=self.groups_behind + 1)
 
     def charging(self, moved: Sequence[MemoryBoundary]) -> State:
-        """The state when some of the boundaries that wait have been charged."""
+        """Return the state after some of the waiting boundaries have been charged."""
         return self._replace(waiting=tuple(c for c in self.waiting if c not in moved))
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """A problem and a machine, with memories and fanouts from the inside out.
+    """A hierarchy is a problem on a machine whose memories and fanouts are numbered from the inside out.
 
     homes  per tensor, the memory that it comes from and goes to, outside all fanouts; none: the outermost one
     visit  per dimension, elements of the tile that mappings end with: of one visit; none: the whole problem
@@ -108,7 +107,7 @@ class Hierarchy:
 
     @cached_property
     def inside(self) -> tuple[int, ...]:
-        """Per fanout, how many memories lie inside it."""
+        """Count, for each fanout, the memories inside it."""
         counts, memories = [], 0
         for level in reversed(self.arch.levels):
             if isinstance(level, Fanout):
@@ -122,7 +121,7 @@ class Hierarchy:
         return len(self.memories) - 1
 
     def home(self, tensor: int) -> int:
-        """The outermost memory that keeps a tensor: its node stands above all loops, and takes no room."""
+        """Return the outermost memory that keeps a tensor: its node stands above all loops, and takes no room."""
         return self.homes[tensor] if self.homes else self.outermost
 
     def between(self, fanout: int, boundary: MemoryBoundary) -> bool:
@@ -154,7 +153,7 @@ class Hierarchy:
         return frozenset(names.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)
 
     def placements(self) -> Iterator[Placement]:
-        """Every choice of memories for every tensor that the architecture allows."""
+        """Yield every choice of memories for every tensor that the architecture allows."""
         per_tensor = []
         for t in range(len(self.problem.tensors)):
             options = [
@@ -168,14 +167,14 @@ class Hierarchy:
 
     @property
     def fullest_placement(self) -> Placement:
-        """Every tensor in all memories that may keep it."""
+        """Place every tensor in all memories that may keep it."""
         return tuple(
             tuple(m for m in range(len(self.memories)) if self.keeps(m, t) != "never")
             for t in range(len(self.problem.tensors))
         )
 
     def keeps(self, memory: int, tensor: int) -> Keep:
-        """Whether a memory must, may or never keep a tensor: its home does, and none outside it."""
+        """Tell whether a memory must, may or never keep a tensor: its home must, and no memory outside it does."""
         if memory >= self.home(tensor):
             return "must" if memory == self.home(tensor) else "never"
         return self.memories[memory].keeps[self.problem.tensors[tensor].role]
@@ -183,11 +182,11 @@ class Hierarchy:
     # ---- steps outwards ------------------------------------------------------------------------------------
 
     def start(self, placement: Placement) -> State:
-        """Inside everything."""
+        """Return the state next to the MACs, in which nothing is placed."""
         return State(0, placement, ())
 
     def next_node_groups(self, state: State) -> tuple[NodeGroup, ...]:
-        """The node groups that may come next; none if a fanout comes first, or if nothing is left."""
+        """Return the node groups that may come next; none if a fanout comes first, or if the mapping is complete."""
         edge = self.inside[state.passed] if state.passed < len(self.inside) else len(self.memories)
         heads = {t: ahead[0] for t, ahead in enumerate(state.ahead) if ahead and ahead[0] < edge}
         inner = {t: m for t, m in heads.items() if m != self.home(t)}
@@ -207,7 +206,7 @@ class Hierarchy:
         return node_group.memory == self.outermost
 
     def place(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> State:
-        """The state above a node group, where the boundaries `still` go on waiting."""
+        """Return the state above a node group, in which the boundaries `still` go on waiting."""
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
         above = State(state.passed, ahead, tuple(sorted((*still, *new))))
@@ -216,37 +215,37 @@ class Hierarchy:
         return above
 
     def is_to_hold(self, ahead: Placement, memory: int) -> bool:
-        """Whether a memory is still to hold a tile: not only what comes from there."""
+        """Tell whether a memory is still to hold a tile of some tensor, of which it is not the home."""
         return any(memory in held and memory != self.home(t) for t, held in enumerate(ahead))
 
     def node_memory(self, node_group: NodeGroup, tensor: int) -> int:
-        """The memory of a tensor's node in a node group; NOWHERE if it has none there. Those that stand above all loops
-        are one group, each in the home of its tensor."""
+        """Return the memory of a tensor's node in a node group, or NOWHERE if the group has no node of the tensor. The
+        nodes above all loops are one group, each in the home of its tensor."""
         if tensor not in node_group.tensors:
             return NOWHERE
         return self.home(tensor) if self.is_last(node_group) else node_group.memory
 
     def passing(self, state: State) -> State:
-        """The state above the next fanout."""
+        """Return the state above the next fanout."""
         return state._replace(passed=state.passed + 1)
 
     def residents(self, state: State, node_group: NodeGroup) -> tuple[int, ...]:
-        """Tensors whose tiles in the node group's memory hold at least the node group's tile: its own, and those to
-        come."""
+        """Return the tensors of which the node group's memory holds at least the node group's tile: those placed here,
+        and those that it is still to keep."""
         memory = node_group.memory
         later = (t for t, ahead in enumerate(state.ahead) if memory in ahead and memory != self.home(t))
         return tuple(sorted({*node_group.tensors, *later}))
 
     def held_beside(self, state: State, node_group: NodeGroup) -> tuple[int, ...]:
-        """The same, and tensors that its memory holds since further inside, and that wait: no loop has moved them, and
-        so their tiles there are those of the node group's tile."""
+        """Return the residents, and the waiting tensors that the same memory holds since further inside: no loop has
+        moved these, so their tiles there are those of the node group's tile."""
         waiting = (c.tensor for c in state.waiting if c.inner == node_group.memory)
         return tuple(sorted({*self.residents(state, node_group), *waiting}))
 
 
 @dataclass(frozen=True)
 class Path:
-    """The steps that a growing mapping has taken.
+    """A path lists the steps that a growing mapping has taken.
 
     node_groups  from the inside out
     bands        per fanout passed, how many node groups lie inside it
@@ -265,16 +264,16 @@ class Path:
 
     @property
     def band(self) -> int:
-        """The band that is open: `band k` is what lies between node group k-1 and node group k."""
+        """Return the number of the open band: `band k` lies between node group k-1 and node group k."""
         return len(self.node_groups)
 
     def memory_at(self, band: int) -> int:
-        """The memory that a band's temporal loops belong to: the innermost one that has a node above them."""
+        """Return the memory whose temporal loops stand in a band: the innermost memory that has a node above them."""
         below = {(self.hierarchy.node_memory(b, t), t) for b in self.node_groups[:band] for t in b.tensors}
         return min(m for t, held in enumerate(self.placement) for m in held if (m, t) not in below)
 
     def node_group_of(self, memory: int, tensor: int) -> int:
-        """The node group of a storage node; MAC for the MAC."""
+        """Return the number of the node group that has a storage node; MAC for the MAC."""
         if memory == MAC:
             return MAC
         return next(k for k, b in enumerate(self.node_groups) if self.hierarchy.node_memory(b, tensor) == memory)
