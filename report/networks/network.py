@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group
@@ -10,7 +12,7 @@ from rich.table import Table
 from ...ir import MappingError
 from ...ir.units import count, percent, plural, significant, size
 from ...workloads import Network, NetworkLayer
-from ...workloads.graph import NetworkGraph, Occurrence
+from ...workloads.graph import Computed, NetworkGraph, Occurrence
 from ...workloads.onnx import OnnxNetwork, PassedThrough
 from ..parts.text import columns, pairs, section
 
@@ -23,16 +25,16 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
     rows = [("Network", network.name)]
     rows += [("Source", network.source)] if network.source else []
     rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
-    rows += [("Programs", _programs_text(network.wiring))] if network.wiring else []
+    programs = [section("Programs", pairs(_program_rows(network, network.wiring)))] if network.wiring else []
     if not isinstance(network, OnnxNetwork):
         between = [section("Between layers", _between_table(network.wiring))] if network.wiring else []
-        return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *between)
+        return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *between, *programs)
     rows.append(
         ("Operations", f"{count(network.operations)}, {percent(network.macs, network.operations)} of them MACs")
     )
     rows.append(("Graph", _graph_text(network)))
     passed = [section("Passed through", _passed_table(network))] if network.passed else []
-    return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *passed)
+    return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *passed, *programs)
 
 
 def _layer_table(network: Network, word_bits: int) -> Table:
@@ -66,6 +68,23 @@ def _programs_text(graph: NetworkGraph) -> str:
     functions = linked(graph) if "c" in forms else ()
     to_link = f"; for c, {', '.join(functions)} to link" if functions else ""
     return f"compile --emit {', '.join(forms)}{to_link}"
+
+
+def _program_rows(network: Network, graph: NetworkGraph) -> list[tuple[str, str]]:
+    """Forms that can be emitted, what is computed apart from all groups, and the share of the MACs that groups have."""
+    rows, apart = [("Forms", _programs_text(graph))], computed_apart(graph)
+    if apart:
+        kinds = Counter(operator for one in apart.values() for operator in one.operators)
+        rows.append(("Apart", ", ".join(f"{number:,} {operator}" for operator, number in kinds.items())))
+    outside = sum(graph.by_name[name].macs for name in apart) + network.uncounted.macs
+    inside = network.macs - outside
+    rows.append(("In groups", f"{count(inside)} MACs, {percent(inside, network.macs)}" if network.macs else "0 MACs"))
+    return rows
+
+
+def computed_apart(graph: NetworkGraph) -> Mapping[str, Computed]:
+    """By occurrence, the operators that programs compute apart from all groups."""
+    return graph.meaning.computed if graph.meaning is not None else {}
 
 
 def _between_table(graph: NetworkGraph) -> Table:
@@ -135,6 +154,7 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
             {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": list(o.reads)} for o in network.wiring
         ]
         document["programs"] = _programs_text(network.wiring)
+        document["computed_apart"] = {name: one.operators for name, one in computed_apart(network.wiring).items()}
     if isinstance(network, OnnxNetwork):
         document["operations"] = network.operations
         document["passed_through"] = [vars(one) for one in network.passed]

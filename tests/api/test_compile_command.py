@@ -208,8 +208,8 @@ def test_a_program_that_cannot_be_written_is_said_before_the_search(
     assert done.exit_code == 2
     assert done.stdout == ""
     assert "how gather comes from what is read there is not stated" in done.stderr
-    assert "Programs  how gather comes from" in run(["network", "odd.yaml"]).stdout
-    assert "Programs  compile --emit c, numpy" in run(["network", table]).stdout
+    assert "Forms      how gather comes from" in run(["network", "odd.yaml"]).stdout
+    assert "Forms      compile --emit c, numpy" in run(["network", table]).stdout
 
 
 def test_defaults_are_those_of_python() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 from onnx import helper
 from typer.testing import CliRunner, Result
 
@@ -63,3 +64,22 @@ def test_tables_shorten_names_in_the_middle(tmp_path: Path) -> None:
     assert LONG not in page
     assert "/model/encoder/laye…ry/projection/MatMul" in page
     assert LONG in run("network", path, "--dim", "n=4", "--json").stdout
+
+
+def test_the_last_lines_of_a_network_say_what_programs_there_are(tmp_path: Path) -> None:
+    """The forms, what programs compute apart from all groups, and the share of the MACs that groups have."""
+    weights = {"w": [1, 8, 4], "r": [1, 8, 2], "v": [2, 4]}
+    nodes = [
+        helper.make_node("LSTM", ["x", "w", "r"], ["", "h"], "cell", hidden_size=2),
+        helper.make_node("Reshape", ["h", "flat"], ["f"], "flatten"),
+        helper.make_node("MatMul", ["f", "v"], ["y"], "last"),
+    ]
+    stored = {**weights, "flat": np.array([1, 2])}
+    path = saved(tmp_path, model_of(nodes, {"x": [3, 1, 4]}, stored=stored))
+    lines = run("network", path).stdout.splitlines()
+    assert lines[-4] == "Programs"
+    assert lines[-3].startswith("  Forms      compile --emit c, numpy")
+    assert lines[-2] == "  Apart      1 LSTM"
+    assert lines[-1].startswith("  In groups")
+    document = json.loads(run("network", path, "--json").stdout)
+    assert list(document["computed_apart"].values()) == [["LSTM"]]
