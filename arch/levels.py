@@ -24,7 +24,7 @@ _MEMORY = {
     "write": AN_ENERGY,
 }
 _MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "banks",
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "cache", "block", "line", "layout", "banks",
     "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
 )  # fmt: skip
 _BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
@@ -65,6 +65,7 @@ def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
         halo=_halo(members),
         double_buffered=flag(members, "double_buffered", False),
         overlaps=flag(members, "overlaps", True),
+        is_cache=flag(members, "cache", False),
         block_bits=scale.size(members["block"]) if "block" in members else None,
         line_bits=scale.size(members["line"]) if "line" in members else None,
         layouts=_layouts(members["layout"]) if "layout" in members else {},

@@ -36,6 +36,7 @@
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice
         overlaps: true           # false: its transfers add to the time of the computation
+        cache: false             # true: it holds what passes through by itself; programs copy nothing into it
         compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr, blocks (of N:M) or
                                       # uncompressed; or a list of them, to choose from
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone

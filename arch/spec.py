@@ -159,6 +159,7 @@ class Memory(Spec):
                      `exact` all of it, `innermost` only along the innermost moving loop, `none` nothing
     double_buffered  two copies of every tile are charged against the capacity
     overlaps         transfers overlap compute; if not, their time adds to the latency
+    is_cache         it holds what passes through it by itself: programs copy nothing into it (docs/c.md)
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
     line_bits        its ports move whole lines of so many bits (docs/layouts.md); None: words
     banks            its lines lie in so many banks, neighbouring ones in different banks; None: any lines pass together
@@ -184,6 +185,7 @@ class Memory(Spec):
     halo: Halo = "innermost"
     double_buffered: bool = False
     overlaps: bool = True
+    is_cache: bool = False
     block_bits: BitCount | None = None
     line_bits: BitCount | None = None
     banks: Count | None = None
@@ -207,6 +209,7 @@ class Memory(Spec):
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         rare: dict[str, Any] = {
+            "is_cache": False,
             "line_bits": None,
             "banks": None,
             "bank_ports": 1,
@@ -433,7 +436,7 @@ class Architecture(Spec, Shown):
         without: dict[str, Any] = dict.fromkeys(
             ("name", "description", "technology", "source", "settings", "area_mm2"), True
         )
-        without |= {"levels": {"__all__": {"area_mm2"}}, "mac": {"area_mm2"}}
+        without |= {"levels": {"__all__": {"area_mm2", "is_cache"}}, "mac": {"area_mm2"}}
         return self.model_dump_json(exclude=without, exclude_defaults=True)
 
     @property

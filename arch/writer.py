@@ -74,6 +74,8 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    double_buffered: true"
     if not memory.overlaps:
         yield "    overlaps: false"
+    if memory.is_cache:
+        yield "    cache: true"
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
     yield from _lines(memory)

@@ -236,14 +236,13 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
     """What `run` computes for these inputs, as the first output."""
     library = ctypes.CDLL(str(built(folder, emit_c_network(program), "-DNO_MAIN", "-shared", "-fPIC")))
     outputs = [np.zeros(program.words[key], DTYPES[program.kind(key).type]) for key in program.outputs]
-    threads = 8  # as many as an arena has parts for, where threads share loops
-    arena = np.full(program.plan.height + threads * sum(program.heights.values()) + 64, np.nan)
+    library.arena_bytes.restype = ctypes.c_int64
+    arena = np.full(library.arena_bytes() // 8 + 1, np.nan)
     pointers = ctypes.c_void_p * max(len(inputs), 1)
     kinds = [DTYPES[program.kind(key).type] for key in program.inputs]
     flat = [np.ascontiguousarray(one, kind) for one, kind in zip(inputs, kinds, strict=True)]
     weights = np.frombuffer(stored_bytes(program, weights), np.uint8)
-    if program.loaded:
-        library.load(ctypes.c_void_p(weights.ctypes.data), ctypes.c_void_p(arena.ctypes.data))
+    library.load(ctypes.c_void_p(weights.ctypes.data), ctypes.c_void_p(arena.ctypes.data))
     library.run(
         pointers(*(one.ctypes.data for one in flat)),
         ctypes.c_void_p(weights.ctypes.data),

@@ -98,6 +98,7 @@ def memory_extras(memory: Memory) -> list[str]:
     extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
+    extras += ["cache"] if memory.is_cache else []
     extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
     extras += [f"lines of {size(memory.line_bits)}"] if memory.line_bits else []
     extras += [_banks(memory)] if memory.banks else []

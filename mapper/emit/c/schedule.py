@@ -17,17 +17,21 @@ from ..lowering.loop_program import (
     Compute,
     Drain,
     Fill,
+    Finish,
     For,
     Index,
     LookUp,
     LoopProgram,
     MoveUp,
+    PerfectNest,
+    RegisterTile,
     Statement,
     Variable,
     Zero,
     statements_of,
 )
 from .direct import added, number_text, point_text
+from .nests import CNest
 from .packed import Packed
 from .text import affine_text, c_comment, c_names
 
@@ -129,6 +133,10 @@ class CSchedule:
         words[statement.operation.output.name] = self.word(statement.target.array, self.index(statement.target))
         return point_text(statement.operation.expression, words)
 
+    def finished(self, finish: Finish, value: str, position: list[str]) -> str:
+        """What is done with a complete word at a position of its tensor; nothing in programs of one mapping."""
+        raise NotImplementedError
+
     # ---- the function --------------------------------------------------------------------------------------
 
     def function_lines(self) -> Iterator[str]:
@@ -192,18 +200,28 @@ class CSchedule:
                     yield from self.loop_lines(statement, indent)
                 case Allocate(buffer):
                     yield from self.local_lines(buffer, indent)
-                case Zero():
-                    yield from self.zero_lines(statement, indent)
-                case Begin():
-                    yield from self.begin_lines(statement, indent)
-                case Fill() | Drain():
-                    yield from self.copy_lines(statement, indent)
-                case LookUp():
-                    yield from self.look_up_lines(statement, indent)
-                case MoveUp():
-                    yield from self.move_up_lines(statement, indent)
                 case Compute():
                     yield f"{indent}{self.combined(statement)}"
+                case PerfectNest():
+                    yield from CNest(self, statement).plain_lines(indent)
+                case RegisterTile():
+                    yield from CNest(self, statement.nest).tile_lines(statement, indent)
+                case _:
+                    yield from self.moving_lines(statement, indent)
+
+    def moving_lines(self, statement: Statement, indent: str) -> Iterator[str]:
+        """What is done with tiles, but for points."""
+        match statement:
+            case Zero():
+                yield from self.zero_lines(statement, indent)
+            case Begin():
+                yield from self.begin_lines(statement, indent)
+            case Fill() | Drain():
+                yield from self.copy_lines(statement, indent)
+            case LookUp():
+                yield from self.look_up_lines(statement, indent)
+            case MoveUp():
+                yield from self.move_up_lines(statement, indent)
 
     # ---- buffers -------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ RESERVED = """
     linux unix i386 stdin stdout stderr errno null index
     element allocate least run direct difference random_element seconds main sum total at
     larger smaller magnitude erf exp log sqrt tanh
-    arenas arena scratch from to data type larger_whole
+    arenas arena scratch from to data type larger_whole lanes lanes_anywhere lane words load_part row row0 row1 row2
 """.split()  # noqa: SIM905
 """Keywords of C99 and later ones, macros of the headers that are included, and what the file itself defines."""
 

@@ -8,4 +8,7 @@ windows.py       shared loops along windows
 bands.py         loops in a better order, and those that threads share
 lifetimes.py     when buffers are in use
 passing.py       tiles that only pass through a memory
+nests.py         which statements are nests of one operation
+register_tiles.py  how these are computed in registers, on a machine with caches
+packs.py         copies of operands in the order in which that reads them
 """

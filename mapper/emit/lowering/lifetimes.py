@@ -17,6 +17,8 @@ from .loop_program import (
     Finish,
     For,
     MoveUp,
+    PerfectNest,
+    RegisterTile,
     Statement,
     Zero,
 )
@@ -76,6 +78,8 @@ def _written(statement: Statement) -> Iterator[Array]:
             yield from (array, buffer)  # what has left is not written again
         case Compute(target=target):
             yield target.array
+        case PerfectNest(target=target) | RegisterTile(nest=PerfectNest(target=target)):
+            yield target.array
 
 
 def arrays_of(statement: Statement) -> Iterator[Array]:
@@ -94,6 +98,8 @@ def arrays_of(statement: Statement) -> Iterator[Array]:
             yield from (buffer, array)
         case Compute(target=target, operands=operands):
             yield from (access.array for access in (target, *operands))
+        case PerfectNest() | RegisterTile():
+            yield from statement.arrays
 
 
 def live_buffers(body: tuple[Statement, ...]) -> dict[Array, LiveBuffer]:

@@ -115,6 +115,15 @@ class Access:
     array: Array
     index: Index
 
+    @property
+    def flat(self) -> Affine:
+        """Where it is in memory, from the first element of the array on."""
+        found, stride = Affine(), 1
+        for axis in reversed(self.array.order):
+            found += self.index[axis].times(stride)
+            stride *= self.array.shape[axis]
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
@@ -234,7 +243,91 @@ class For:
     end: Affine | None = None
 
 
-Statement: TypeAlias = "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | Compute | Finish"
+@dataclass(frozen=True)
+class PerfectNest:
+    """Loops with nothing between them around the points of one operation.
+
+    operation, target, operands  as of `Compute`, every access to what lies outside of the nest
+    loops   of the plan that stand outside of its register tile, outermost first: dimension and step
+    tile    of every dimension, elements of the register tile
+    extents of every dimension, elements that the nest has
+    begins  of every dimension, the first of these
+    variables of every dimension, what accesses have for its element
+    lane    the dimension that the plan spreads over lanes
+    begin   what words have before the first is combined with them, where that stands before the nest; None: the words
+            that are there
+    finish  what is done with complete words, where that stands behind the nest
+    """
+
+    operation: Operation
+    target: Access
+    operands: tuple[Access, ...]
+    loops: tuple[tuple[str, int], ...]
+    tile: Mapping[str, int]
+    extents: Mapping[str, int]
+    begins: Mapping[str, Affine]
+    variables: Mapping[str, Variable]
+    lane: str | None
+    begin: float | None = None
+    finish: Finish | None = None
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All that it reads or writes."""
+        return (self.target.array, *(access.array for access in self.operands))
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """Its dimensions that are summed up."""
+        return tuple(dim for dim in self.extents if dim not in self.operation.output.dims)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Its other dimensions."""
+        return tuple(dim for dim in self.extents if dim in self.operation.output.dims)
+
+    def stride(self, access: Access, dim: str) -> int:
+        """Words of an array from one element of a dimension to the next."""
+        return dict(access.flat.terms).get(self.variables[dim], 0)
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """How a sum of products, or a maximum, is computed in registers.
+
+    nest     of it
+    lane     the dimension along which words are the lanes of vectors
+    lanes    of one vector
+    vectors  side by side along it
+    rows     other dimensions, with how many positions of each have sums of their own at once
+    loops    of the plan, outside
+    summed   dimensions that are summed up inside, the innermost last
+    packed   numbers of the operands that are read from a packed copy
+    """
+
+    nest: PerfectNest
+    lane: str
+    lanes: int
+    vectors: int
+    rows: tuple[tuple[str, int], ...]
+    loops: tuple[tuple[str, int], ...]
+    summed: tuple[str, ...]
+    packed: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """Words of a row of sums."""
+        return self.lanes * self.vectors
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All that it reads or writes."""
+        return self.nest.arrays
+
+
+Statement: TypeAlias = (
+    "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | Compute | Finish | PerfectNest | RegisterTile"
+)
 
 
 @dataclass(frozen=True)

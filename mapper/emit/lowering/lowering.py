@@ -58,7 +58,7 @@ def lower(
     arch: Architecture,
     copied: Collection[str] | None = None,
     *,
-    laid_out: bool = False,
+    laid_out: bool | Orders = False,
     with_margins: bool = False,
     finishes: MappingABC[str, TensorFinish] | None = None,
     lying: MappingABC[str, WholeLying] | None = None,
@@ -72,7 +72,7 @@ def lower(
                   None: everything. What is left out is read and written where the next copy outwards has it, as caches
                   do, but for tensors that operations pass to one another
     laid_out      of a nest, whether the arrays of the caller lie as the outermost memory states it, too; else as
-                  tensors are written
+                  tensors are written. Or of some nodes of whole tensors, in which order their axes lie, slowest first
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
                   the program puts zeros there where it reads them
     finishes      of tensors that operations write, what is done with their words once they are complete
@@ -81,9 +81,9 @@ def lower(
     Raises MappingError when a node or loop stands where the architecture has no place for it, `copied` names something
     else than memories, and for trees whose programs cannot be written yet.
     """
-    orders = {} if mapping.is_of_cascade else _stated_orders(mapping, arch)
-    if not laid_out:
-        orders = {node: order for node, order in orders.items() if node.memory != arch.memories[0].name}
+    stated = {} if mapping.is_of_cascade else _stated_orders(mapping, arch)
+    if laid_out is not True:
+        stated = {node: order for node, order in stated.items() if node.memory != arch.memories[0].name}
     lowering = Lowering(
         mapping,
         arch,
@@ -91,7 +91,7 @@ def lower(
         finishes=finishes,
         lying=lying,
         copied=None if copied is None else _nodes_named(mapping.cascade.tensors, arch, copied),
-        orders=orders,
+        orders=stated if isinstance(laid_out, bool) else {**stated, **laid_out},
     )
     return lowering.program(in_order=not mapping.is_of_cascade)
 

@@ -3,6 +3,7 @@
 network.py  the whole text
 known.py    operators that no mapping has: functions to link
 group.py    one group in it
+packed.py   copies that groups read
 between.py  what is done between groups: functions and calls
 apart.py    one such function
 reduced.py  reductions, softmax and norms there

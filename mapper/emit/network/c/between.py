@@ -66,7 +66,8 @@ class Between:
 def _apart_parts(call: ApartCall, *, is_check: bool) -> list[Lines]:
     """What is called for it, one after the other; the check has elements alone."""
     kinds = None if is_check else call.kinds
-    found: list[Lines] = [lambda name: apart_function(name, call.operation, kinds)]
+    operation = call.operation if is_check or call.relaid is None else call.relaid
+    found: list[Lines] = [lambda name: apart_function(name, operation, kinds)]
     if call.finished is not None:
         finish = call.finished.finish
         found.append(lambda name: finish_function(name, finish, call.operation.shape, kinds))

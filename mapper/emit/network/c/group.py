@@ -148,6 +148,10 @@ class CGroup(CSchedule):
             else:
                 yield from super().body_lines((statement,), indent)
 
+    def finished(self, finish: Finish, value: str, position: list[str]) -> str:
+        names = {name: self.parameters[finish.array.tensor.name, name] for name, _, _ in finish.finish.parameters}
+        return finish_text(finish.finish, value, names, position)
+
     def finish_lines(self, statement: Finish, indent: str) -> Iterator[str]:
         """Loops over complete words."""
         index = self._copied(statement.extents)

@@ -8,10 +8,12 @@ from typing import get_args
 
 from .....ir import MappingError
 from .....ir.errors import shown
+from ...c.nests import VECTORS
 from ...c.runtime import BUFFERS, CHECK, CLOCKS, FUNCTIONS, HEAD, LEAST
 from ...c.schedule import LARGEST_ON_STACK
 from ...c.text import c_comment, c_names
-from ...lowering.loop_program import buffers_of
+from ...lowering.loop_program import RegisterTile, buffers_of, statements_of
+from ...lowering.register_tiles import registers_of
 from ..groups.addresses import ArenaKey, Staying
 from ..groups.exact import is_rounded
 from ..groups.files import NetworkElement
@@ -30,6 +32,7 @@ from ..words.stored import WordType
 from .between import Between
 from .check import constant_lines, network_direct_lines
 from .group import CGroup, threads_of
+from .packed import PackedInputs
 from .runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
 
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
@@ -63,6 +66,7 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
         [APART, NARROW if program.is_narrow else "typedef element data;\n"],
         [f"#define STEPS {len(program.steps)}", STEP_TIMES],
         _arena_lines(program, members),
+        *([[VECTORS.format(lanes=registers_of(program.arch).lanes)]] if _has_tiles(program) else []),
         *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
         between.lines(is_check=False),
@@ -92,8 +96,7 @@ def _header_lines(program: NetworkProgram) -> Iterator[str]:
     yield from c_comment(
         "run() executes it. Inputs and outputs are in this order, row by row; every thread needs an arena of its own."
     )
-    if program.loaded:
-        yield from c_comment("load() brings weights to each arena that lie on chip from before the first run on.")
+    yield from c_comment("load() brings weights to each arena before its first run; arena_bytes() is how large one is.")
     for what, keys in (("input", program.inputs), ("output", program.outputs)):
         for number, key in enumerate(keys):
             yield from c_comment(f"    {what} {number}: {key}, {program.words[key]} {_elements(program, key)}")
@@ -130,6 +133,9 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
             *("#define THREAD omp_get_thread_num()", "#endif"),
         )
     yield "typedef struct {"
+    packed = PackedInputs(program)
+    for name, size in packed.members:
+        yield f"    {unit} {name}[{size}];"
     yield f"    {unit} {_outermost(program)}[{max(program.plan.height, LINE)}];"
     for key, height in program.heights.items():
         yield f"    {unit} {members[key]}[{height}{' * THREADS' if key in shared else ''}];"
@@ -158,15 +164,21 @@ def _shared(program: NetworkProgram) -> set[ArenaKey]:
     return found
 
 
+def _has_tiles(program: NetworkProgram) -> bool:
+    return any(isinstance(one, RegisterTile) for group in program.programs for one in statements_of(group.body))
+
+
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 
 Copied = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], WordType]
-"""Made extents of a tensor, zeros before, all extents, and how its words are stored."""
+"""Made extents of a tensor as it lies, zeros before, all extents, and how its words are stored."""
 
 
 def _copy(one: Reading, program: NetworkProgram) -> Copied:
-    return one.made, one.before, one.shape, program.kind(one.key)
+    order = program.orders.get(one.key, tuple(range(len(one.made))))
+    made, before, shape = (tuple(each[axis] for axis in order) for each in (one.made, one.before, one.shape))
+    return made, before, shape, program.kind(one.key)
 
 
 def _copied(program: NetworkProgram) -> dict[Copied, str]:
@@ -229,17 +241,18 @@ def _in_file(one: Weight, program: NetworkProgram) -> str:
 
 
 def _load_lines(program: NetworkProgram) -> Iterator[str]:
-    """The function that brings weights to where they lie all the time, if there are such."""
-    if not program.loaded:
-        yield "#define LOAD(weights, arena) ((void)0)"
-        yield ""
-        return
+    """The function that brings weights to where they lie all the time, and packs those that are read from copies."""
+    packed = PackedInputs(program)
+    yield from packed.function_lines()
     members = _members(program)
     yield from c_comment(
-        "Brings the weights on chip that lie there all the time: once for an arena, before its first run."
+        "Brings weights to where, and in which order, groups read them: once for an arena, before its first run."
     )
     yield "void load(const data *weights, arenas *arena)"
     yield "{"
+    yield "    (void)weights;"
+    yield "    (void)arena;"
+    yield from packed.load_lines(lambda one: _in_file(one, program))
     for weight in program.weights:
         place = program.loaded.get(weight.name)
         if place is not None:
@@ -247,12 +260,16 @@ def _load_lines(program: NetworkProgram) -> Iterator[str]:
             yield from c_comment(weight.name, "    ")
             yield f"    memcpy({there}, {_in_file(weight, program)}, {weight.words} * sizeof({size}));"
     yield "}"
-    yield "#define LOAD(weights, arena) load(weights, arena)"
+    yield ""
+    yield "int64_t arena_bytes(void)"
+    yield "{"
+    yield "    return (int64_t)sizeof(arenas);"
+    yield "}"
     yield ""
 
 
 def _run_lines(program: NetworkProgram, between: Between) -> Iterator[str]:
-    memory, members, copies = _outermost(program), _members(program), _copied(program)
+    memory, members, copies, packed = _outermost(program), _members(program), _copied(program), PackedInputs(program)
     yield "void run(const data *const inputs[], const data *weights, data *const outputs[], arenas *arena)"
     yield "{"
     yield "    (void)weights;"
@@ -277,16 +294,17 @@ def _run_lines(program: NetworkProgram, between: Between) -> Iterator[str]:
             yield f"    DONE({number});"
             continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
-        given = []
-        for one in call.inputs:
+        given: list[str] = []
+        for name, one in call.named_inputs:
             if isinstance(one, Weight):
-                given.append(_weight(one, program, members))
+                there = _weight(one, program, members)
             elif one.is_read_in_place:
-                given.append(place(one.key))
+                there = place(one.key)
             else:
                 there = _in_arena(memory, program.offset(padded_buffer(call.number, one.key)), program)
                 yield f"    {copies[_copy(one, program)]}({place(one.key)}, {there});"
-                given.append(there)
+            yield from packed.run_lines(call, name, there)
+            given.append(packed.place(call, name, there))
         given += [place(key) for key in call.outputs]
         given += [_in_file(w, program) for done in call.finished.values() for w in done.parameters]
         needs_scratch = scratch_height(call.program, program.arch)

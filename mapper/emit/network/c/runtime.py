@@ -482,7 +482,7 @@ int main(int argc, char **argv)
     if (!read_numbers(file, rows, WEIGHT_KINDS, WEIGHT_ELEMENTS, WEIGHT_KINDS, WEIGHT_BIASES, WEIGHT_ROWS))
         fprintf(stderr, "These are the parameters of the network: name their file after the runs, or --weights.\\n");
     else {
-        LOAD((const data *)weights, arena);
+        load((const data *)weights, arena);
         failed = argc > 1 && argv[1][0] == '-'
                      ? on_files(argc, argv, inputs, outputs, made, weights, arena)
                      : beside_definition(argv[0], inputs, outputs, made, weights, arena) ||

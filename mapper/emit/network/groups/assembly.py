@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import cast
 
-from .....ir import Cascade, MappingError
+from .....ir import Cascade, MappingError, Node
 from .....workloads.graph import (
     Apart,
     CascadeTensor,
@@ -19,9 +20,12 @@ from .....workloads.graph import (
 from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ....segmentation import NetworkAnswer, Segment, StayingTensor
 from ...lowering.lifetimes import tightened
-from ...lowering.loop_program import Array, LoopProgram, Statement, WholeLying
+from ...lowering.loop_program import Array, LoopProgram, PerfectNest, Statement, WholeLying
 from ...lowering.lowering import lower
+from ...lowering.nests import with_nests
+from ...lowering.packs import Pack
 from ...lowering.passing import without_passing
+from ...lowering.register_tiles import Given, has_caches, register_tile, registers_of, summed_nodes, with_packed
 from ...lowering.tiles import margins_of
 from ...parts.finish import TensorFinish
 from ..words.kinds import GroupKinds, NetworkKinds
@@ -30,6 +34,7 @@ from ..words.parameters import ParameterRow
 from ..words.stored import ELEMENT, WordType
 from .addresses import ArenaKey, Staying, group_addresses, in_elements, narrowest_bits, plan_elements
 from .leaving import finished_outside
+from .orders import Order, order_of, relaid
 from .program import (
     LINE,
     ApartCall,
@@ -66,7 +71,8 @@ def network_program(answer: NetworkAnswer) -> NetworkProgram:
 class _LoweredTree:
     """The program of a group, in whose names all that are alike are written: their tensors may have others.
 
-    body  with buffers that begin as late as they can
+    body   with buffers that begin as late as they can
+    packs  what it reads from copies
     """
 
     segment: Segment
@@ -74,6 +80,24 @@ class _LoweredTree:
     kinds: GroupKinds | None
     tree: LoopProgram
     body: tuple[Statement, ...]
+    packs: Mapping[str, Pack] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A group before its program is written.
+
+    number    from 0
+    call      of it, with another program
+    on_chip   of its tensors that stay on chip, how they lie
+    kinds     how words are stored
+    """
+
+    number: int
+    segment: Segment
+    call: GroupCall
+    on_chip: Mapping[str, WholeLying]
+    kinds: GroupKinds | None
 
 
 class _Assembly:
@@ -96,11 +120,14 @@ class _Assembly:
         self.staying: dict[str, Staying] = {}
         self.resident: dict[str, Staying] = {}
         self.loaded: dict[str, Staying] = {}
+        self.registers = registers_of(self.arch) if has_caches(self.arch) and not spread else None
+        self.orders: dict[str, Order] = {}
 
     def program(self) -> NetworkProgram:
-        self.staying = {one.name: self._staying(one) for one in self.answer.staying if not one.is_weight}
-        self.resident = {one.name: self._resident(one) for one in self.answer.staying if one.is_weight}
-        calls = list(self._steps())
+        if self.registers is None:  # caches keep what they can by themselves
+            self.staying = {one.name: self._staying(one) for one in self.answer.staying if not one.is_weight}
+            self.resident = {one.name: self._resident(one) for one in self.answer.staying if one.is_weight}
+        calls = self._written(list(self._steps()))
         made = {key for call in calls for key in made_by(call)}
         read = dict.fromkeys(key for call in calls for key in _read_by(call))
         inputs = tuple(key for key in read if key not in made)
@@ -125,6 +152,7 @@ class _Assembly:
             self.kinds.stored if self.kinds is not None else {},
             self.meaning.reference if self.meaning is not None else None,
             self.meaning.types if self.meaning is not None else {},
+            self.orders,
         )
 
     def bytes_of_planned(self) -> int:
@@ -180,7 +208,7 @@ class _Assembly:
     def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
         return [self.graph.by_name[name] for name in names]
 
-    def _steps(self) -> Iterator[Step]:
+    def _steps(self) -> Iterator[_Draft | ApartCall]:
         """Groups, and what is done between them; nothing for what comes from outside but its forms."""
         known = self.meaning.apart if self.meaning is not None else {}
         for number, segment in enumerate(self.answer.segments):
@@ -190,9 +218,9 @@ class _Assembly:
             elif self.graph.by_name[made[0]].follows:  # a part of what is computed apart as a whole
                 continue
             elif segment.answer is not None:
-                call = self._call(number, segment)
-                made = made_by(call)
-                yield call
+                draft = self._draft(number, segment)
+                made = made_by(draft.call)
+                yield draft
             for source in made:
                 for form in self.meaning.copies.get(source, ()) if self.meaning is not None else ():
                     yield self._apart_call(number, form, segment, known[form])
@@ -213,7 +241,7 @@ class _Assembly:
         kinds = None if self.kinds is None else self.kinds.of_apart(name, operation, inputs, finished)
         return ApartCall(number + 1, name, operation, tuple(inputs), finished, kinds)
 
-    def _call(self, number: int, segment: Segment) -> GroupCall:
+    def _draft(self, number: int, segment: Segment) -> _Draft:
         assert segment.answer is not None
         cascade = segment.answer.mapping.cascade
         members = self._occurrences(segment.names)
@@ -259,16 +287,53 @@ class _Assembly:
         if self.kinds is not None:
             weights = {n: one for n, one in zip(_given(cascade), inputs, strict=True) if isinstance(one, Weight)}
             kinds = self.kinds.of_group(cascade, keys, weights, known)
-        finishes = {name: found.finish for name, found in known.items()}
-        program = self._group(number, segment, finishes, on_chip, kinds)
-        outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
-        return GroupCall(
-            number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
-        )
+        made = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
+        outputs = tuple(keys[name] for name in made)
+        call = GroupCall(number + 1, cast("GroupProgram", None), cascade, keys, tuple(inputs), outputs, known)
+        return _Draft(number, segment, call, on_chip, kinds)
+
+    def _written(self, drafts: Sequence[_Draft | ApartCall]) -> list[Step]:
+        """With the programs of groups; on a machine with caches, each tensor lies as is best for who makes it, and what
+        reads it reads it so."""
+        found: list[Step] = []
+        shapes: dict[str, tuple[int, ...]] = {}
+        for draft in drafts:
+            if isinstance(draft, ApartCall):
+                lying = {key: (shapes[key], self.orders[key]) for key in draft.sources if key in self.orders}
+                found.append(replace(draft, relaid=relaid(draft.operation, lying) if lying else None))
+                continue
+            call = draft.call
+            if self.registers is not None:
+                for key in call.outputs:
+                    name = next(name for name, own in call.keys.items() if own == key)
+                    shapes[key] = call.cascade.extents(name)
+                    order = self._best_order(draft, name)
+                    if order is not None and _may_lie(key, shapes[key], order, drafts):
+                        self.orders[key] = order
+            found.append(replace(call, program=self._group(draft)))
+        return found
+
+    def _best_order(self, draft: _Draft, name: str) -> Order | None:
+        """The order that is best for a tensor that a group makes; of what a caller is given, there is none."""
+        key = draft.call.keys[name]
+        if self.registers is None or (self.meaning is not None and key in self.meaning.outputs):
+            return None
+        return order_of(self._nested(draft)[1], name, self.registers, _given_to(draft.call))
+
+    def _nested(self, draft: _Draft) -> tuple[LoopProgram, tuple[Statement, ...]]:
+        """The program of a group on a machine with caches, as nests of single operations."""
+        assert draft.segment.answer is not None
+        mapping = draft.segment.answer.mapping
+        outermost, keys = self.arch.memories[0].name, draft.call.keys
+        orders = {Node(outermost, name): self.orders[key] for name, key in keys.items() if key in self.orders}
+        summed = [f"{node.memory}.{node.tensor}" for node in summed_nodes(mapping, self.arch)]
+        finishes = {name: one.finish for name, one in draft.call.finished.items()}
+        tree = lower(mapping, self.arch, summed, laid_out=orders, with_margins=True, finishes=finishes)
+        return tree, with_nests(tightened(without_passing(tree.body)))
 
     def _loaded(self, number: int, tensor: str) -> Staying | None:
         """A parameter of a group, where it lies on chip all the time."""
-        for one in self.answer.staying:
+        for one in self.answer.staying if self.resident else ():
             if one.is_weight and one.first <= number <= one.last and one.buffers[number - one.first] == tensor:
                 return self.resident[one.name]
         return None
@@ -288,23 +353,16 @@ class _Assembly:
             hint = f"state its shape by an entry of the graph: {{name: {key}, op: outside, shape: [...]}}"
             raise MappingError(message, where=self.graph.network, hint=hint)
 
-    def _group(
-        self,
-        number: int,
-        segment: Segment,
-        finishes: Mapping[str, TensorFinish],
-        on_chip: Mapping[str, WholeLying],
-        kinds: GroupKinds | None,
-    ) -> GroupProgram:
+    def _group(self, draft: _Draft) -> GroupProgram:
         """The program of a group, or of one before it that is alike, does the same with words, and has its tiles at the
         same addresses."""
-        assert segment.answer is not None
-        cascade = segment.answer.mapping.cascade
-        stored = kinds.alike(cascade.producers) if kinds is not None else None
-        lying = tuple(on_chip.get(name) for name in cascade.tensors)
+        number, segment, cascade, keys = draft.number, draft.segment, draft.call.cascade, draft.call.keys
+        finishes = {name: one.finish for name, one in draft.call.finished.items()}
+        stored = draft.kinds.alike(cascade.producers) if draft.kinds is not None else None
+        lying = tuple((draft.on_chip.get(name), self.orders.get(keys[name])) for name in cascade.tensors)
         kind = segment.alike, tuple(finishes.get(name) for name in cascade.producers), lying, stored
         if kind not in self.trees:
-            self.trees[kind] = self._lowered(segment, finishes, on_chip, kinds)
+            self.trees[kind] = self._lowered(draft, finishes)
         lowered, taken = self.trees[kind], self._taken(number)
 
         def size(array: Array) -> int:
@@ -315,26 +373,42 @@ class _Assembly:
         if (kind, at) not in self.programs:
             one = lowered
             self.programs[kind, at] = GroupProgram(
-                number + 1, one.segment, self.arch, one.finishes, one.tree, one.body, addresses, one.kinds
+                number + 1, one.segment, self.arch, one.finishes, one.tree, one.body, addresses, one.kinds, one.packs
             )
         return self.programs[kind, at]
 
-    def _lowered(
-        self,
-        segment: Segment,
-        finishes: Mapping[str, TensorFinish],
-        on_chip: Mapping[str, WholeLying],
-        kinds: GroupKinds | None,
-    ) -> _LoweredTree:
+    def _lowered(self, draft: _Draft, finishes: Mapping[str, TensorFinish]) -> _LoweredTree:
+        segment, kinds = draft.segment, draft.kinds
         assert segment.answer is not None
         try:
-            tree = lower(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=on_chip)
+            if self.registers is not None:
+                return self._in_registers(draft, finishes)
+            tree = lower(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes, lying=draft.on_chip)
         except MappingError as error:
             where = f"{self.graph.network}: {' + '.join(segment.names)}"
             raise MappingError(error.message, where=where, hint=error.hint) from None
         body = without_passing(tree.body)
         body = finished_outside(body, self.arch.memories[0].name) if kinds is not None else body
         return _LoweredTree(segment, finishes, kinds, tree, tightened(body))
+
+    def _in_registers(self, draft: _Draft, finishes: Mapping[str, TensorFinish]) -> _LoweredTree:
+        """A group on a machine with caches."""
+        assert self.registers is not None
+        tree, body = self._nested(draft)
+        given, arrays = _given_to(draft.call), dict[Array, Array]()
+        found: list[Statement] = []
+        packs: dict[str, Pack] = {}
+        for statement in body:
+            tile = register_tile(statement, self.registers, given) if isinstance(statement, PerfectNest) else None
+            if tile is None:
+                found.append(statement)
+                continue
+            tile, replaced, own = with_packed(tile)
+            arrays |= replaced
+            packs |= {pack.tensor: pack for pack in own}
+            found.append(tile)
+        inputs = tuple(arrays.get(array, array) for array in tree.inputs)
+        return _LoweredTree(draft.segment, finishes, None, replace(tree, inputs=inputs), tuple(found), packs)
 
     def _taken(self, number: int) -> dict[ArenaKey, list[Staying]]:
         """What lies in each arena while a group works."""
@@ -375,6 +449,25 @@ class _Assembly:
 def _given(cascade: Cascade) -> list[str]:
     """Tensors that come from outside, in the order of a group's inputs."""
     return [name for name in cascade.tensors if name not in cascade.producers]
+
+
+def _given_to(call: GroupCall) -> Given:
+    """What a group may read from copies: what one operation of it reads alone."""
+    single = [name for name in _given(call.cascade) if len(call.cascade.consumers[name]) == 1]
+    inputs = dict(zip(_given(call.cascade), call.inputs, strict=True))
+    weights = [name for name in single if isinstance(inputs[name], Weight)]
+    return Given(weights, [name for name in single if name not in weights])
+
+
+def _may_lie(key: str, shape: tuple[int, ...], order: Order, drafts: Sequence[_Draft | ApartCall]) -> bool:
+    """Whether all that reads a tensor can read it in another order: axis by axis as it is made."""
+    for draft in drafts:
+        if isinstance(draft, ApartCall):
+            if key in draft.sources and relaid(draft.operation, {key: (shape, order)}) is None:
+                return False
+        elif any(isinstance(one, Reading) and one.key == key and one.made != shape for one in draft.call.inputs):
+            return False
+    return True
 
 
 def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:

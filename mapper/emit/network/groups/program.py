@@ -12,6 +12,7 @@ from ....memory_plan import MemoryPlan
 from ....segmentation import Segment
 from ...c.direct import Lying, lying
 from ...lowering.loop_program import LoopProgram, Statement
+from ...lowering.packs import Pack
 from ...parts.finish import TensorFinish
 from ..words.kinds import ApartKinds, GroupKinds
 from ..words.operands import Finished, Reading, Weight
@@ -34,6 +35,7 @@ class GroupProgram:
     body       with buffers that begin as late as they can
     addresses  of its buffers
     kinds      how words are stored; None: as elements
+    packs      of what it is given, by the name of the tensor, what it reads from copies
     """
 
     number: int
@@ -44,6 +46,7 @@ class GroupProgram:
     body: tuple[Statement, ...]
     addresses: Mapping[ArenaKey, Addresses]
     kinds: GroupKinds | None = None
+    packs: Mapping[str, Pack] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,19 @@ class GroupCall:
     inputs: tuple[Reading | Weight, ...]
     outputs: tuple[str, ...]
     finished: Mapping[str, Finished]
+
+    @property
+    def named_inputs(self) -> list[tuple[str, Reading | Weight]]:
+        """The inputs, each with its name in the cascade."""
+        names = [name for name in self.cascade.tensors if name not in self.cascade.producers]
+        return list(zip(names, self.inputs, strict=True))
+
+    @property
+    def names_there(self) -> dict[str, str]:
+        """Of its tensors, their names in the program, which may be that of a group that is alike."""
+        answer = self.program.segment.answer
+        assert answer is not None
+        return dict(zip(self.cascade.tensors, answer.mapping.cascade.tensors, strict=True))
 
     def layout(self, operation: Operation) -> dict[str, Lying]:
         """How the tensors of one of its operations lie, each as it was made."""
@@ -91,6 +107,7 @@ class ApartCall:
     inputs     who makes what it reads, or the parameter, in the operation's order
     finished   what is done with its words
     kinds      how words are stored; None: as elements
+    relaid     the operation on tensors as they lie; None: they lie as they stand
     """
 
     number: int
@@ -99,6 +116,7 @@ class ApartCall:
     inputs: tuple[str | Weight, ...]
     finished: Finished | None
     kinds: ApartKinds | None = None
+    relaid: ApartOperation | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -131,6 +149,7 @@ class NetworkProgram:
     values   reads the parameters that a model states; None: they are seeded
     reference  inputs and outputs by the definition of the model that it is of; None: they are not known
     types    of inputs and outputs, as the model names them
+    orders   of tensors that do not lie axis by axis as they stand, in which order they do, the slowest first
     stored   of quantized networks, how every tensor is stored, by who makes it; addresses are bytes then. Else nothing
     """
 
@@ -148,6 +167,7 @@ class NetworkProgram:
     stored: Mapping[str, WordType] = field(default_factory=dict)
     reference: Reference | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def is_narrow(self) -> bool:

@@ -1,0 +1,49 @@
+"""C programs of networks on machines with caches: tiles of registers, copies in the order in which they are read, and
+tensors that lie as who makes them has it compute what numpy does, to the last bit."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from emitted_networks import needs_gcc, random_answer, self_checked
+from test_emit_networks import NETWORKS, graph_of, run_agrees
+
+from generators import random_architecture
+from longer import TIMES
+from tilewright.arch import Architecture, Memory
+from tilewright.mapper.emit.lowering.loop_program import RegisterTile, statements_of
+from tilewright.mapper.emit.network import NetworkProgram, emit_c_network, network_program
+
+
+def with_caches(arch: Architecture, rng: random.Random) -> Architecture:
+    """The machine with some memories that are caches."""
+    inner = arch.memories[1:]
+    caches = {memory.name for memory in inner[: rng.randint(1, len(inner))]}
+    levels = (
+        level.model_copy(update={"is_cache": True}) if isinstance(level, Memory) and level.name in caches else level
+        for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": tuple(levels)})
+
+
+def register_tiles(program: NetworkProgram) -> list[RegisterTile]:
+    every = (one for group in program.programs for one in statements_of(group.body))
+    return [one for one in every if isinstance(one, RegisterTile)]
+
+
+@needs_gcc
+@pytest.mark.some(4)
+@pytest.mark.parametrize("seed", range(4 * TIMES))
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_computes_what_numpy_does(name: str, seed: int, tmp_path: Path) -> None:
+    """The program's own check under sanitizers, and `run` beside the whole network as one cascade in numpy."""
+    rng = random.Random(seed)
+    arch = with_caches(random_architecture(rng, capacity=4000), rng)
+    program = network_program(random_answer(rng, graph_of(tmp_path, name), arch, most=1 + seed % 2 * 2, stays=True))
+    done = self_checked(tmp_path, program, emit_c_network(program), seed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "OK: all outputs agree" in done.stdout
+    run_agrees(name, tmp_path, program, seed)
+    assert seed % 2 or register_tiles(program)
