@@ -123,8 +123,11 @@ class Computed:
     operators  types of its nodes
     model      an ONNX file of it alone
     operands   what it reads, in the order of the operation's reads
+    positions  of the operands among the inputs of the operator
     results    what it makes: their words stand one tensor behind the other
-    attributes of an operator that programs write in plain loops
+    outputs    of the results among the outputs of the operator
+    attributes its own
+    numbers    by the position of an input, the whole numbers that are stored for it: they stand in the model
     missing    why onnx's reference implementation does not compute it; empty: it does
     """
 
@@ -132,8 +135,11 @@ class Computed:
     operators: tuple[str, ...]
     model: bytes
     operands: tuple[ComputedTensor, ...]
+    positions: tuple[int, ...]
     results: tuple[ComputedTensor, ...]
+    outputs: tuple[int, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     missing: str = ""
 
 

@@ -12,6 +12,7 @@ from ...ir import ProblemError
 from ..graph.meaning import ApartOperation, ApartRead, Computed, ComputedTensor
 from .lies import Lies
 from .nodes import OnnxNode, OnnxValue
+from .shapes import FEW
 from .unknown import computed_sizes
 from .values import StoredModel, model_of_node
 
@@ -53,29 +54,40 @@ def computed_node(node: OnnxNode, name: str, used: Collection[str], stored: Stor
     for value in results:
         _check(value, node)
     proto = stored.node(results[0].name)
-    operands = list(map(node.input, _operands(node)))
+    small = {n: stored.small(value.name) for n, value in enumerate(node.inputs) if value and _is_few_numbers(value)}
+    numbers = {n: tuple(map(int, array.ravel())) for n, array in small.items() if array is not None}
+    positions = [n for n in _operands(node) if n not in numbers]
+    operands = list(map(node.input, positions))
     for value in operands:
         _check(value, node)
     kept = {value.name for value in node.inputs if value is not None} - {value.name for value in operands}
     names = list(dict.fromkeys(value.name for value in operands))
-    model = model_of_node(
-        stored.model, proto, names, [value.name for value in results], {k: stored.values()[k] for k in sorted(kept)}
-    )
+    arrays = {value.name: array for n, array in small.items() if (value := node.inputs[n]) and array is not None}
+    stands = {name: arrays[name] if name in arrays else stored.values()[name] for name in sorted(kept)}
+    model = model_of_node(stored.model, proto, names, [value.name for value in results], stands)
     return Computed(
         name,
         (node.op, *dict.fromkeys(node.inner)),
         model.SerializeToString(deterministic=True),
         tuple(map(_tensor, operands)),
+        tuple(positions),
         tuple(map(_tensor, results)),
+        tuple(list(proto.output).index(value.name) for value in results),
         node.attributes,
+        numbers,
         _missing(model, node, operands),
     )
 
 
-def computed_apart(computed: Computed, node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
+def _is_few_numbers(value: OnnxValue) -> bool:
+    """Whether a parameter says how something is done: axes, counts, sizes."""
+    return value.constant and value.type in ("BOOL", "INT32", "INT64") and 0 < (value.elements or 0) <= FEW
+
+
+def computed_apart(computed: Computed, lies: Sequence[Lies | None]) -> ApartOperation:
     """What a node does with whole tensors, each as a row of words."""
     reads = []
-    for position in _operands(node):
+    for position in computed.positions:
         one = lies[position]
         assert one is not None
         reads.append(_whole(f"A{position}", one))

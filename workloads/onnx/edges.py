@@ -259,7 +259,7 @@ class _NodeReader:
         self.found.append(occurrence)
         name = occurrence.name
         self.computed[name], self.extents[name] = computed, whole
-        self._done_apart(node, name, partial(computed_apart, computed, node, lies))
+        self._done_apart(node, name, partial(computed_apart, computed, lies))
         for one in (*parts, occurrence):
             for value in node.inputs:
                 if value is not None and value.name in self.views:

@@ -11,6 +11,7 @@ from ...ir import ProblemError
 from .expanded import read_expanded
 from .files import Given
 from .graph import captured
+from .shapes import small_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +71,10 @@ class StoredModel:
     def values(self) -> dict[str, np.ndarray[Any, Any]]:
         """All parameters, by name. Raises ProblemError as `stored_values` does."""
         return self._values
+
+    def small(self, name: str) -> np.ndarray[Any, Any] | None:
+        """A parameter, if it is small and its data is in the file."""
+        return next((small_array(tensor) for tensor in self.model.graph.initializer if tensor.name == name), None)
 
     def node(self, output: str) -> onnx.NodeProto:
         """The node that makes a tensor."""

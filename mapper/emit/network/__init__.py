@@ -6,7 +6,7 @@ c/       one C file
 numpy/   one numpy program
 """
 
-from .c.known import extern_stub
+from .c.extern import extern_stub
 from .c.network import emit_c_network
 from .groups.assembly import network_program
 from .groups.exact import exact_magnitude

@@ -1,7 +1,8 @@
 """A network as one C file.
 
 network.py  the whole text
-known.py    operators that no mapping has: functions to link
+extern.py   operators that no mapping has: functions to link
+plain.py    those that are written in plain loops
 group.py    one group in it
 packed.py   copies that groups read
 between.py  what is done between groups: functions and calls

@@ -10,10 +10,12 @@ import numpy as np
 from .....workloads.graph import NORMALIZING, ApartOperation, ApartRead
 from ...c.direct import number_text, point_text
 from ...c.text import c_comment
+from ..groups.extern import is_plain
 from ..words.kinds import ApartKinds
 from ..words.stored import ELEMENT, WordType
-from .known import call_lines, declaration_lines
+from .extern import call_lines, declaration_lines
 from .places import along, sum_of, tables_of, times
+from .plain import plain_lines
 from .reduced import normalization, reduction
 
 
@@ -27,7 +29,7 @@ def apart_function(function: str, operation: ApartOperation, kinds: ApartKinds |
     made = kinds.made if kinds is not None else ELEMENT
     given = [f"const {stored[name].pointed} *restrict {name}" for name in names]
     shape = " x ".join(map(str, operation.shape)) or "1"
-    if operation.computed is not None:
+    if operation.computed is not None and not is_plain(operation.computed):
         yield from declaration_lines(operation.computed)
         yield ""
     yield from c_comment(f"{shape}, {operation.how}")
@@ -47,6 +49,8 @@ def apart_function(function: str, operation: ApartOperation, kinds: ApartKinds |
         assert operation.expression is not None
         texts = {name: stored[name].read(f"{name}[{{{name}}}]") for name in names}
         yield from _nest(operation.reads, f"to[{{to}}] = {made.written(point_text(operation.expression, texts))};")
+    elif operation.computed is not None and is_plain(operation.computed):
+        yield from plain_lines(operation.computed, names, "to")
     elif operation.computed is not None:
         yield from call_lines(operation.computed, names, "to")
     elif operation.how == "gather":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....ir import MappingError, ProblemError
 from .....workloads.graph import NetworkGraph, NetworkMeaning, operation_groups
-from .extern import extern_name
+from .extern import extern_name, is_plain
 from .files import NetworkElement
 
 
@@ -74,7 +74,7 @@ def linked(graph: NetworkGraph) -> tuple[str, ...]:
     """The functions that a C program of a network declares, and that a user has to link."""
     if graph.meaning is None:
         return ()
-    return tuple(extern_name(one) for one in graph.meaning.computed.values())
+    return tuple(extern_name(one) for one in graph.meaning.computed.values() if not is_plain(one))
 
 
 def not_exact(network: str, element: NetworkElement) -> MappingError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .....workloads.graph import Computed
 from ...c.text import c_comment
-from ..groups.extern import extern_name
+from ..groups.extern import extern_name, is_plain
 from ..groups.files import NetworkElement
 from ..groups.program import NetworkProgram, computed_of
 
@@ -41,7 +41,7 @@ def call_lines(computed: Computed, names: list[str], to: str) -> Iterator[str]:
 
 def extern_stub(program: NetworkProgram, element: NetworkElement) -> str:
     """A C file with every function that a program leaves to link, each with a body that stops; empty without such."""
-    missing = list(computed_of(program))
+    missing = [one for one in computed_of(program) if not is_plain(one)]
     lines = [
         *c_comment(f"What the program of the network {program.network} leaves to link: write the bodies, and"),
         *c_comment("    cc -O3 network.c network_extern_stub.c -lm -o network"),
