@@ -218,7 +218,7 @@ def _rare_features(arch: Architecture) -> dict[str, bool]:
         "line": any(memory.line_bits for memory in arch.memories),
         "hop": any(fanout.hop_pj_per_bit for fanout in arch.fanouts),
         "latency: with_fill": arch.latency == "with_fill",
-        "the latency of an array's axis": arch.filling_cycles > 0,
+        "overlaps: false inside arrays that take time to fill": arch.refills,
     }
 
 

@@ -177,7 +177,8 @@ class Costs:
         weights = [
             weight for by_tensor in ports.values() for each in by_tensor for _, terms in each for weight, _ in terms
         ]
-        unit = common_unit([per_cycle, *weights])
+        filling = fraction_of(self.arch.filling_cycles)
+        unit = common_unit([per_cycle, filling, *weights])
         cycles = {
             key: self._sum([self._by_pattern({y: _scaled(terms, unit) for y, terms in each}) for each in by_tensor])
             for key, by_tensor in ports.items()
@@ -189,7 +190,8 @@ class Costs:
                 serial.append(self._largest(mine))
         beside = [variable for (m, _), variable in cycles.items() if self.arch.memories[m].overlaps]
         steps = self._sum([[(int(per_cycle / unit), self._steps())]])
-        return Amount(self._sum([[(1, v)] for v in (self._largest([steps, *beside]), *serial)]), unit)
+        one_by_one = (self._largest([steps, *beside]), *serial)
+        return Amount(self._sum([*([(1, v)] for v in one_by_one), [(int(filling / unit), 1)]]), unit)
 
     def _steps(self) -> Var | int:
         terms = [Term(dim, s) for dim in self.loops.dims for s in self.places.temporal_above(self.places.mac)]

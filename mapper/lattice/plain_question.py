@@ -109,6 +109,7 @@ class PlainQuestion:
                 axes = tuple((a.size, frozenset(number[d] for d in names if a.allows(problem, d))) for a in part.axes)
                 self.fanouts.append(PlainFanout(part.name, level, axes, part.multicast, part.spatial_reduction))
         self.macs, self.per_cycle = math.prod(self.sizes), arch.mac.per_cycle
+        self.filling_cycles = arch.filling_cycles
         self.timed = "latency" in objective.formula  # what an objective leaves out costs nothing
         self.powered = "energy" in objective.formula
         self.mac_energy = self.macs * arch.mac.energy_pj * self.powered
@@ -125,11 +126,11 @@ class PlainQuestion:
 
     def value(self, compute: Floats, costs: Floats) -> Floats:
         """The objective of rows, of their compute steps and the columns of their costs."""
-        return self.objective.value(costs[:, 0], self.latency(compute, costs[:, 1:]) if self.columns else compute)
+        return self.objective.value(costs[:, 0], self.latency(compute, costs[:, 1:]))
 
     def latency(self, compute: Floats, cycles: Floats) -> Floats:
         """Cycles of a run: the slowest of what overlaps, and the rest; `cycles` has a column for every port."""
-        slowest, added = compute, np.zeros(len(compute))
+        slowest, added = compute, np.full(len(compute), self.filling_cycles)
         for m, memory in enumerate(self.memories):
             own = [i for i, (owner, _) in enumerate(self.columns) if owner == m]
             if own:

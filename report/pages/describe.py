@@ -134,7 +134,11 @@ def axis_text(axis: ArrayAxis) -> str:
     limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
     limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
     limits += [] if axis.reduce else ["no reductions"]
-    limits += [f"{significant(axis.latency_cycles)} cycles a hop"] if axis.latency_cycles else []
+    limits += (
+        [f"a hop takes {significant(axis.latency_cycles)} {'cycle' if axis.latency_cycles == 1 else 'cycles'}"]
+        if axis.latency_cycles
+        else []
+    )
     return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
 
 

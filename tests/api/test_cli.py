@@ -509,7 +509,7 @@ def test_show_draws_a_picture(tmp_path: Path) -> None:
     done = run("show", "systolic", "--set", "array=4x8", "--svg", path)
     assert (done.exit_code, done.stdout.strip()) == (0, str(path))
     assert path.read_text(encoding="utf-8") == architecture_svg(tw.load_arch("systolic", set={"array": "4x8"}))
-    assert "4 (sharing the output) x 8" in run("show", "systolic", "--set", "array=4x8").stdout
+    assert "4 (sharing the output, a hop takes 1 cycle) x 8" in run("show", "systolic", "--set", "array=4x8").stdout
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,8 @@ class TestTpu:
         assert (arch.clock_hz, arch.word_bits, arch.partial_sum_bits) == (700e6, 8, 32)
         names = [level.name for level in arch.levels]
         assert names == ["DRAM", "unified_buffer", "accumulators", "array", "weight_register"]
-        assert arch.fanouts[0].axes == (ArrayAxis(size=256, reuse="output"), ArrayAxis(size=256, reuse="input"))
+        down, along = (ArrayAxis(size=256, reuse=reuse, latency_cycles=1.0) for reuse in ("output", "input"))
+        assert arch.fanouts[0].axes == (down, along)
         assert 2 * arch.mac_instances * arch.clock_hz == pytest.approx(91.75e12, rel=1e-4)
 
     def test_sizes(self) -> None:

@@ -63,6 +63,9 @@ def emit_timeloop(mapping: Mapping, arch: Architecture) -> str:
         "mapping:",
         *directives,
     ]
+    if arch.filling_cycles:
+        hint = 'set the latency of axes to 0, such as --set "array.x.latency=0 cycles"'
+        raise MappingError("the time that arrays take to fill is not in them", where=_FILES, hint=hint)
     return "\n".join(lines) + "\n"
 
 
@@ -95,8 +98,8 @@ def _refuse_arrays(arch: Architecture) -> None:
             raise MappingError(f"{fanout.name} does not share words, or does not sum on the way out", where=_FILES)
         if fanout.hop_pj_per_bit:
             raise MappingError(f"the hops of {fanout.name} have an energy", where=_FILES)
-    if arch.total_leakage_pj_per_cycle or arch.fills:
-        raise MappingError("leakage, and the time of first and last tiles and of hops, are not in them", where=_FILES)
+    if arch.total_leakage_pj_per_cycle or arch.latency != "steady":
+        raise MappingError("leakage, and the time of the first and last tiles, are not in them", where=_FILES)
     if arch.mac.per_cycle != 1:
         raise MappingError(f"a MAC unit does {arch.mac.per_cycle:g} operations in a cycle, expected 1", where=_FILES)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import brute_force
-from generators import memory, random_architecture, random_problem
+from generators import memory, random_architecture, random_problem, with_extras
 from longer import blocks
 from tilewright.arch import Architecture, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate
@@ -58,7 +58,18 @@ def random_machine(rng: random.Random) -> Architecture:
         "inner_drain_read": rng.random() < 0.7,
         "first_read_elision": rng.random() < 0.8,
     }
-    return arch.model_copy(update=changes)
+    arch = arch.model_copy(update=changes)
+    own = random.Random(arch.cost_text)  # what else is drawn stays as it is
+    return arch if own.random() < 0.7 else filled(own, arch)
+
+
+def filled(rng: random.Random, arch: Architecture) -> Architecture:
+    """The machine whose arrays take time to fill, once."""
+    arch = with_extras(rng, arch, "arrays")
+    every = (
+        level if isinstance(level, Fanout) else level.model_copy(update={"overlaps": True}) for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": tuple(every)})
 
 
 def switched(rng: random.Random, level: Memory) -> Memory:

@@ -10,7 +10,7 @@ import pytest
 
 import brute_force
 import tilewright as tw
-from generators import memory, random_architecture, random_problem
+from generators import memory, random_architecture, random_problem, with_extras
 from longer import blocks, seeds
 from tilewright.arch import Architecture, Fanout, Halo, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate, parse_objective
@@ -40,7 +40,18 @@ def random_machine(rng: random.Random, halos: tuple[Halo, ...]) -> Architecture:
         "first_read_elision": True,
         "inner_drain_read": True,
     }
-    return arch.model_copy(update=changes)
+    arch = arch.model_copy(update=changes)
+    own = random.Random(arch.cost_text)  # what else is drawn stays as it is
+    return arch if own.random() < 0.7 else filled(own, arch)
+
+
+def filled(rng: random.Random, arch: Architecture) -> Architecture:
+    """The machine whose arrays take time to fill, once."""
+    arch = with_extras(rng, arch, "arrays")
+    every = (
+        level if isinstance(level, Fanout) else level.model_copy(update={"overlaps": True}) for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": tuple(every)})
 
 
 def switched(rng: random.Random, level: Memory, halos: tuple[Halo, ...]) -> Memory:

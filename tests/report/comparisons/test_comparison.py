@@ -55,8 +55,12 @@ def test_the_parts_of_a_cost_add_up(comparison: Comparison) -> None:
         overlapped = [m.cycles for m in row.cost.memories if m.overlaps]
         serial = [m.cycles for m in row.cost.memories if not m.overlaps]
         busiest = max([row.latency_parts["compute"], *overlapped])
-        assert busiest + sum(serial) + row.latency_parts.get("fill", 0) == row.cost.latency_cycles
-        assert row.latency_parts.keys() - {"fill"} == {"compute", *(memory.name for memory in row.machine.memories)}
+        adding = [row.latency_parts.get(name, 0) for name in ("fill", "arrays")]
+        assert busiest + sum(serial) + sum(adding) == row.cost.latency_cycles
+        assert row.latency_parts.keys() - {"fill", "arrays"} == {
+            "compute",
+            *(memory.name for memory in row.machine.memories),
+        }
 
 
 def test_bytes_at_the_outermost_memory_are_those_of_the_counts(comparison: Comparison) -> None:
