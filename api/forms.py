@@ -45,16 +45,16 @@ class Emittable(Protocol):
 class Form:
     """A form.
 
-    write    makes the text of a nest, from what there is and the options that are given
-    options  that it knows; of trees, where one function writes both
+    write    makes the text, from what there is and the options that are given
+    options  that it knows
     tilings  that it can express
-    write_tree  makes the text of a tree; None: it does not know cascades
+    knows_trees  whether it can say the mapping of a cascade
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
-    write_tree: Callable[..., str] | None = None
+    knows_trees: bool = False
 
 
 def _numpy(of: Any, fast: bool | None = None) -> str:
@@ -117,15 +117,15 @@ def _trace(of: Any) -> str:
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
-    "numpy": Form(_numpy, ("fast",), write_tree=_numpy),
-    "nest": Form(_nest, write_tree=_nest),
-    "json": Form(_json, write_tree=_json),
+    "numpy": Form(_numpy, ("fast",), knows_trees=True),
+    "nest": Form(_nest, knows_trees=True),
+    "json": Form(_json, knows_trees=True),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
-    "c": Form(_c, _OF_PROGRAMS, write_tree=_c),
+    "c": Form(_c, _OF_PROGRAMS, knows_trees=True),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
-    "trace": Form(_trace, write_tree=_trace),
+    "trace": Form(_trace, knows_trees=True),
 }
 """Name -> form."""
 
@@ -176,11 +176,7 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
     form = form_named(name)
     given = {option: value for option, value in options.items() if value is not None}
     if of.mapping.is_of_cascade:
-        write = _tree_writer(name)
-        for option in given:
-            if write is not form.write or option not in form.options:
-                raise TilewrightError("this option does not know cascades yet", where=option, hint="leave it out")
-        return write(of, **_checked(given))
+        check_knows_trees(name)
     for option in given:
         if option not in form.options:
             having = [other for other, one in FORMS.items() if option in one.options]
@@ -198,12 +194,6 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
 
 def check_knows_trees(name: str) -> None:
     """TilewrightError for a form that is unknown, or does not know cascades."""
-    _tree_writer(name)
-
-
-def _tree_writer(name: str) -> Callable[..., str]:
-    write = form_named(name).write_tree
-    if write is None:
-        knowing = [other for other, form in FORMS.items() if form.write_tree is not None]
+    if not form_named(name).knows_trees:
+        knowing = [other for other, form in FORMS.items() if form.knows_trees]
         raise TilewrightError(f"{name} does not know cascades", where="--to", hint=f"ask for {', '.join(knowing)}")
-    return write

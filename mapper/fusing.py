@@ -66,8 +66,8 @@ def _may_keep_intermediates(memory: Memory) -> bool:
 def outer_words(cost: Cost) -> int:
     """Words that the outermost memory reads and writes."""
     outermost = cost.memories[0].name
-    traffic = (one for part in cost.operations.values() for one in part.traffic if one.memory == outermost)
-    return int(sum([one.reads + one.writes for one in traffic]))  # whole numbers: cascades have no zeros
+    traffic = [one.reads + one.writes for one in cost.traffic if one.memory == outermost]
+    return int(sum(traffic))  # whole numbers: cascades have no zeros
 
 
 @in_one_call

@@ -66,6 +66,12 @@ def test_a_result_has_what_results_have(result: tw.SearchResult) -> None:
     assert tw.evaluate(result.emit("json")) == result.cost
     with pytest.raises(TilewrightError, match="floats: this option does not know cascades yet"):
         result.verify(floats=True)
+    with pytest.raises(
+        TilewrightError, match="element: kinds of elements can be chosen in c or mlir or tvm, and not in"
+    ):
+        result.emit("nest", element="double")
+    with pytest.raises(TilewrightError, match="tvm does not know cascades"):
+        result.emit("tvm")
 
 
 def test_the_best_with_nothing_fused_is_that_of_the_operations_alone(result: tw.SearchResult) -> None:
