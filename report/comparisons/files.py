@@ -13,9 +13,10 @@ from ..parts.figures import save_figure, svg_of
 from ..parts.files import write_bytes
 from ..parts.html import picture, to_html, to_list
 from ..parts.tables import Table
-from ..web import Page, page_html, rendered
 from .compared import Compared
 from .comparison import Comparison
+from .fused import FusedComparison
+from .fused.html_page import fused_html
 from .html import html_page
 from .page import comparison_page
 from .pictures import has_prices
@@ -26,8 +27,7 @@ def write_comparison(comparison: Compared[Any], folder: Path, formats: Sequence[
 
     Raises TilewrightError when one cannot be written.
     """
-    page = html_page(comparison) if isinstance(comparison, Comparison) else text_html(comparison)
-    index = write_bytes(folder / "index.html", page.encode())
+    index = write_bytes(folder / "index.html", _page(comparison).encode())
     pictures = write_pictures(comparison, folder) if find_spec("matplotlib") else ()
     return (index, *pictures, *write_tables(comparison.tables(), folder, formats))
 
@@ -48,17 +48,11 @@ def write_tables(tables: Iterable[Table], folder: Path, formats: Sequence[str]) 
     return tuple(table.write(folder / f"{table.name}.{form}") for table in tables for form in formats)
 
 
-def text_html(comparison: Compared[Any]) -> Markup:
-    """The page of text as a file of HTML, with what was found and its picture at the top."""
-    return page_html(
-        Page(
-            comparison.title,
-            findings=comparison.findings,
-            picture=_drawn(comparison),
-            sections=[rendered(comparison_page(comparison))],
-            command=comparison.command,
-        )
-    )
+def _page(comparison: Compared[Any]) -> Markup:
+    if isinstance(comparison, FusedComparison):
+        return fused_html(comparison)
+    assert isinstance(comparison, Comparison)
+    return html_page(comparison)
 
 
 def _drawn(comparison: Compared[Any]) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +53,24 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
 def new_panels(width: float, height: float, count: int) -> tuple[Figure, list[Axes]]:
     """An empty figure, sizes in inches, and pairs of axes below one another."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _shown_figure()(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)  # which can tell how much room a text takes
     return figure, list(figure.subplots(count, squeeze=False)[:, 0])
+
+
+@cache
+def _shown_figure() -> type[Figure]:
+    """A figure that shows itself in a notebook, where nothing has told pyplot of it."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure with the picture of its contents."""
+
+        def _repr_svg_(self) -> str:
+            return svg_of(self)
+
+    return ShownFigure
 
 
 def fitting(name: str) -> str:

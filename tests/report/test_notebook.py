@@ -181,3 +181,8 @@ def test_a_terminal_has_a_bar(capfd: pytest.CaptureFixture[str]) -> None:
     assert shown.out == ""
     tw.search_many([tw.gemm(2, 2, 2)], "three_level", workers=1, cache=False)
     assert capfd.readouterr().err == ""
+
+
+def test_a_figure_shows_itself(comparison: Comparison) -> None:
+    picture = comparison.figure()._repr_svg_()
+    assert ElementTree.fromstring(picture.partition("?>")[2].partition('.dtd">')[2]).tag.endswith("svg")

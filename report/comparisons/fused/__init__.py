@@ -5,6 +5,7 @@ comparison.py  all of them, and what follows
 findings.py    the same as sentences
 tables.py      as tables
 page.py        as parts of a page of text
+html_page.py   as a page in a browser
 picture.py     what fusing saves, drawn
 """
 

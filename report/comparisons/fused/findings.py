@@ -1,4 +1,4 @@
-"""What fusing is worth, in sentences: one for each network."""
+"""What fusing is worth, in sentences."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ NOTABLE = 0.0005
 
 
 def findings(rows: Sequence[FusedRow], objective: str) -> tuple[str, ...]:
-    """A sentence for each network, and one for whatever has no mapping."""
+    """What fusing saves at most; a sentence for each network, and one for whatever has no mapping. No sentence has more
+    than two figures: the others are in the tables."""
     found: list[str] = []
+    most = max((row for row in rows if is_notable(row)), key=lambda row: row.saves or 0.0, default=None)
+    if most is not None:
+        found.append(f"Fusing saves up to {percent(most.saves or 0.0, 1)} of {objective}: {most.place}.")
+    elif any(row.saves is not None for row in rows):
+        found.append(f"Fusing saves no {objective}.")
     for network in dict.fromkeys(row.network for row in rows):
         here = [row for row in rows if row.network == network and row.saves is not None]
-        parts = [*_saved(here, objective), *_nothing(here)]
+        parts = [*_saved(here), *_nothing(here)]
         found += [f"{network}: {'; '.join(parts)}."] if parts else []
     left_out = {row.network: row.left_out for row in rows if row.left_out}
     found += [f"{network}: {told}; figures and proofs are of the rest." for network, told in left_out.items()]
@@ -24,11 +30,14 @@ def findings(rows: Sequence[FusedRow], objective: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _saved(rows: Iterable[FusedRow], objective: str) -> list[str]:
-    """Where fusing saves most first."""
+def _saved(rows: Iterable[FusedRow]) -> list[str]:
+    """Where fusing saves most, and least of those where it saves anything."""
     notable = sorted((row for row in rows if is_notable(row)), key=lambda row: -(row.saves or 0.0))
-    words = [f"{saving_words(row)} on {row.arch}, by {row.saved_by}{_words_saved(row)}" for row in notable]
-    return [f"fusing saves of {objective} {'; '.join(words)}"] if words else []
+    if not notable:
+        return []
+    first, last = notable[0], notable[-1]
+    told = f"fusing saves most on {first.arch}, {percent(first.saves or 0.0, 1)}, by {first.saved_by_kind}"
+    return [told, *([f"least on {last.arch}, {percent(last.saves or 0.0, 1)}"] if len(notable) > 1 else [])]
 
 
 def _nothing(rows: Iterable[FusedRow]) -> list[str]:
@@ -36,13 +45,8 @@ def _nothing(rows: Iterable[FusedRow]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if not is_notable(row):
-            reasons.setdefault(row.why_nothing, []).append(f"{row.arch}{_not_ruled_out(row)}")
-    return [f"fusing saves nothing on {' and '.join(archs)}, since {reason}" for reason, archs in reasons.items()]
-
-
-def _not_ruled_out(row: FusedRow) -> str:
-    most = row.saves_between[1] if row.saves_between else 0.0
-    return f" (where up to {percent(most, 1)} is not ruled out)" if most >= NOTABLE else ""
+            reasons.setdefault(row.why_nothing, []).append(row.arch)
+    return [f"nothing on {' and '.join(archs)}, since {reason}" for reason, archs in reasons.items()]
 
 
 def is_notable(row: FusedRow) -> bool:
@@ -57,14 +61,6 @@ def saving_words(row: FusedRow) -> str:
         return saves
     least, most = (percent(one, 1) for one in row.saves_between)
     return saves if least == most == saves else f"{saves} ({least} to {most})"
-
-
-def _words_saved(row: FusedRow) -> str:
-    fewer = row.fewer_words
-    if not fewer:
-        return ""
-    share = percent(abs(fewer), 1)
-    return f" with {share} {'fewer' if fewer > 0 else 'more'} words at {row.outermost}"
 
 
 def _first_line(row: FusedRow) -> str:

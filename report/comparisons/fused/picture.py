@@ -1,57 +1,67 @@
-"""What fusing saves, as a picture: a panel for each network, a line for each architecture."""
+"""What fusing saves, as a picture: a tile for each network on each machine."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ....ir.units import percent
 from ....run.batch.plan import Settings
-from ...parts.figures import figure_style, fitting, new_panels
-from ...parts.palette import BLUE, GREY
+from ...parts.figures import figure_style, fitting, new_figure
+from ...parts.palette import BLUE
+from .findings import is_notable
 from .rows import FusedRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH = 6.4  # inches
-_ROW = 0.26  # inches for an architecture
+_TILE = 1.25, 0.62  # inches
+_DARK = 0.55  # of the largest saving: from here on a tile is so dark that its words are light
 
 
 def savings_figure(rows: Sequence[FusedRow], settings: Settings, written_by: str) -> Figure:
-    """As `FusedComparison.figure`: a bar as long as what the best that was found saves, and a line over all that is not
-    ruled out by what is proven."""
+    """As `FusedComparison.figure`: a row for each network, a column for each machine, a tile as dark as what is saved,
+    with how much and by what."""
     networks = list(dict.fromkeys(row.network for row in rows))
     archs = list(dict.fromkeys(row.arch for row in rows))
-    most = max((found[1] for row in rows if (found := row.saves_between) is not None), default=0.0)
+    most = max((row.saves or 0.0 for row in rows), default=0.0) or 1.0
     with figure_style():
-        height = 1.3 + (0.5 + _ROW * max(len(archs), 2)) * len(networks)
-        figure, panels = new_panels(_WIDTH, height, len(networks))
-        for panel, network in zip(panels, networks, strict=True):
-            _draw(panel, [row for row in rows if row.network == network])
-            panel.set_title(network, loc="left")
-            panel.set_xlim(0, 100 * min(1.0, max(1.08 * most, 0.01)))
-        panels[-1].set_xlabel(f"saved by fusing (% of {settings.objective.name})")
+        from matplotlib.colors import LinearSegmentedColormap
+
+        shades = LinearSegmentedColormap.from_list("saved", ["#ffffff", BLUE])
+        figure, axes = new_figure(1.8 + _TILE[0] * len(archs), 1.3 + _TILE[1] * len(networks))
+        for row in rows:
+            place = archs.index(row.arch), networks.index(row.network)
+            _draw(axes, row, place, shades((row.saves or 0.0) / most), (row.saves or 0.0) > _DARK * most)
+        axes.set_xlim(-0.5, len(archs) - 0.5)
+        axes.set_ylim(len(networks) - 0.5, -0.5)
+        axes.set_xticks(range(len(archs)), [fitting(arch) for arch in archs])
+        axes.set_yticks(range(len(networks)), [fitting(network) for network in networks])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
         words = (
-            f"How far {settings.objective.name} of whole networks is below the best with nothing fused. Bars: what was "
-            f"found; lines: what is not ruled out, where not all is proven. {settings.space.capitalize()} space, "
-            f"{settings.tiling} tilings; {written_by}."
+            f"Saved of {settings.objective.name} against the best with nothing fused, and by what: groups of several "
+            f"operations, tensors that stay on chip between groups; ? where more is not ruled out. "
+            f"{settings.space.capitalize()} space, {settings.tiling} tilings; {written_by}."
         )
-        figure.supxlabel(textwrap.fill(words, int(_WIDTH * 15)), fontsize="small", x=0.01, ha="left")
+        width = int(16 * (1.8 + _TILE[0] * len(archs)))
+        figure.supxlabel(textwrap.fill(words, width), fontsize="small", x=0.01, ha="left")
     return figure
 
 
-def _draw(panel: Axes, rows: Sequence[FusedRow]) -> None:
-    for place, row in enumerate(rows):
-        if row.saves is None:
-            reason = " no mapping" if row.answer is None else " nothing to compare with"
-            panel.text(0, place, reason, va="center", fontsize="small")
-            continue
-        panel.barh(place, 100 * row.saves, 0.6, color=BLUE)
-        if row.saves_between is not None and row.status == "unproven":
-            least, most = row.saves_between
-            panel.plot([100 * least, 100 * most], [place, place], color=GREY, linewidth=1.2, marker="|", markersize=6)
-    panel.set_yticks(range(len(rows)), [fitting(row.arch) for row in rows])
-    panel.set_ylim(len(rows) - 0.5, -0.5)
-    panel.grid(axis="y", visible=False)
+def _draw(axes: Axes, row: FusedRow, place: tuple[int, int], shade: Any, is_dark: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    x, y = place
+    axes.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, facecolor=shade, edgecolor="#DDDDDD"))
+    if row.saves is None:
+        words = "no mapping" if row.answer is None else "nothing to\ncompare with"
+    else:
+        unsure = " ?" if row.status == "unproven" else ""
+        by = row.saved_by_short.replace(", ", "\n") if is_notable(row) else ""
+        words = f"{percent(row.saves, 1)}{unsure}\n{by}".rstrip()
+    axes.text(x, y, words, ha="center", va="center", fontsize="small", color="#ffffff" if is_dark else "#101418")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ....cost_models import parse_objective
+from ....ir.units import plural
 from ....mapper.fusing import memories_of_exchange
 from ....mapper.segmentation import NetworkAnswer
 from ....run.batch.job import Failure
@@ -84,6 +85,22 @@ class FusedRow(ComparedRow):
     def saved_by(self) -> str:
         """What fusing saves by: groups of several operations, and what stays on chip."""
         return fused_by(self.answer) if self.answer else ""
+
+    @property
+    def saved_by_short(self) -> str:
+        """The same in little room: `18 groups, 20 stay`."""
+        parts = [plural(self.fused_groups, "group")] if self.fused_groups else []
+        return ", ".join([*parts, *([f"{self.staying} stay"] if self.staying else [])]) or "inside operations"
+
+    @property
+    def saved_by_kind(self) -> str:
+        """The same without numbers, for sentences that have others."""
+        weights = any(one.is_weight for one in self.answer.staying) if self.answer else False
+        kept = any(not one.is_weight for one in self.answer.staying) if self.answer else False
+        ways = ["groups of several operations"] if self.fused_groups else []
+        ways += ["tensors that stay on chip"] if kept else []
+        ways += ["weights that stay on chip"] if weights else []
+        return " and ".join(ways) or "what stays on chip inside operations"
 
     @property
     def outermost(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,9 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
-from tilewright.report.comparisons.files import text_html
 from tilewright.report.comparisons.fused import FusedComparison, FusedRow, fused_comparison_of
 from tilewright.report.comparisons.fused.findings import saving_words
+from tilewright.report.comparisons.fused.html_page import fused_html
 from tilewright.report.comparisons.page import comparison_page
 from tilewright.report.parts.text import plain_text
 from tilewright.run.batch.job import Failure
@@ -107,11 +108,13 @@ def test_what_is_not_proven_has_two_ends(answers: dict[str, NetworkAnswer]) -> N
 
 
 def test_sentences_say_why(comparison: FusedComparison) -> None:
-    first, *rest = comparison.findings
-    assert first.startswith("pair: fusing saves of energy ")
-    assert "on roomy, by 1 group of several operations with " in first
-    assert "nothing on wired, since no memory but DRAM may keep" in first
+    most, first, *rest = comparison.findings
+    assert most.startswith("Fusing saves up to ")
+    assert most.endswith("% of energy: pair on roomy.")
+    assert first.startswith("pair: fusing saves most on roomy, ")
+    assert "by groups of several operations; nothing on wired, since no memory but DRAM may keep" in first
     assert [line.partition(":")[0] for line in rest] == ["other on roomy", "other on wired"]
+    assert all(len(re.findall(r"\d+(?:\.\d+)?%?", line)) <= 2 for line in (most, first))
     assert [row.status for row in comparison.rows] == ["proven", "proven", "infeasible", "failed"]
     assert [row.place for row in comparison.failures] == ["other on wired"]
 
@@ -144,14 +147,19 @@ def test_tables_page_and_picture(comparison: FusedComparison, answers: dict[str,
     assert list(networks["energy_pJ"].dropna()) == [answer.energy_pj for answer in answers.values()]
     assert sum(groups["energy_pJ"]) == pytest.approx(sum(networks["energy_pJ"].dropna()))
     page = plain_text(comparison_page(comparison, ["a.csv"]))
-    for part in ("nothing fused", "no mapping", "failed", "all proven optimal", "a.csv", "pair: fusing saves"):
+    for part in ("nothing fused", "no mapping", "failed", "all proven optimal", "a.csv", "pair: fusing saves most"):
         assert part in page
-    html = text_html(comparison)
-    assert html.count("<h1>") == 1
-    assert "data:image/svg+xml;base64," in html
-    panels = comparison.figure().axes
-    assert [panel.get_title("left") for panel in panels] == ["pair", "other"]
-    assert panels[0].patches[0].get_width() == pytest.approx(100 * (comparison.rows[0].saves or 0))
+    html = fused_html(comparison)
+    tiles = re.findall(r'<td class="tile" data-of="([^"]*)"[^>]*><button[^>]*>([^<]*)<small>([^<]*)</small>', html)
+    saves = f"{100 * (comparison.rows[0].saves or 0):.1f}%"
+    assert tiles == [
+        ("pair on roomy", saves, "1 group"),
+        ("pair on wired", "0.0%", ""),
+        ("other on roomy", "no mapping", ""),
+        ("other on wired", "no mapping", ""),
+    ]
+    (axes,) = comparison.figure().axes
+    assert [text.get_text().split("\n")[0] for text in axes.texts] == [saves, "0.0%", "no mapping", "no mapping"]
     assert "<table" in comparison._repr_html_()
     with pytest.raises(TilewrightError, match="unknown table 'layers'"):
         comparison.to_frame("layers")
