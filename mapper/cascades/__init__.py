@@ -16,7 +16,7 @@ terms/            what trees are made of, and what each part costs
 
 from __future__ import annotations
 
-from .answers import without_search
+from .answers import least_energies, without_search
 from .branches.shared_branches import SharedBranches, sharing
 from .forms import (
     bound_cascade,
@@ -36,6 +36,7 @@ __all__ = [
     "bound_cascade",
     "forms_with_bounds",
     "iterates",
+    "least_energies",
     "search_cascade",
     "search_cascade_below",
     "search_cascade_front",

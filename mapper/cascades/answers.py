@@ -68,6 +68,14 @@ def bound_alone(question: TreeQuestion, nearest: Nearest | None = None) -> float
     return max(search.from_the_start.value(question.objective), search.least_of(weights))
 
 
+def least_energies(question: TreeQuestion, nearest: Nearest | None = None) -> dict[str, float]:
+    """Return by operation the least energy that it takes in any tree of one form, as `TreeSearches.least_energies`.
+
+    nearest  what is known of single operations on the same machine, in the same space; more is noted there
+    """
+    return {} if question.cascade.others else _search(question, nearest=nearest).least_energies()
+
+
 @dataclass(frozen=True)
 class Seen:
     """Lower bounds on all trees that need no search over trees; infinite where nothing fits.

@@ -19,7 +19,7 @@ from ..constraints.trees import ANY_TREE
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
 from ..pareto.regions import Point
-from ..pareto.weights import Weights, weights_of
+from ..pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..question import Fuse, TreeQuestion
 from ..space import Space
 from .branches.oracle import ExactBranches
@@ -123,6 +123,17 @@ class TreeSearches:
     def least_of(self, weights: Weights) -> float:
         """Return a lower bound on a weighted sum over all trees by relaxations alone."""
         return self._least_in(self.orders(), self.tree_search(weights))
+
+    def least_energies(self) -> dict[str, float]:
+        """By operation the least energy, without what leaks, that it takes in any tree at the nearest of the memories
+        outside the arrays, and inside; none where that memory is the outermost, or may cost more than others."""
+        search = self.tree_search(ENERGY_ALONE)
+        if len(search.memories.upper) == 1 or not search.memories.nearer_is_cheaper:
+            return {}
+        try:
+            return {one.name: search.bounds.alone.nearest_pj(one.name) for one in self.question.cascade}
+        except OutOfMeans:
+            return {}
 
     def _least_in(self, orders: Iterable[tuple[str, ...]], search: TreeSearch) -> float:
         """What no tree with its operations in some orders weighs less than: the bound of one order is none of another,

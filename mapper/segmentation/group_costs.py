@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..answer import Answer
-from ..cascades import Nearest, NothingBelow, bound_cascade
+from ..cascades import Nearest, NothingBelow, bound_cascade, least_energies
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
@@ -302,6 +302,9 @@ class GroupCosts:
             if not kind.is_bounded and all(is_better(one.bound, one.value) for one in kind.findings):
                 kind.least = max(kind.least, bound_cascade(self._bounded(kind), self._nearest))
                 kind.is_bounded = True
+            if self.steps.all_pass and kind.energies is None:  # what is proven of all plans asks for them then
+                known = least_energies(self._bounded(kind), self._nearest)
+                kind.energies = tuple(known.values()) or None
 
 
 def _macs(edge: GroupEdge) -> int:

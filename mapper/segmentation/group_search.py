@@ -116,6 +116,7 @@ class GroupSearch:
             self._passing(passing) if any(not one.is_weight for one in found.staying) else None,
             steps.in_order,
             steps.all_pass,
+            least_pj=steps.least_energies(),
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:

@@ -54,6 +54,7 @@ class GroupKind:
     stays     of its tensors
     least     none of its mappings weighs less, with any room
     is_bounded  whether that is by relaxations, beyond what is known from the start
+    energies  that its operations take at least in any of its trees, in their order; None: not known
     findings  of searches
     refused   why there is no mapping, where a search has said so
     """
@@ -62,6 +63,7 @@ class GroupKind:
     stays: NamedStays
     least: float = 0.0
     is_bounded: bool = False
+    energies: tuple[float, ...] | None = None
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
@@ -19,14 +20,18 @@ def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
         return answer
     proof = answer.certificate
     part = PartProof(f"plans {' and '.join(words)}", proof.lower_bound)
-    known = _known_from_the_start(answer.question).value(answer.question.objective)
+    known = _known_of_all_plans(answer.question, answer.least_pj).value(answer.question.objective)
     return replace(answer, certificate=replace(proof, parts=(part,)).with_bound(known))
 
 
-def _known_from_the_start(question: NetworkQuestion) -> LeastCost:
-    """Return a lower bound on the cost of every plan, known before any search: each point of an operation is computed,
-    weights come from the outermost memory once, unless some lie on chip, and what nothing reads is written to it once.
-    Points of a softmax or a norm are not counted: in other forms, with its neighbours, it may have fewer."""
+def _known_of_all_plans(question: NetworkQuestion, least_pj: Mapping[str, float]) -> LeastCost:
+    """Return a lower bound on the cost of every plan, known without a search: each point of an operation is computed,
+    with all tensors near, weights come from the outermost memory once, unless some lie on chip, and what nothing reads
+    is written to it once. Points of a softmax or a norm are not counted: in other forms, with its neighbours, it may
+    have fewer.
+
+    least_pj  by occurrence, what one run of it takes at least in any group, but for what passes the outermost memory
+    """
     reading, arch, energy, cycles = GraphReading(question.graph), question.arch, 0.0, 0.0
     leakage = arch.total_leakage_pj_per_cycle
     for group in operation_groups(question.graph, 1):
@@ -41,7 +46,8 @@ def _known_from_the_start(question: NetworkQuestion) -> LeastCost:
         moved = least_cost_of_cascade(group.cascade, arch, set(group.cascade.tensors) - set(weights) - set(outputs))
         energy += moved.energy_pj - computed.energy_pj - leakage * (moved.latency_cycles - computed.latency_cycles)
         if len(group.cascade.operations) == 1:
-            energy += group.times * computed.energy_pj
+            near = least_pj.get(group.names[0], 0.0) if len(group.names) == 1 else 0.0
+            energy += group.times * max(computed.energy_pj, near)
             cycles += group.times * computed.latency_cycles
     return LeastCost(energy, cycles)
 

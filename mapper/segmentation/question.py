@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -185,6 +185,7 @@ class NetworkAnswer:
     in_order     whether other orders of operations than the network's were left aside, since there are too many
     all_pass     whether it was left aside that tensors stay on chip between groups, since there are too many ways
     left_out     weights that are not kept on chip, where those are that are best
+    least_pj     by occurrence of one operation, what it takes at least in any group, near and inside the arrays
     """
 
     question: NetworkQuestion
@@ -198,6 +199,7 @@ class NetworkAnswer:
     in_order: bool = False
     all_pass: bool = False
     left_out: tuple[LeftOutWeight, ...] = ()
+    least_pj: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -242,6 +242,22 @@ class NetworkSteps:
                     edge.value = edge.times * kind.value(edge.taken, self.residency)
                     edge.is_known = kind.is_known(edge.taken, self.residency)
 
+    def least_energies(self) -> dict[str, float]:
+        """By occurrence of one operation, the least energy that one run of it takes in any group, as far as that is
+        known; none where groups are left aside."""
+        found: dict[str, float] = {}
+        for edge in () if self.in_order else self.edges:
+            group, kind = self.groups[edge.step.group], edge.kind
+            if kind is None or group.cascade is None:
+                continue
+            places = {one.name: place for place, one in enumerate(group.cascade.operations)}
+            for name in group.names:
+                energy = 0.0
+                if kind.energies is not None and name in group.tensors:
+                    energy = kind.energies[places[group.cascade.producers[group.tensors[name]].name]]
+                found[name] = min(energy, found.get(name, math.inf))
+        return found
+
     def totals(self, edges: Iterable[Edge]) -> RunCost:
         """Return the cost of some steps together, by the best known mapping of each."""
         found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))

@@ -327,6 +327,42 @@ def test_that_nothing_stays_for_want_of_time_is_told(
     assert segment(replace(asked, stays=False)).certificate.proven
 
 
+WINDOWS = """
+network: windows
+layers:
+  - {name: first, op: conv, N: 1, K: 2, C: 1, P: 7, Q: 1, R: 1, S: 1}
+  - {name: second, op: conv, N: 1, K: 2, C: 2, P: 5, Q: 1, R: 3, S: 1}
+  - {name: third, op: conv, N: 1, K: 1, C: 2, P: 3, Q: 1, R: 3, S: 1}
+graph: [first, second, third]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "most"),
+    [(RESIDUAL, "44 B", 2), (DIAMOND, "60 B", 2), (WINDOWS, "24 B", 2), (WINDOWS, "24 B", 3), (WINDOWS, "80 B", 2)],
+)
+def test_what_is_known_of_plans_that_were_left_aside_is_below_them(
+    tmp_path: Path, text: str, size: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what operations take near the arrays in any group, visits that are uneven along windows included."""
+
+    def few(
+        reading: GraphReading, groups: Sequence[OperationGroup], residency: Residency, means: Means, most: int
+    ) -> StateGraph:
+        if residency.candidates:
+            raise TooManyStates
+        return state_graph(reading, groups, residency, means, most)
+
+    asked = NetworkQuestion(graph_of(tmp_path, text), machine(size), ENERGY, "perfect", most=most)
+    whole = segment(asked)
+    assert whole.certificate.proven
+    monkeypatch.setattr("tilewright.mapper.segmentation.steps.state_graph", few)
+    answer = segment(asked)
+    computed = {one.name: one.macs * asked.arch.mac.energy_pj for one in asked.graph}
+    assert all(answer.least_pj[name] > energy for name, energy in computed.items() if energy)
+    assert sum(answer.least_pj.values()) < answer.certificate.lower_bound <= whole.certificate.value
+
+
 def test_addresses_that_take_long_have_a_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They had five seconds whatever was left: a way without them was taken, with a gap and the time hardly begun."""
 
