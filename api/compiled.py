@@ -164,25 +164,35 @@ class CompiledNetwork(Shown):
         """
         return [result.verify(seed) for _, result in self._different()]
 
-    def emit(self, form: NetworkForm = "c", element: NetworkElement = "double") -> str:
+    def emit(self, form: NetworkForm = "c", element: NetworkElement | None = None) -> str:
         """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
-        elements of that kind, double or float, which allocates nothing: every tile lies at its planned address, and
-        what passes between groups in one more arena. `numpy` a program with `run(inputs, weights)`, which counts the
-        words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
-        those of plain operations; that of numpy compares the words with the plan's, too.
+        elements of that kind, double or float (None: the model's own, of a table doubles), which allocates nothing:
+        every tile lies at its planned address, and what passes between groups in one more arena. `numpy` a program with
+        `run(inputs, weights)`, which counts the words that every group moves. The `main` of both reads `weights()` from
+        a file and compares the outputs with those of plain operations; that of numpy compares the words with the
+        plan's, too.
 
         Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, and for
         floats where these are not exact (quantized networks, and all of numpy).
         """
         check_writes_networks(form, "form")
-        from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
+        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
 
+        kind = self._element(element)
+        if form == "numpy":
+            if element not in (None, "double"):
+                raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
+            return emit_numpy_network(self._program, WEIGHTS_FILE)
+        return emit_c_network(self._program, kind)
+
+    def _element(self, element: NetworkElement | None) -> NetworkElement:
+        """The kind of elements that is asked for; else the model's own."""
+        from .mapper.emit.network import NetworkElement, own_element
+
+        if element is None:
+            return own_element(self._program)
         check_choice("element", element, get_args(NetworkElement))
-        if form == "numpy" and element != "double":
-            raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
-        return (
-            emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
-        )
+        return element
 
     def weights(self, seed: int = 0, form: NetworkForm = "c") -> bytes:
         """The parameters of all operations, in the order of the program that reads them: doubles, the least significant
@@ -204,7 +214,7 @@ class CompiledNetwork(Shown):
         return network_program(self.answer)
 
     def save_program(
-        self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement = "double"
+        self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement | None = None
     ) -> tuple[Path, ...]:
         """Write network.c or network.py, and weights.bin, which it reads; return their paths. Beside the program of an
         ONNX file of up to 20 million multiply-accumulates, reference.bin: inputs, and what `onnx.reference` makes of
@@ -221,7 +231,7 @@ class CompiledNetwork(Shown):
         place = prepare_folder(folder, (name, WEIGHTS_FILE, REFERENCE_FILE))
         (place / REFERENCE_FILE).unlink(missing_ok=True)  # of another program, perhaps
         files: tuple[Path, ...] = write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
-        stub = extern_stub(self._program, element) if form == "c" else ""
+        stub = extern_stub(self._program, self._element(element)) if form == "c" else ""
         files = (*files, write_file(place / EXTERN_FILE, stub)) if stub else files
         words = reference_bytes(self._program) if self.macs <= REFERENCE_MACS else None
         return files if words is None else (*files, write_bytes(place / REFERENCE_FILE, words))

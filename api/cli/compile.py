@@ -113,13 +113,13 @@ class ProgramOptions:
         ),
     ] = None
     element: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="KIND",
             autocompletion=completions.words("double", "float"),
-            help="Of all arrays in the program in C: double, or float, which is faster and less exact.",
+            help="Of all arrays in the program in C: double, or float; the model's own unless given, of tables double.",
         ),
-    ] = "double"
+    ] = None
     verify: Annotated[
         bool,
         typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
@@ -168,7 +168,8 @@ def compile_network(
     emit, element = program.emit, program.element
     if emit is None:
         refuse_given(context, "it is of a program, which --emit asks for", "element")
-    check_choice("--element", element, ("double", "float"))
+    if element is not None:
+        check_choice("--element", element, ("double", "float"))
     kept.refuse_ignored(context)
     found = load_network(of.network, sizes_of_symbols(of.dim), widths_named(of.widths), values_of_inputs(of.given))
     limits, asked = limits_of(groups.time_limit, groups.memory_limit), kinds.checked()
@@ -244,12 +245,12 @@ def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
     return None if out is None else prepare_folder(out)
 
 
-def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str) -> None:
+def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str | None) -> None:
     """TilewrightError where no program can be written, before anything is searched."""
     if emit is not None:
         from ..mapper.emit.network import check_writable, linked
 
-        check_writable(graph, cast("NetworkElement", element), emit)
+        check_writable(graph, cast("NetworkElement", element or "double"), emit)
         functions = linked(graph) if emit == "c" else ()
         if functions:
             say(f"functions to link, which network_extern_stub.c has empty: {', '.join(functions)}")
@@ -270,7 +271,7 @@ def _as_stored(question: NetworkQuestion) -> NetworkQuestion:
 
 
 def _saved(
-    result: CompiledNetwork, out: Path | None, emit: str | None, element: str
+    result: CompiledNetwork, out: Path | None, emit: str | None, element: str | None
 ) -> tuple[tuple[Path, ...], MappingError | None]:
     """The files that were written, and why there is no program; the plan is written and shown all the same."""
     from ..ir import MappingError
@@ -279,6 +280,9 @@ def _saved(
     if emit is None or out is None:
         return files, None
     try:
-        return (*files, *result.save_program(out, cast("NetworkForm", emit), cast("NetworkElement", element))), None
+        return (
+            *files,
+            *result.save_program(out, cast("NetworkForm", emit), cast("NetworkElement | None", element)),
+        ), None
     except MappingError as error:
         return files, error

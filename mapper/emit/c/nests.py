@@ -161,14 +161,19 @@ class CNest:
 
     # ---- in registers ----------------------------------------------------------------------------------------
 
-    def tile_lines(self, tile: RegisterTile, indent: str) -> Iterator[str]:
-        """The loops of the plan, in them tiles of registers along lanes and rows."""
+    def tile_lines(self, tile: RegisterTile, indent: str, pragma: str | None = None) -> Iterator[str]:
+        """The loops of the plan, in them tiles of registers along lanes and rows.
+
+        pragma  by which threads share the outermost loop
+        """
         nest = self.nest
         spans = {}
         for dim, extent in nest.extents.items():
             begin = nest.begins[dim]
             start, stop = (self.schedule.text(one) for one in (begin, begin + Affine.of(extent)))
             spans[dim] = _Span(start, stop, extent, extent)
+        if pragma is not None and tile.shared is not None:
+            yield f"{indent}{pragma}"
         yield from self._loops(tile, list(tile.loops), spans, indent)
 
     def _loops(

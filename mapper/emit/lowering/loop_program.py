@@ -320,6 +320,12 @@ class RegisterTile:
         return self.lanes * self.vectors
 
     @property
+    def shared(self) -> str | None:
+        """The dimension of the outermost loop, if its iterations write different words and are more than one."""
+        dim, step = self.loops[0] if self.loops else (self.lane, self.width)
+        return dim if dim in self.nest.written and self.nest.extents[dim] > step else None
+
+    @property
     def arrays(self) -> tuple[Array, ...]:
         """All that it reads or writes."""
         return self.nest.arrays

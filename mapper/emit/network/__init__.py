@@ -9,7 +9,7 @@ numpy/   one numpy program
 from .c.extern import extern_stub
 from .c.network import emit_c_network
 from .groups.assembly import network_program
-from .groups.exact import exact_magnitude
+from .groups.exact import exact_magnitude, own_element
 from .groups.files import REFERENCE_FILE, WEIGHTS_FILE, NetworkElement
 from .groups.program import NetworkProgram
 from .groups.weights import network_weights, reference_bytes, stored_bytes, weights_bytes
@@ -31,6 +31,7 @@ __all__ = [
     "linked",
     "network_program",
     "network_weights",
+    "own_element",
     "reference_bytes",
     "stored_bytes",
     "weights_bytes",

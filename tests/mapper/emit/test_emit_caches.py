@@ -15,6 +15,7 @@ from longer import TIMES
 from tilewright.arch import Architecture, Memory
 from tilewright.mapper.emit.lowering.loop_program import RegisterTile, statements_of
 from tilewright.mapper.emit.network import NetworkProgram, emit_c_network, network_program
+from tilewright.mapper.emit.network.c import group
 
 
 def with_caches(arch: Architecture, rng: random.Random) -> Architecture:
@@ -47,3 +48,29 @@ def test_a_network_computes_what_numpy_does(name: str, seed: int, tmp_path: Path
     assert "OK: all outputs agree" in done.stdout
     run_agrees(name, tmp_path, program, seed)
     assert seed % 2 or register_tiles(program)
+
+
+@needs_gcc
+def test_threads_share_the_outermost_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is in them; the outputs stay equal."""
+    monkeypatch.setattr(group, "LEAST_PARALLEL_MACS", 1)
+    rng = random.Random(0)
+    arch = with_caches(random_architecture(rng, capacity=4000), rng)
+    program = network_program(random_answer(rng, graph_of(tmp_path, "images"), arch, most=1))
+    text = emit_c_network(program)
+    assert text.count("#pragma omp parallel for") >= sum(bool(group.tiles_shared(one)) for one in program.programs) > 0
+    done = self_checked(tmp_path, program, text, 0, "-DTHREADS=3")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_gcc
+def test_compilers_without_vectors_take_arrays(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    arch = with_caches(random_architecture(rng, capacity=4000), rng)
+    program = network_program(random_answer(rng, graph_of(tmp_path, "images"), arch, most=1))
+    text = emit_c_network(program).replace(
+        "#ifdef __GNUC__\ntypedef element lanes", "#ifdef NOTHING\ntypedef element lanes"
+    )
+    assert "#ifdef NOTHING" in text
+    done = self_checked(tmp_path, program, text, 0)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -6,10 +6,22 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ...c.direct import point_text
+from ...c.nests import CNest
 from ...c.schedule import LARGEST_ON_STACK, LARGEST_UNROLLED, CSchedule, plus
 from ...c.text import c_comment
-from ...lowering.bands import threaded, unrolled
-from ...lowering.loop_program import Array, Begin, Compute, Drain, Fill, Finish, For, Statement, buffers_of
+from ...lowering.bands import LEAST_PARALLEL_MACS, threaded, unrolled
+from ...lowering.loop_program import (
+    Array,
+    Begin,
+    Compute,
+    Drain,
+    Fill,
+    Finish,
+    For,
+    RegisterTile,
+    Statement,
+    buffers_of,
+)
 from ..groups.addresses import ArenaKey
 from ..groups.program import GroupProgram
 from ..words.stored import ELEMENT, WordType
@@ -22,6 +34,12 @@ def threads_of(group: GroupProgram) -> list[For]:
     outermost = group.arch.memories[0].name
     found = threaded(group.body)
     return [loop for loop in found if all(array.memory != outermost for array in buffers_of(loop.body))]
+
+
+def tiles_shared(group: GroupProgram) -> list[RegisterTile]:
+    """The tiles of registers whose outermost loop threads share: those that stand in no loop, with enough to do."""
+    tiles = [one for one in group.body if isinstance(one, RegisterTile) and one.shared is not None]
+    return [one for one in tiles if math.prod(one.nest.extents.values()) >= LEAST_PARALLEL_MACS]
 
 
 class CGroup(CSchedule):
@@ -145,6 +163,9 @@ class CGroup(CSchedule):
         for statement in body:
             if isinstance(statement, Finish):
                 yield from self.finish_lines(statement, indent)
+            elif isinstance(statement, RegisterTile):
+                pragma = self.pragma if statement in tiles_shared(self.group) else None
+                yield from CNest(self, statement.nest).tile_lines(statement, indent, pragma)
             else:
                 yield from super().body_lines((statement,), indent)
 

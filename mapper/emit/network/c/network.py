@@ -31,7 +31,7 @@ from ..words.operands import Reading, Weight
 from ..words.stored import WordType
 from .between import Between
 from .check import constant_lines, network_direct_lines
-from .group import CGroup, threads_of
+from .group import CGroup, threads_of, tiles_shared
 from .packed import PackedInputs
 from .runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
 
@@ -123,7 +123,7 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
     yield from c_comment(f"Every memory with what it holds at a moment, at the addresses of plan.json; {what}.")
     yield from c_comment("The outermost one holds what passes from group to group, but for what stays on chip.")
     shared = _shared(program)
-    if any(map(threads_of, program.programs)):
+    if any(threads_of(group) or tiles_shared(group) for group in program.programs):
         yield from c_comment(
             "Threads share the iterations of some loops over instances, and have a part of what is inside."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .....ir import Call, Expression
 from ...parts.elements import Element
 from ...parts.exactness import largest_exact
+from .files import NetworkElement
 from .program import ApartCall, NetworkProgram
 
 
@@ -27,6 +28,13 @@ def is_rounded(program: NetworkProgram) -> bool:
             expressions += [step.operation.expression, step.operation.after]
             expressions += [step.finished.finish.expression] if step.finished is not None else []
     return any(map(_rounds, expressions))
+
+
+def own_element(program: NetworkProgram) -> NetworkElement:
+    """The elements of the model that a program is of: floats where all that it reads and makes is of single precision,
+    and nothing needs more."""
+    types = {program.types.get(key, "") for key in (*program.inputs, *program.outputs)}
+    return "float" if types == {"FLOAT"} and not program.is_narrow and not is_rounded(program) else "double"
 
 
 _ROUNDING = ("rint", "single", "trunc", "quotient", "wrapped")
