@@ -281,6 +281,10 @@ def test_a_declared_shape_is_the_one_that_follows(tmp_path):
     message = r"ConvTranspose ct: the file declares t as \[1, 1, 7, 7\], and the operator makes \[1, 1, 6, 6\]"
     with pytest.raises(ProblemError, match=message):
         load_network(saved(tmp_path, model))
+    del model.graph.value_info[:]
+    (handed,) = model.graph.output
+    handed.CopyFrom(helper.make_tensor_value_info(handed.name, TensorProto.FLOAT, [9, 9, 9, 9]))
+    load_network(saved(tmp_path, model))  # of what the graph hands out, what follows is taken
     foreign = [helper.make_node("Own", ["x"], ["t"], domain="d"), helper.make_node("MatMul", ["t", "w"], ["y"])]
     model = model_of(foreign, {"x": [4, 8]}, stored={"w": [8, 2]}, domains=["d"])
     model.graph.value_info.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, [3, 8]))

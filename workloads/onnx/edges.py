@@ -219,9 +219,9 @@ class _NodeReader:
         reasons += [] if reason is None else [reason]
         if node.output.shape is not None and not reasons:
             own_words(node, occurrence, made(node.name, node.output.shape), reasons)
-            for position, value in enumerate(node.inputs):
-                if value is not None and value.name in self.views:
-                    less_zero_point(node, position, self.views[value.name], reasons)
+            for position, read in enumerate(node.inputs):
+                if read is not None and read.name in self.views:
+                    less_zero_point(node, position, self.views[read.name], reasons)
         return reasons
 
     def _find_apart(self, node: OnnxNode, name: str, number: int) -> None:
@@ -380,7 +380,7 @@ class _NodeReader:
         if node.op == "Gemm":
             flags = ["transA", "transB"][:: -1 if turned else 1]
             orders = [swapped(o) if node.integer(f, 0) else o for o, f in zip(orders, flags, strict=True)]
-        sources = []
+        sources: list[Source] = []
         for operand, zero, order, tensor in zip(operands, zeros, orders, problem.operands, strict=True):
             if operand.constant:
                 self.stored[node.name, tensor.name] = _stored_operand(node, operand, zero, order)
@@ -392,11 +392,19 @@ class _NodeReader:
             if found is None:
                 self.wanted.add(operand.name)
                 return self._on_its_own(node)
-            sources.append(Source(view.source, found, zeros_before(node, tensor.ranks)))
-        if len({source.name for source in sources}) < len(sources):
-            return self._on_its_own(node)
+            name = view.source if all(one.name != view.source for one in sources) else self._once_more(node, view)
+            sources.append(Source(name, found, zeros_before(node, tensor.ranks)))
         row = self.rows[node.name]
         return Occurrence(node.name, LAYER, tuple(sources), problem=problem, layer=row, writes=writes)
+
+    def _once_more(self, node: OnnxNode, view: TensorView) -> str:
+        """A copy of what a node reads as its other operand too: a cascade has two tensors there."""
+        name, shape = f"{node.name}:again", self._made_in(view)
+        self.found.append(Occurrence(name, OUTSIDE, (Source(view.source),), shape=shape))
+        self.extents[name] = shape
+        self.forms.note(view, name)
+        self.made_apart[name] = lambda: copied(self.forms.name_of(view), shape)
+        return name
 
     def _made_in(self, view: TensorView) -> tuple[int, ...]:
         """The shape in which the graph has what a view is of: reshapes leave it as it was."""

@@ -131,10 +131,11 @@ def check_declared(model: onnx.ModelProto, known: Mapping[str, tuple[int, ...] |
     known  shapes that follow
     """
     declared = _without_declared(model)[1]
+    handed = {value.name for value in model.graph.output}  # where runtimes take what follows
     for node in model.graph.node:
         for name in node.output:
             follows = known.get(name)
-            if name in declared and follows is not None:
+            if name in declared and name not in handed and follows is not None:
                 stated = [dim.dim_value for dim in declared[name].type.tensor_type.shape.dim]
                 if list(follows) != stated:
                     message = f"the file declares {name} as {stated}, and the operator makes {list(follows)}"
@@ -195,11 +196,15 @@ def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
 
 
 def _shape_others(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
-    """State the shapes of einsums and norms of groups, which ONNX does not infer; whether there were any."""
+    """State the shapes of einsums, norms of groups and quantized recurrent nodes, which ONNX does not infer; whether
+    there were any."""
     from onnx.helper import make_tensor_value_info
 
     found = False
     for node in model.graph.node:
+        if (node.domain, node.op_type) == ("com.microsoft", "DynamicQuantizeLSTM"):
+            found = _shape_recurrent(model, node, known) or found
+            continue
         if node.domain not in ("", _OWN) or not node.output or known.get(node.output[0], (0, None))[1] is not None:
             continue
         shapes = [known[name][1] for name in node.input if name in known]
@@ -211,6 +216,24 @@ def _shape_others(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> boo
                 _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
                 found = True
     return found
+
+
+def _shape_recurrent(model: onnx.ModelProto, node: onnx.NodeProto, known: dict[str, TypeAndShape]) -> bool:
+    """State the shapes of what an LSTM with quantized weights makes: all states, and the last ones."""
+    from onnx.helper import make_tensor_value_info
+
+    kind, read = known.get(node.input[0], (0, None))
+    weights = known.get(node.input[1], (0, None))[1]
+    states = int(_attributes(node).get("hidden_size", 0))
+    is_known = known.get(next(filter(None, node.output)), (0, None))[1] is not None
+    if is_known or read is None or weights is None or len(read) != 3 or not states:
+        return False
+    steps, batch, directions = read[0], read[1], weights[0]
+    last = (directions, batch, states)
+    for name, shape in zip(node.output, ((steps, *last), last, last), strict=False):
+        if name:
+            _state(model, make_tensor_value_info(name, kind, shape))
+    return True
 
 
 def _shape_of(node: onnx.NodeProto, shapes: Sequence[tuple[int, ...]]) -> Sequence[int] | None:

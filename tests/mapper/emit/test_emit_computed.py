@@ -99,6 +99,26 @@ def test_plain_loops_agree_with_onnx(name: str, tmp_path: Path) -> None:
 
 
 @needs_gcc
+def test_one_tensor_as_both_operands_is_a_layer(tmp_path: Path) -> None:
+    nodes = [
+        node("Relu", ["x"], ["r"], "relu"),
+        node("Transpose", ["r"], ["t"], "turned", perm=[0, 2, 1]),
+        node("MatMul", ["r", "t"], ["g"], "gram"),
+        node("MatMul", ["g", "g"], ["y"], "square"),
+    ]
+    model = model_of(nodes, {"x": [2, 3, 4]})
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    assert graph.meaning is not None
+    assert not graph.meaning.computed
+    assert [one.name for one in graph if one.multiplies and not one.follows] == ["gram", "square"]
+    for seed in range(2):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        agrees_with_onnx(model, folder, seed)
+
+
+@needs_gcc
 def test_functions_to_link(tmp_path: Path) -> None:
     """The linker names one that is missing; the stub has all of them, and stops where one is called."""
     nodes = [

@@ -66,7 +66,7 @@ def forms_of(graph: NetworkGraph) -> tuple[str, ...]:
         except MappingError as error:
             errors.append(error)
     if not found:
-        raise errors[0]
+        raise errors[-1]
     return tuple(found)
 
 
