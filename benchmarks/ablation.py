@@ -109,6 +109,8 @@ def operations() -> Iterator[Asked]:
         (depth, "eyeriss", "energy"),
         (conv, "tpu_v1", "energy"),
         (wide, "gemmini", "edp"),
+        (wide, "diannao", "energy"),
+        (dense, "simba", "edp"),
         ("mobilenet_v2:b14.project", "h100", "edp"),
     ):
         yield Asked("operations", what, arch, objective, "ragged")
@@ -215,6 +217,7 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
         ),
     ),
     "innermost tiles at once": ("operations", ((f"{EXACT}.growing.loop_band", "first_tiles", _none),)),
+    "loops further out": ("operations", ((f"{EXACT}.growing.context", "SearchContext.may_stand_further_out", False),)),
     "finer tables": ("operations", ((f"{EXACT}.growing.context", "SearchContext.refine", _no),)),
     "tables for groups": ("operations", ((f"{EXACT}.exploring.exploring", "Exploring._pays_to_group", _no),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),

@@ -163,6 +163,14 @@ class SearchContext:
         )
 
     @cached_property
+    def may_stand_further_out(self) -> bool:
+        """Whether loops may change places with nodes that they do not move (`further_out.py`): not where
+        constraints or lines tell loops of one memory from those of the next, nor where each loop counts."""
+        exact = any(memory.halo == "exact" for memory in self.hierarchy.memories)
+        told_apart = self.costs.lines is not None or self.zeros is not None or not self.limits.constraints.is_free
+        return not (exact or told_apart or self.every_mapping)
+
+    @cached_property
     def rows_at_once(self) -> int:
         """Rows that are made at once, at most: with all that is worked out on the way, they take a small part of the
         memory."""

@@ -39,17 +39,23 @@ class _Along:
 
 
 def first_tiles(
-    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
+    context: SearchContext,
+    batch: Batch,
+    node_groups: Sequence[NodeGroup],
+    memory: int,
+    below: float,
+    dims: Sequence[int],
 ) -> Iterator[tuple[Ints, Ints]] | None:
     """Yield all pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the
     cutoff; in parts.
 
     memory  whose loops grow the tile
+    dims    along which it grows
 
     None: more tiles fit than can be tried.
     """
     trip_rules = context.trip_rules(batch, node_groups)
-    tiles = _fitting(context, batch, node_groups, memory, trip_rules)
+    tiles = _fitting(context, batch, node_groups, memory, trip_rules, dims)
     if tiles is None:
         return None
     if not len(tiles):
@@ -106,11 +112,19 @@ class FittingTiles:
 
 
 def _fitting(
-    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, trip_rules: Ints
+    context: SearchContext,
+    batch: Batch,
+    node_groups: Sequence[NodeGroup],
+    memory: int,
+    trip_rules: Ints,
+    dims: Sequence[int],
 ) -> Ints | None:
     """Return the innermost tiles that fit some node group, of those that are tried with some of the arrays."""
     largest = context.largest(batch.state, node_groups)
-    sizes = tuple(_sizes(context, memory, d, largest[d], trip_rules[:, d]) for d in range(len(context.sizes)))
+    sizes = tuple(
+        _sizes(context, memory, d, largest[d], trip_rules[:, d]) if d in dims else [1]
+        for d in range(len(context.sizes))
+    )
     holders = tuple((group, context.hierarchy.residents(batch.state, group)) for group in node_groups)
     key = holders, tuple(map(tuple, sizes))
     return context.first_tiles.of(key, lambda: FittingTiles(_tiles_with_room(context, sizes, holders))).tiles

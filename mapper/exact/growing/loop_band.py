@@ -22,6 +22,7 @@ from ..tiles.instances import tiles_needed
 from .batch import Batch, Pending
 from .context import SearchContext
 from .first_tiles import first_tiles
+from .further_out import further_out
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Stage:
     costs    (columns, rows) everything charged so far
     charged  boundaries charged in this band whose costs are not settled, with where and at what
     order    dimensions of the band so far, innermost first
+    base     (rows, dims) the tile at which something was charged last, or where the band begins
     """
 
     state: State
@@ -73,11 +75,13 @@ class Stage:
     costs: Floats
     charged: list[Pending]
     order: tuple[int, ...]
+    base: Ints
 
     def take(self, index: np.ndarray) -> Stage:
         charged = [p.take(index) for p in self.charged]
-        parents, tiles = taken(self.parents, index), taken(self.tiles, index)
-        return replace(self, parents=parents, tiles=tiles, costs=taken(self.costs, index, axis=1), charged=charged)
+        parents, tiles, base = (taken(each, index) for each in (self.parents, self.tiles, self.base))
+        costs = taken(self.costs, index, axis=1)
+        return replace(self, parents=parents, tiles=tiles, costs=costs, charged=charged, base=base)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -97,6 +101,7 @@ class LoopBand:
     whole   per dimension, the tile that the last band comes to
     memory  whose loops these are
     innermost  whether nothing stands inside the band
+    further_out  per node group, dimensions whose loops may as well stand above it (`further_out.py`)
     """
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
@@ -115,14 +120,24 @@ class LoopBand:
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.state.loops_at
+        self.further_out = {
+            node_group: further_out(context, batch.state, node_group, self.bounds.moves.moving)
+            for node_group in self.node_groups
+        }
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
+
+    @cached_property
+    def out_of_all(self) -> frozenset[int]:
+        """Dimensions whose loops may as well stand above whatever ends the band."""
+        return frozenset.intersection(*self.further_out.values())
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
         """Yield the innermost tiles of all rows at once, in parts; None where something stands inside them already, and
         tiles grow one dimension after the other."""
-        if not self.innermost or len(dims) < len(self.sizes) or len(stage) < len(self.batch):
+        others = set(range(len(self.sizes))).difference(dims)
+        if not self.innermost or not others <= self.out_of_all or len(stage) < len(self.batch):
             return None
-        found = first_tiles(self.context, self.batch, self.node_groups, self.memory, self.below)
+        found = first_tiles(self.context, self.batch, self.node_groups, self.memory, self.below, dims)
         if found is None:
             return None
         return (replace(stage.take(rows), tiles=tiles, order=dims) for rows, tiles in found)

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..bounds.loop_charges import LoopCharge
 from ..counting.fill_point import FillPoint
-from ..question.hierarchy import MemoryBoundary, NodeGroup
+from ..question.hierarchy import MemoryBoundary, NodeGroup, State
 from ..rows import Flags, Floats, Ints, Rows, taken
 from .batch import Batch, Pending, merged
 from .context import SearchContext
@@ -62,7 +62,7 @@ class _Loops(LoopBand):
     def batches(self) -> Iterator[Batch]:
         """Yield the rows above the band, by node group and by the boundaries that go on waiting."""
         batch = self.batch
-        first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], ())
+        first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), self.start)
         for _ in self._continue(first):
             if sum(len(piece) for pieces in self.found.values() for piece in pieces) > self.context.rows_at_once:
                 yield from self._found_so_far()
@@ -77,7 +77,7 @@ class _Loops(LoopBand):
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
         far inside as they can; or, if worse orders are wanted too, any of them, the others later. Stops for a moment
         whenever something has been found."""
-        free = self._newly_free(stage)
+        free = self._useful(stage.state, self._newly_free(stage))
         if not self.context.every_mapping or not stage.state.waiting:
             yield from self._visit(stage, free)
             return
@@ -116,6 +116,11 @@ class _Loops(LoopBand):
         """Tell whether constraints allow a loop over a dimension more than one trip."""
         return self.context.limits.most_trips(self.memory, d) > 1
 
+    def _useful(self, state: State, dims: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the dimensions whose loops may gain something here: where nothing waits that is still to be charged
+        below the next node group, the others may as well stand above it."""
+        return dims if state.waiting else tuple(d for d in dims if d not in self.out_of_all)
+
     def _newly_free(self, stage: Stage) -> tuple[int, ...]:
         """Return the dimensions that may grow without charging anything, and have not yet."""
         return tuple(d for d in self.bounds.moves.free(stage.state.waiting) if self._may_loop(stage, d))
@@ -132,7 +137,8 @@ class _Loops(LoopBand):
 
     def _move(self, here: _Charging, move: LoopCharge) -> Iterator[None]:
         """Charge what a loop moves, then go on to the next stage."""
-        stage = self._charged(here, move)
+        useful = self._useful(here.stage.state.charging(move.moved), move.dims)
+        stage = self._charged(here, move) if useful else here.stage.take(np.arange(0))
         if not len(stage):
             return
         if move.sliding:
@@ -140,8 +146,8 @@ class _Loops(LoopBand):
                 yield from self._continue(slid)
             return
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
-        for above_loop in self.grown(stage, move.dims):
-            moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
+        for above_loop in self.grown(stage, useful):
+            moved = (above_loop.tiles > self.start[above_loop.parents])[:, useful].any(axis=1)
             yield from self._continue(above_loop.take(np.flatnonzero(moved)))
 
     def _charged(self, here: _Charging, move: LoopCharge) -> Stage:
@@ -162,7 +168,9 @@ class _Loops(LoopBand):
         ]
         kept = stage.take(index)
         charged, costs = [*kept.charged, *pending], taken(costs, index, axis=1)
-        return replace(kept, state=stage.state.charging(move.moved), costs=costs, charged=charged)
+        return replace(
+            kept, state=stage.state.charging(move.moved), costs=costs, charged=charged, base=kept.tiles.copy()
+        )
 
     def _slid(self, stage: Stage, move: LoopCharge) -> Iterator[Stage]:
         """Charge the boundaries that slide along a loop, for every length of the loop."""
@@ -289,6 +297,8 @@ class _Loops(LoopBand):
             whole: Flags = (stage.tiles == self.whole).all(axis=1)
             return whole
         keep = self.fits(stage, node_group)
+        out = sorted(self.further_out[node_group])
+        keep &= (stage.tiles == stage.base)[:, out].all(axis=1)
         if self.context.footprints.zeros is not None:
             keep &= self.holds(stage, node_group)
         if self.path.node_groups and self.path.band not in self.path.bands:
