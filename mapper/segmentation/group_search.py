@@ -22,7 +22,7 @@ from ..kernel.tolerance import is_better, or_value
 from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts
 from .lagrangian_path import LagrangianPath
-from .lazy_path import CheapestWay, Choose, cheapest_way
+from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
 from .plan_progress import Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .searching import GroupSolvers
@@ -90,6 +90,7 @@ class GroupSearch:
                 self.costs.learn(sum(edge.value for edge in alone))
                 self.costs.bound_all(BOUNDS_SHARE)  # says how good the first plan is
                 self.steps.tell()
+                self._know_what_stays()
             self.costs.search_all(alone)
             self.costs.learn(sum(edge.value for edge in alone))
             self.costs.bound_all()
@@ -155,6 +156,14 @@ class GroupSearch:
             self.costs.doing = "each operation on its own, for longer"
             self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
+
+    def _know_what_stays(self) -> None:
+        """Know a plan of single operations between which tensors stay on chip, without a search."""
+        if self.residency.candidates and not self.steps.is_wild:
+            single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
+            _, way = cheapest(self.steps.states, single, bound_of)
+            self.costs.know_unsearched(edge for edge in way if isinstance(edge, GroupEdge))
+            self.costs.learn(cheapest(self.steps.states, single, value_of)[0])
 
     def _alone_for_longer(self) -> None:
         """Search operations on their own again that were not searched to the end: they say what fusing saves."""

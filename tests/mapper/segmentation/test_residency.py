@@ -27,7 +27,13 @@ from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.means import Means
 from tilewright.mapper.question import Question, TreeQuestion
-from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
+from tilewright.mapper.segmentation import (
+    NetworkAnswer,
+    NetworkQuestion,
+    OneAfterTheOther,
+    PlanProgress,
+    segment,
+)
 from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of_run
 from tilewright.mapper.segmentation.residency import Residency
 from tilewright.mapper.segmentation.states import StateGraph, TooManyStates, state_graph
@@ -325,6 +331,22 @@ def test_that_nothing_stays_for_want_of_time_is_told(
     assert "among plans in which nothing stays on chip" in page_of(answer)
     assert [part.among for part in network_plan_of(answer).parts] == ["plans in which nothing stays on chip"]
     assert segment(replace(asked, stays=False)).certificate.proven
+
+
+def test_a_first_plan_keeps_tensors_on_chip(tmp_path: Path) -> None:
+    """It costs less than each operation on its own does, before any group is searched."""
+
+    def interrupt(_: TreeQuestion) -> Answer:
+        raise KeyboardInterrupt
+
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("400 B"), ENERGY, "perfect", most=1, total_s=600.0)
+    told: list[PlanProgress] = []
+    answer = segment(asked, OneAfterTheOther(interrupt), told.append)
+    assert answer.searched == 0
+    assert [one.name for one in answer.staying]
+    values = [one.value for one in told]
+    assert answer.certificate.value == pytest.approx(values[-1])
+    assert values[-1] < values[0]
 
 
 WINDOWS = """
