@@ -248,7 +248,7 @@ class _CommandSearch:
 
         return result, recalled_text(record)
 
-    def several(self, top: int | None) -> Points[Any]:
+    def several(self, top: int | None) -> Points[SearchResult]:
         """The best few, or the front."""
         from ..searches import find_few, find_front
 

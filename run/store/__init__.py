@@ -16,10 +16,9 @@ from .key import stored_key
 from .known_trees import KnownTrees, was_interrupted
 from .location import store_path
 from .record import Record, record_of
-from .result import CascadeOutcome, NoMapping, Result, Searches
+from .result import NoMapping, Result, Searches
 
 __all__ = [
-    "CascadeOutcome",
     "Claims",
     "KnownTrees",
     "NoMapping",

@@ -80,8 +80,5 @@ class Searches:
         return self
 
 
-CascadeOutcome: TypeAlias = Answer | NoMapping | Searches
-"""What is stored of a cascade."""
-
 Kept: TypeAlias = Answer | NoMapping | Searches
 """What is stored of a layer or a cascade."""
