@@ -1,0 +1,112 @@
+"""Pages in a real browser: needs Chromium (`apt install chromium`) and the extra `browser`; skipped without."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+from tilewright.report.explorations.html_page import exploration_html
+from tilewright.report.explorations.page import asked_rows
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+LAYERS = """
+network: tiny
+layers:
+  - {name: a, op: gemm, M: 8, N: 16, K: 16, weight: true}
+  - {name: b, op: gemm, M: 8, N: 8, K: 16, weight: true}
+graph:
+  - a
+  - b
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "tiny.yaml").write_text(LAYERS)
+    sweeps = ["array=2x2,4x4,8x8", "GLB.size=4 KiB,8 KiB,64 KiB"]
+    explored = tw.explore(folder / "tiny.yaml", "three_level", sweeps, tiling="perfect", workers=1, store=None)
+    (folder / "explore.html").write_text(exploration_html(explored, asked_rows(explored)), encoding="utf-8")
+    tw.compile(folder / "tiny.yaml", "three_level", tiling="perfect", workers=1, store=None).save(folder / "plan")
+    return {"explore": folder / "explore.html", "plan": folder / "plan" / "network.html"}
+
+
+def opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
+    """The page, opened offline from a file, and everything that it complained about."""
+    page = browser.new_context(offline=True, **options).new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    return page, complaints
+
+
+def test_a_dot_and_its_row_are_one_choice(browser: Any, pages: dict[str, Path]) -> None:
+    page, complaints = opened(browser, pages["explore"])
+    dots = page.locator(".plot .dot")
+    assert dots.count() == 9
+    dots.first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("dialog h2").inner_text().startswith("tiny at array=2x2, GLB.size=4 KiB")
+    assert "Find it again" in page.locator("dialog").inner_text()
+    page.wait_for_function("document.querySelector('dialog .drawing')?.shadowRoot?.querySelector('svg')")
+    page.keyboard.press("Escape")
+    chosen = page.locator("tr.chosen")
+    assert chosen.count() == 1
+    assert "4 KiB" in chosen.inner_text()
+    assert page.locator(".dot.chosen").count() == 1
+    assert complaints == []
+
+
+def test_tables_sort_by_what_units_mean_and_filter(browser: Any, pages: dict[str, Path]) -> None:
+    page, complaints = opened(browser, pages["explore"])
+    table = page.locator("table.sorts").first
+    table.get_by_role("button", name="on chip", exact=True).click()
+    column = [cell.split("\t") for cell in table.locator("tbody tr").all_inner_texts()]
+    scale = {"B": 1, "KiB": 1024, "MiB": 1024**2}
+    sizes = [float(cells[3].split()[0].replace(",", "")) * scale[cells[3].split()[1]] for cells in column]
+    assert sizes == sorted(sizes)
+    page.get_by_placeholder("Filter rows").first.fill("8x8")
+    assert table.locator("tbody tr:visible").count() == 3
+    assert complaints == []
+
+
+def test_the_timeline_zooms_and_leads_to_the_groups(browser: Any, pages: dict[str, Path]) -> None:
+    page, complaints = opened(browser, pages["plan"])
+    wide = page.locator(".lanes svg").first
+    before = float(wide.get_attribute("width"))
+    page.get_by_role("button", name="Zoom in").click()
+    assert float(wide.get_attribute("width")) == 2 * before
+    page.get_by_role("button", name="Show the whole run").click()
+    assert float(wide.get_attribute("width")) == before
+    page.locator(".lanes a").last.click()
+    assert page.locator("details[open]").count() == 1
+    page.wait_for_function("document.querySelector('details[open] .drawing')?.shadowRoot?.querySelector('svg')")
+    assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["explore", "plan"])
+def test_pages_fit_a_phone(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
+    size = {"width": 390, "height": 740}
+    page, complaints = opened(browser, pages[name], viewport=size, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for wide in page.locator(".wide.more").all():
+        assert wide.get_attribute("tabindex") == "0"  # what is hidden is reached by keyboard too
+    assert complaints == []
