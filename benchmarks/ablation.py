@@ -87,7 +87,7 @@ class Asked:
 
 
 def operations() -> Iterator[Asked]:
-    """Single operations: layers of three networks on the library's machines and those of users, none of them long."""
+    """Single operations: layers of four networks on the library's machines and those of users, most of them short."""
     conv, wide, depth = "resnet50:layer1.0.conv2", "resnet50:layer4.0.conv3", "mobilenet_v2:b3.dw"
     strided, point = "resnet50:layer2.0.conv2", "mobilenet_v2:b14.expand"
     dense, attention = "bert_base:ff1", "bert_base:qk"
@@ -133,6 +133,14 @@ def operations() -> Iterator[Asked]:
         yield Asked("operations", what, arch, "energy", tiling, changed=(("DRAM.line", line),))
     for what, arch in ((point, "eyeriss_v2_like"), (conv, "scnn_like")):
         yield Asked("operations", what, arch, "energy", dense=(("W", 0.4),))
+    # Longer ones, for what is made for searches that take long.
+    yield Asked("operations", "resnet50:layer3.x.conv2", "simba", "edp", "ragged")
+    yield Asked("operations", "bert_base:ff2", "eyeriss_like", "edp", "ragged")
+    yield Asked("operations", "resnet50:layer4.0.conv2", "eyeriss", "edp", "ragged")
+    yield Asked("operations", "mobilenet_v2:conv1", "v100", "edp", "ragged")
+    yield Asked("operations", "vgg16:conv4_2", "simba", "energy")
+    yield Asked("operations", "resnet50:layer1.0.conv2", "eyeriss_v2_like", "edp")
+    yield Asked("operations", dense, "v100", "edp", "perfect", "uneven")
 
 
 def trees() -> Iterator[Asked]:
@@ -219,7 +227,16 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "innermost tiles at once": ("operations", ((f"{EXACT}.growing.loop_band", "first_tiles", _none),)),
     "loops further out": ("operations", ((f"{EXACT}.growing.context", "SearchContext.may_stand_further_out", False),)),
     "finer tables": ("operations", ((f"{EXACT}.growing.context", "SearchContext.refine", _no),)),
-    "tables for groups": ("operations", ((f"{EXACT}.exploring.exploring", "Exploring._pays_to_group", _no),)),
+    "tables for groups": (
+        "operations",
+        (
+            (f"{EXACT}.exploring.exploring", "Exploring._groups_first", property(_no)),
+            (f"{EXACT}.exploring.exploring", "Exploring._pays_to_group", _no),
+            (f"{EXACT}.exploring.own_tables", "OwnTablesAsked.pay_in_groups", _no),
+        ),
+    ),
+    "tables for choices": ("operations", ((f"{EXACT}.exploring.own_tables", "OwnTablesAsked.pay", _no),)),
+    "bounds by own arrays": ("operations", ((f"{EXACT}.growing.context", "SearchContext.many_arrays", property(_no)),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
     "mirrored dimensions": ("operations", ((f"{EXACT}.question.reduced", "mirror_of", _none),)),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),

@@ -49,7 +49,8 @@ def context_of(
     """What a search of a problem has at hand."""
     hierarchy, cost_columns = Hierarchy(problem, arch, space), CostColumns.of(arch, rate)
     even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
-    lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=effort.group_cells)
+    group_cells = (effort.group_cells, effort.first_cells)
+    lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=group_cells)
     footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, constraints)
     moves = LoopCharges(hierarchy, limits)
     bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns), moves=moves)

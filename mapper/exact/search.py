@@ -87,6 +87,15 @@ from .question.surroundings import ALONE, Surroundings
 
 FREE = Constraints()
 
+SECONDS_TO_COUNT = 0.02
+"""Time to count the space in, however short the search was."""
+
+SECONDS_TO_DIAGNOSE = 1.0
+"""Time to work out why nothing fits, besides as much as the search took: it is known then that nothing does."""
+
+PART_TO_TELL = 0.05
+"""Time, as part of what the search took, in which to work out what is told of a proof that is not complete."""
+
 
 @dataclass
 class ExactSearch:
@@ -164,7 +173,7 @@ class ExactSearch:
             self._start_from_smaller_space()
             self._explore_from_scratch(proof)
             if proof and self._has_let_go:  # fewer rows are open at once with better bounds on arrays from the start
-                self.effort = replace(self.effort, rows_of_long_steps=0)
+                self.effort = replace(self.effort, rows_before_groups=0)
                 self._nothing_open()
                 self._explore_from_scratch(proof)
         except OutOfMeans:
@@ -213,11 +222,11 @@ class ExactSearch:
         return not self.reduced.visit.perfect.all() and self.count == 1 and self.ceiling < math.inf
 
     def _is_soon_done(self) -> bool:
-        """Whether a few steps show that nothing is below the ceiling, as most often, or what the best of it is: then a
-        smaller space need not be searched. Else the search goes on from there once it has been."""
+        """Tell whether a few steps show that no mapping is below the ceiling, as most often, or find the best: then no
+        smaller space need be searched. Else the search goes on from there once a smaller space has been searched."""
         self._begun = self._prepared()
-        grows = self._tiles <= self.effort.tiles_before_smaller_space
-        for _ in range(self.effort.steps_before_smaller_space):
+        grows = self._tiles <= self.effort.first_cells
+        for _ in range(self.effort.few):
             if not self.frontier.is_open or not (grows or self._decides_placements):
                 break
             self.best_first.step()
@@ -225,13 +234,13 @@ class ExactSearch:
 
     @property
     def _decides_placements(self) -> bool:
-        """Whether what has the lowest bound is a placement."""
+        """Tell whether a placement has the lowest bound."""
         lowest = self.frontier.lowest
         return isinstance(lowest, OpenItem) and isinstance(lowest.item, OpenPlacement)
 
     @property
     def _tiles(self) -> int:
-        """Tiles of the problem, about."""
+        """Count the tiles of the problem, about."""
         reduced = self.reduced
         sizes = (size for _, size in reduced.problem.dims)
         return math.prod(len(factors(n, kind, True)) for n, kind in zip(sizes, reduced.visit.tilings, strict=True))
@@ -240,7 +249,7 @@ class ExactSearch:
     def _has_let_go(self) -> bool:
         """Tell whether all that is left is what there was no memory for, while tables for alike arrays, which bound it
         better, were not made from the start."""
-        if self.out_of_time or self.enough or self.reduced.counted == "perfect" or not self.effort.rows_of_long_steps:
+        if self.out_of_time or self.enough or self.reduced.counted == "perfect" or not self.effort.rows_before_groups:
             return False
         return self.frontier.let_go < self.found.cutoff
 
@@ -289,7 +298,7 @@ class ExactSearch:
         return self.best_first
 
     def _loop(self) -> BestFirst[Mapping]:
-        return BestFirst(self.found, means=self.means, most=self.effort.frontier_share * self.means.memory_limit)
+        return BestFirst(self.found, means=self.means, most=self.effort.share * self.means.memory_limit)
 
     @property
     def frontier(self) -> Frontier[Mapping]:
@@ -302,7 +311,7 @@ class ExactSearch:
             return self._floor_part
         out_of_memory = not self.means.expired and self.frontier.let_go < self.found.cutoff
         ended: Ended = "interrupt" if self.interrupted else "memory" if out_of_memory else "time"
-        seconds = self.effort.part_to_tell * (time.perf_counter() - self._started)
+        seconds = PART_TO_TELL * (time.perf_counter() - self._started)
         return open_part(self._context, self.frontier, best, ended, Means.from_now(seconds, self.means.memory_limit))
 
     def _nothing_found(self) -> TilewrightError:
@@ -317,7 +326,7 @@ class ExactSearch:
 
     def _nothing_fits(self) -> InfeasibleError:
         """Return the error that says why nothing fits, worked out in about the time that the search took."""
-        seconds = self.effort.seconds_to_diagnose
+        seconds = SECONDS_TO_DIAGNOSE
         seconds += min(time.perf_counter() - self._started, self.means.seconds_left)
         own = Means.of_its_own(seconds, self.means.memory_limit)
         if isinstance(self.objective, Capped):
@@ -379,7 +388,7 @@ class ExactSearch:
             return
         if self.objective != LATENCY and never_fills_lines(self.original, self.machine):
             return
-        means = self.means.share(self.effort.full_lines_share)
+        means = self.means.share(self.effort.share)
         self._start_from_relaxed(replace(self, machine=packed(self.machine), means=means))
 
     def _start_from_innermost_halos(self) -> None:
@@ -391,7 +400,7 @@ class ExactSearch:
         machine = with_innermost_halos(self.machine)
         if machine == self.machine:
             return
-        first = replace(self, machine=machine, means=self.means.share(self.effort.smaller_space_share))
+        first = replace(self, machine=machine, means=self.means.share(self.effort.share))
         if first.solve():
             self.found.evaluate(first.found[0].mapping)
         self._take_over(first)
@@ -441,7 +450,7 @@ class ExactSearch:
 
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
         """Start with the mappings of another search, which may take some of the time."""
-        means = self.means.share(self.effort.smaller_space_share)
+        means = self.means.share(self.effort.share)
         first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
         first.solve(proof)
         self.found.start_from(first.found)
@@ -488,7 +497,7 @@ class ExactSearch:
     def _counted(self) -> int | None:
         """Count the mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started
-        seconds = max(self.effort.least_seconds_to_count, min(elapsed, self.means.seconds_left))
+        seconds = max(SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left))
         means = Means.from_now(seconds, self.means.memory_limit // 2)
         try:
             return count_mappings(self.original, self.machine, self.tiling, self.space, means)

@@ -389,19 +389,20 @@ def lattice_of(
     most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
     """
     check_searchable(hierarchy.problem, tiling)
+    group_cells = (effort.group_cells, effort.first_cells)
     sizes = [size for _, size in hierarchy.problem.dims]
     if (
         tiling == "perfect"
         and math.prod(len(grid(size, "perfect", True)) for size in sizes) > PERFECT_CELLS * most_cells
     ):
-        return Lattice(sizes, "ragged", linear, most_cells, True, effort.group_cells)
-    return Lattice(sizes, tiling, linear, most_cells, group_cells=effort.group_cells)
+        return Lattice(sizes, "ragged", linear, most_cells, True, group_cells)
+    return Lattice(sizes, tiling, linear, most_cells, group_cells=group_cells)
 
 
-def cells_for(moves: LoopCharges, columns: int, nbytes: float, effort: Effort = EFFORT) -> int:
+def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
     """Return how many cells a lattice may have so that all tables of a placement take about so much memory."""
     tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
-    return int(min(effort.most_cells, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
+    return int(max(FEWEST_CELLS, nbytes / (8 * columns * tables)))
 
 
 def states_above(moves: LoopCharges, start: State, most: int) -> int:

@@ -14,6 +14,9 @@ from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
 
+KEPT = 3
+"""Tables of groups are kept for so many times the cells of the lattice that a search starts with."""
+
 
 class GroupBounds:
     """Group bounds make and keep tables for groups of alike arrays, over the lattices of `Lattice.for_groups`.
@@ -35,8 +38,7 @@ class GroupBounds:
         if bounds in self._in_use:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
-        columns = self.root.cost_columns.count
-        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > self.effort.cells_in_use:
+        while self._in_use[1:] and sum(used.cells for used in self._in_use) > KEPT * self.effort.first_cells:
             self._in_use.pop(0).forget()
 
     def rough(self, level: int = 0) -> Bounds:
@@ -68,13 +70,9 @@ class GroupBounds:
 
     @property
     def at_once(self) -> int:
-        """Groups whose tables are made together."""
-        return max(1, self.effort.cells_at_once // self.numbers)
-
-    @property
-    def numbers(self) -> int:
-        """In the first table of one group."""
-        return math.prod(self.root.lattice.for_groups[0].shape) * self.root.cost_columns.count
+        """Return of how many groups tables are made together, so that these are as large as those that a search starts
+        with."""
+        return max(1, self.effort.first_cells // math.prod(self.root.lattice.for_groups[0].shape))
 
     def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
         """Yield bounds for several groups over the first lattice, for as many of them at once as tables may be large,

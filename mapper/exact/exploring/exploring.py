@@ -5,7 +5,6 @@ All of that decides the time that a search takes, never its result.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -95,33 +94,9 @@ class Exploring:
             return
         started = self.plans.start(placement.chains, self._cutoff)
         yield from self._dive_into(started)
-        if self._far_off and isinstance(started, Batch) and self._may_dive_alone:
-            yield from self._dive_alone(started)
-
-    @property
-    def _may_dive_alone(self) -> bool:
-        """Whether tables of single choices of arrays are made in a moment, and say more than those of all."""
-        return self.context.tiling == "perfect" and bool(self.context.hierarchy.fanouts)
-
-    @property
-    def _far_off(self) -> bool:
-        """Whether the best mapping so far costs so much more than the lowest bound that bounds were no guide to it."""
-        return bool(self.best) and self._effort.far_off * self.search.bound < self._cutoff
 
     def _first_placement(self) -> OpenPlacement | None:
-        """The most promising placement, as far as that can be said soon; it stays queued. Else one that is decided step
-        by step, each time by the way on that has the lowest bound."""
-        for _ in range(self._effort.decided_first):
-            if not self.search.frontier.is_open:
-                break
-            self.context.means.check()
-            state = self.search.frontier.take()
-            assert isinstance(state, OpenItem)
-            is_partial = self._is_partial(state.item)
-            self.search.add(self.work_on(state) if is_partial else [state])
-            self.search.frontier.done()
-            if not is_partial:
-                return state.item if isinstance(state.item, OpenPlacement) else None
+        """Decide the most promising placement step by step, each time by the lowest bound; None if there is none."""
         choice = self.placements.root()
         while not self.placements.is_complete(choice):
             further = list(self.placements.further(choice))
@@ -129,10 +104,6 @@ class Exploring:
                 return None
             choice = min(further, key=lambda way: way[0])[1]
         return choice
-
-    def _is_partial(self, item: Open) -> bool:
-        """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""
-        return isinstance(item, OpenPlacement) and not item.sharp
 
     def work_on(self, state: OpenItem) -> Grown:
         """Go on with a placement or with choices of arrays; or grow the best rows of a batch by one step, or evaluate
@@ -190,7 +161,7 @@ class Exploring:
     def _work_on_rows(self, item: Batch) -> Grown:
         """Settle, evaluate, rebound or grow the rows of a batch whose bounds are the latest."""
         if item.unsettled:
-            head, rest = self._parted(item, self._effort.settled_at_once)
+            head, rest = self._parted(item, self._effort.some)
             yield from self._rows(rest)
             yield from self._rows(settled(self.context, head, self._cutoff))
         elif item.complete:
@@ -247,26 +218,19 @@ class Exploring:
         if isinstance(started, Batch):
             yield from self._dive(started)
 
-    def _dive_alone(self, batch: Batch) -> Grown:
-        """Dive from the best choices of arrays by tables of their own, which are a better guide."""
-        head = batch.take(slice(self._effort.dived_alone))
-        for best in _lowest(bounded_alone(self.context, head, self._cutoff)):
-            yield from self._dive(best)
-
     def _dive(self, batch: Batch) -> Grown:
         """Look for one good mapping, so that bounds have something to be compared with."""
         batch = self._at_loops(batch)
         while len(batch) and not batch.complete:
-            batch = self._deeper(batch.take(slice(self._effort.dive_width)))
+            batch = self._deeper(batch.take(slice(self._effort.few)))
         yield from self.finishing.finish(batch.take(slice(1)))
 
     def _deeper(self, batch: Batch) -> Batch:
         """Return the best rows after one more step; none, if nothing stays below the cutoff. What costs hardly more
         than the best row is looked at first: of all that stays below the cutoff, there may be very many."""
         least = float(batch.bound[0])
-        for below in (*(least * reach for reach in self._effort.reaches), self._cutoff):
-            below = min(below, self._cutoff)
-            grown = [each.take(slice(self._effort.dive_width)) for each in self._expand(batch, below) if len(each)]
+        for below in (min((1 + self._effort.near) * least, self._cutoff), self._cutoff):
+            grown = [each.take(slice(self._effort.few)) for each in self._expand(batch, below) if len(each)]
             if grown:
                 return min(grown, key=lambda each: float(each.bound[0]))
             if below == self._cutoff:
@@ -293,7 +257,7 @@ class Exploring:
         for grown in self._expand(head):
             made += len(grown)
             waiting.append(grown)
-            best = _lowest([*best, grown.take(slice(self._effort.dive_width))])
+            best = _lowest([*best, grown.take(slice(self._effort.few))])
             if made > self.context.rows_at_once:
                 yield from self._grown(waiting)
                 waiting = []
@@ -316,7 +280,7 @@ class Exploring:
 
     def _schedule(self, gained: bool) -> None:
         """Dive again at the next step while that gains, and less and less often while it does not."""
-        self._wait = 1 if gained else min(2 * self._wait, self._effort.steps_per_dive)
+        self._wait = 1 if gained else min(2 * self._wait, self._effort.few)
         self._next_dive = self._steps + self._wait
 
     def _parted(self, batch: Batch, count: int) -> tuple[Batch, Batch]:
@@ -328,20 +292,19 @@ class Exploring:
         return batch.take(slice(count)), rest
 
     def _rows_at_once(self, batch: Batch) -> int:
-        """As many rows as make about `self._effort.looked_at_once` others, by what rows like them have made."""
+        """Return how many rows are grown together: as many as make about so many others as there is room for, by what
+        rows like them have made. Each step grows a few more than the one before, since a search that has not ended yet
+        may go on for long. A ragged search starts from the best perfect mapping, so that most rows have to be looked at
+        in any case."""
         depth = batch.depth
         if depth not in self._made:
-            is_limited = self.context.tiling == "perfect" and self.best.ceiling < math.inf
-            return self._effort.tried_below if is_limited else self._effort.tried_first
+            return self._effort.few
         each = self._made[depth]
         near = batch.bound[0] + self._effort.near * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        more = min(
-            self._effort.rows_at_once[self.context.tiling] + self._effort.more_at_once * self._steps,
-            self._effort.most_at_once,
-        )
+        is_ragged = self.context.tiling == "ragged"
+        more = self._effort.many if is_ragged else min(self._effort.few * (1 + self._steps), self._effort.many)
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
-        ragged_arrays = self.context.tiling == "ragged" and _undecided(batch)
-        made = self._effort.first_tiles_at_once if ragged_arrays else self._effort.looked_at_once
+        made = self.context.pairs_at_once if is_ragged and _undecided(batch) else self._effort.looked_at_once
         return min(alike, max(1, int(made / (each + 1))))
 
     def _measure(self, head: Batch, looked_at: int) -> None:
@@ -358,27 +321,26 @@ class Exploring:
         return bounds.settled or (best and not bounds.rough)
 
     def _pays_to_group(self, head: Batch, made: int) -> bool:
-        """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
+        """Tell whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        if self.context.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
+        if self.context.tiling == "ragged" or self.context.hierarchy.space == "uneven" or self._grouping_adds_little:
             return False
-        if self._grouping_adds_little:
+        if not _undecided(head) or head.bounds.level >= 0:
             return False
-        groups = len(groups_of(self.context, head))
-        return made > self._effort.rows_per_group[self.context.hierarchy.space] * groups
+        return made > self._effort.some * len(groups_of(self.context, head))
 
     @property
     def _groups_first(self) -> bool:
-        """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
+        """Tell whether tables for groups of alike arrays pay before anything grows from these."""
         if self.context.tiling == "ragged":
-            return self._made.get(0, 0.0) > self._effort.rows_of_long_steps
+            return self._made.get(0, 0.0) > self._effort.rows_before_groups
         wanted = self.context.hierarchy.space == "uneven" or self.grouping_pays
         return wanted and not self._grouping_adds_little
 
     @property
     def _grouping_adds_little(self) -> bool:
         """Tell whether tables for groups have not raised bounds much, so that rows are better grown many at a time."""
-        enough = self._grouped >= self._effort.groups_tried[self.context.tiling]
+        enough = self._grouped >= self._effort.few
         return enough and self._gain < self._effort.least_gain * self._grouped
 
     def _measure_gain(self, batch: Batch, bounded: list[Batch], groups: int) -> None:
@@ -397,7 +359,7 @@ class Exploring:
             yield from self._dive_from([batch])
             yield from self._grow_below_cutoff(batch)
             return
-        head, rest = self._parted(batch, self._effort.own_at_once)
+        head, rest = self._parted(batch, self._effort.few)
         yield from self._rows(rest)
         bounded = list(bounded_alone(self.context, head, self._cutoff))
         for row in bounded:
@@ -409,13 +371,13 @@ class Exploring:
     def _refine(self, batch: Batch) -> Grown:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0 and self.context.tiling == "ragged":
-            head, rest = self._parted(batch, self._effort.grouped_at_once)
+            head, rest = self._parted(batch, self._effort.some)
             yield from self._rows(rest)
             yield from self._group(head)
         elif batch.bounds.level < 0 or batch.bounds.rough:
             yield from self._group(batch)
         else:
-            head, rest = self._parted(batch, 8)
+            head, rest = self._parted(batch, self._effort.few)
             yield from self._rows(rest)
             yield from self._rows(finer(self.context, head, self._cutoff))
 
@@ -449,13 +411,13 @@ class Exploring:
 
     def _dive_again(self, batches: list[Batch]) -> Grown:
         """Dive from some batches, whose bounds are a better guide than those before them."""
-        if any(map(len, batches)) and self._later_dives < self._effort.later_dives[self.context.tiling]:
+        if any(map(len, batches)) and self._later_dives < self._effort.few:
             self._later_dives += 1
             yield from self._dive_from(batches)
 
     def _dive_from(self, batches: list[Batch]) -> Grown:
         """Dive from the best rows of some batches, unless bounds lead to what is wanted as soon."""
-        if self.best.ceiling < self._effort.close * self.search.bound:
+        if self.best.ceiling < (1 + self._effort.near) * self.search.bound:
             return
         for best in _lowest(batches):
             before = self._cutoff

@@ -33,7 +33,7 @@ class OwnTablesAsked:
         if isinstance(started, Batch) and len(started):
             self._choices += len(started)
             if self._some is None:
-                self._some = started.take(np.arange(min(len(started), self.context.effort.choices_asked)))
+                self._some = started.take(np.arange(min(len(started), self.context.effort.few)))
 
     def pay(self) -> bool:
         """Tell whether it is time for tables of every choice of arrays: many rows have been looked at, and there was no
@@ -48,8 +48,8 @@ class OwnTablesAsked:
             return False
         if self.frontier.let_go < cutoff:
             return True
-        few = self._choices * effort.rows_per_own_table <= looked_at
-        near = effort.near_enough if few else effort.near_enough_for_many
+        few = self._choices * effort.first_cells <= looked_at
+        near = effort.near_enough if few else effort.near
         return self._is_time(near) and self._gain((0, self.context.own_level) if few else (0,))
 
     def pay_in_groups(self) -> bool:
@@ -58,9 +58,7 @@ class OwnTablesAsked:
         effort, looked_at = self.context.effort, self.context.looked_at
         if looked_at <= effort.rows_before_groups or self._some is None:
             return False
-        if self.frontier.best.cutoff == np.inf or not self._is_time(effort.near_enough):
-            return False
-        return self._gain((0,))
+        return self.frontier.best.cutoff < np.inf and self._is_time(effort.near_enough) and self._gain((0,))
 
     def _is_time(self, near: float) -> bool:
         """Tell whether to ask what tables say: again when twice as many rows have been looked at, and only where bounds
@@ -93,7 +91,7 @@ class ArrayTurns:
     def begin(self, bounds: Bounds) -> None:
         """Work on the choice that has some bounds."""
         self._focus_on(bounds)
-        self._end_at = self.context.looked_at + self.context.effort.rows_per_turn
+        self._end_at = self.context.looked_at + self.context.effort.rows_before_own_tables
 
     @property
     def is_over(self) -> bool:

@@ -82,8 +82,7 @@ class ArrayPlans:
         """Return the choices for the first few fanouts, for as many of them as there is room for at once."""
         rows = Rows(1, [], [])
         while (
-            not self._decides_all(rows)
-            and len(rows) * len(self.vectors(len(rows.arrays))) <= self.context.effort.rows_at_first
+            not self._decides_all(rows) and len(rows) * len(self.vectors(len(rows.arrays))) <= self.context.effort.many
         ):
             rows, _ = self._extended(rows, self.vectors(len(rows.arrays)))
         return rows
@@ -135,9 +134,9 @@ class ArrayPlans:
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
         """Extend the choices by those for the next fanout."""
         vectors = self.vectors(len(choices.rows.arrays))
-        for first in range(0, len(vectors), self.context.effort.extended_at_once):
+        for first in range(0, len(vectors), self.context.rows_at_once):
             self.context.means.check()
-            rows = self._hopeful(choices, vectors[first : first + self.context.effort.extended_at_once], below)
+            rows = self._hopeful(choices, vectors[first : first + self.context.rows_at_once], below)
             if self._decides_all(rows):
                 yield self._decided(choices.placement, rows, below)
             else:
@@ -158,7 +157,7 @@ class ArrayPlans:
 
     def at_once(self, choices: ArrayChoices) -> int:
         """Return how many choices are extended together."""
-        return max(1, self.context.effort.extended_at_once // len(self.vectors(len(choices.rows.arrays))))
+        return max(1, self.context.rows_at_once // len(self.vectors(len(choices.rows.arrays))))
 
     def _open(self, placement: Placement, rows: Rows, below: float) -> ArrayChoices:
         """Bound choices in which the arrays of some fanouts are not decided."""

@@ -25,7 +25,7 @@ from ..effort import EFFORT, Effort
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from ..question.limits import SearchLimits
 from ..rows import Floats, Ints, Rows
-from ..table_memo import TableBudget, TableMemo
+from ..table_memo import TableMemo
 from ..tiles.symmetry import Mirror
 from ..tiles.trip_rules import trip_rules, trips_tried, windows_of
 from ..tiles.visits import VisitTiles
@@ -81,7 +81,7 @@ class SearchContext:
         for i, amount in enumerate((*(x / own[1] for x in own), 1.0) if own[1] > 0 else ()):
             totals[i] += amount
         gained_next, wanted_next, groups = self._gains.get(level + 1, (0.0, 0.0, 0.0))
-        if groups >= self.effort.groups_tried[self.tiling] and gained_next < self.effort.least_gain * wanted_next:
+        if groups >= self.effort.few and gained_next < self.effort.least_gain * wanted_next:
             return True
         return level > 0 and own[0] < self.effort.least_gain * own[1]
 
@@ -100,8 +100,6 @@ class SearchContext:
             most = min(self.bounds.affordable_cells, self.effort.first_cells)
         if FINER_AT_LEAST * cells > most:  # and in a long search as large as there is room for
             most = self.bounds.affordable_cells
-            if FINER_AT_LEAST * cells < most and self.looked_at < self.effort.looked_at_per_last_cell * cells:
-                return False
         finer = self.bounds.finer(most)
         if finer is None:
             self._finest = True
@@ -122,8 +120,8 @@ class SearchContext:
 
     @cached_property
     def first_tiles(self) -> TableMemo:
-        """Innermost tiles that there is room for, of those asked for last."""
-        return TableBudget(self.means, self.effort.first_tiles_share * self.means.memory_limit).memo()
+        """Innermost tiles, as long as there is room for them beside tables."""
+        return self.bounds.memo.budget.memo()
 
     @property
     def zeros(self) -> ZeroBounds | None:
@@ -176,7 +174,12 @@ class SearchContext:
         memory."""
         tensors, levels = len(self.hierarchy.problem.tensors), len(self.hierarchy.arch.levels)
         numbers = (2 + tensors) * self.costs.cost_columns.count + (tensors + levels) * len(self.sizes) + 10
-        return max(self.effort.fewest_at_once, self.means.memory_limit // (24 * 8 * numbers))
+        return max(1, self.means.memory_limit // (24 * 8 * numbers))
+
+    @property
+    def pairs_at_once(self) -> int:
+        """Pairs of a row and a tile that are looked at together: of each only a cell is worked out."""
+        return 64 * self.rows_at_once
 
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:

@@ -137,7 +137,7 @@ def _tiles_with_room(
     memory holds; None if there are too many."""
     tiles = np.ones((1, len(sizes)), dtype=np.int64)
     for d, along in enumerate(sizes):
-        if len(tiles) * len(along) > 8 * context.effort.most_tiles:
+        if len(tiles) * len(along) > 8 * context.effort.many:
             return None
         tiles = np.repeat(tiles, len(along), axis=0)
         tiles[:, d] = np.tile(along, len(tiles) // len(along))
@@ -146,7 +146,7 @@ def _tiles_with_room(
             fits |= context.footprints.leaves_room(residents, node_group, [], tiles)
         context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
-    return tiles if len(tiles) <= context.effort.most_tiles else None
+    return tiles if len(tiles) <= context.effort.many else None
 
 
 def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> list[int]:
@@ -250,7 +250,7 @@ def _pairs(
 ) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows and tiles, by their indices, that stay below the cutoff."""
     count, columns, never = len(tiles), batch.bounds.columns, math.prod(batch.bounds.lattice.shape)
-    at_once = max(1, min(context.effort.pairs_at_once, 64 * context.rows_at_once) // max(count, 1))
+    at_once = max(1, context.pairs_at_once // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         places = np.zeros((len(rows), count), dtype=np.int32)

@@ -33,12 +33,11 @@ BYTES_A_ROW = 200
 class KnownRows:
     """Known rows are those that one search has queued: they prune rows that they dominate.
 
-    most  bytes that they may take: from then on none are added
+    Where they take the room that tables leave, none are added any more.
     """
 
     def __init__(self, context: SearchContext) -> None:
         self.context = context
-        self.most = context.effort.known_share * context.means.memory_limit
         self.nbytes = 0
         self._known: dict[Hashable, _Alike] = {}
         self._applies = (
@@ -57,9 +56,10 @@ class KnownRows:
         costs = np.concatenate([batch.costs, batch.steps[None], *self._room_taken(batch)])
         alike = self._known.setdefault(self._key(batch), _Alike(len(costs)))
         tiles = _codes(_waiting_on(batch))
-        new = np.flatnonzero(alike.standing_for(tiles, costs, self.context.effort.most_compared) < 0)
+        new = np.flatnonzero(alike.standing_for(tiles, costs, self.context.effort.few) < 0)
         self.context.leave_aside("dominated", len(batch) - len(new))
-        if self.nbytes < self.most:
+        tables = self.context.bounds.memo.budget
+        if self.nbytes + tables.nbytes < tables.most:
             alike.add([tiles[row] for row in new.tolist()], costs[:, new])
             self.nbytes += len(new) * (BYTES_A_ROW + costs.itemsize * len(costs))
         return batch if len(new) == len(batch) else batch.take(new)

@@ -87,7 +87,7 @@ class Placements:
         grown = [choice]
         for tensor in self.tensors[len(choice.chains) :]:
             count = self._chains(tensor)
-            if len(grown) * count > self.context.effort.decided_at_once:
+            if len(grown) * count > self.context.effort.some:
                 break
             chains = list(self._all_chains(tensor, MAC))
             costs = [self._chain_costs(tensor, chain) for chain in chains]

@@ -48,11 +48,11 @@ def prepare(
     cost_columns = CostColumns.of(question.arch, rate, objective, question.surroundings, lines, zeros)
     every = several or (question.zeros is not None and question.zeros.orders_count)
     even = _even(question, every, lines)
-    room = effort.tables_share * means.memory_limit
+    room = effort.share * means.memory_limit
     limits = SearchLimits(hierarchy, on_single_axes(question.constraints, question.machine))
     charges = LoopCharges(hierarchy, limits)
     columns = TableColumns.of(cost_columns, _busy_ports(cost_columns.ports, known, question, effort))
-    most_cells = cells_for(charges, columns.tables.count, room, effort)
+    most_cells = cells_for(charges, columns.tables.count, room)
     lattice = lattice_of(hierarchy, tiling, even, min(effort.first_cells, most_cells), effort)
     footprints = Footprints(hierarchy, zeros)
     equally = not rounds_unequally(question.arch, tiling)

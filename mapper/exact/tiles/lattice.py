@@ -20,7 +20,6 @@ import numpy as np
 
 from ....ir import Problem, ProblemError
 from ...tilings import Tiling, grid, linear_growth, prime_exponents
-from ..effort import EFFORT
 from ..rows import Floats, Ints
 
 LONGEST_DIMENSION = 2**25
@@ -84,9 +83,9 @@ class Lattice:
         sizes: Sequence[int],
         tiling: Tiling,
         even: Sequence[bool],
-        most_cells: int = EFFORT.most_cells,
+        most_cells: float = math.inf,
         for_perfect: bool = False,
-        group_cells: tuple[int, ...] = EFFORT.group_cells,
+        group_cells: tuple[int, ...] = (),
     ) -> None:
         self.sizes = tuple(sizes)
         self.tiling = tiling
@@ -107,7 +106,7 @@ class Lattice:
         if tiling == "ragged":
             self._coarsen(most_cells)
 
-    def _coarsen(self, most_cells: int) -> None:
+    def _coarsen(self, most_cells: float) -> None:
         """Let neighbours share a cell where the lattice would be too large: all axes alike, the shortest a step ahead
         where not all can take it."""
         if math.prod(map(len, self.tiles)) <= most_cells:

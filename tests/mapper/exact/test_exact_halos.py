@@ -15,6 +15,6 @@ def test_a_cut_search_is_no_worse_than_with_less_of_the_halo_kept(monkeypatch: p
     less = search_exact(layer, tw.load_arch("three_level"), "energy")[2]
     arch = tw.load_arch("three_level", set={"GLB.halo": "exact", "RF.halo": "exact"})
     ticking(monkeypatch)
-    found = search_exact(layer, arch, "energy", time_limit=10.0)[2]
+    found = search_exact(layer, arch, "energy", time_limit=20.0)[2]
     assert less.proven
     assert found.lower_bound <= found.value <= less.value

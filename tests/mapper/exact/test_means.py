@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -19,7 +18,6 @@ from tilewright.cost_models import evaluate, parse_objective
 from tilewright.ir import InfeasibleError, UndecidedError
 from tilewright.mapper import means
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.exact.effort import EFFORT
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.space import SPACES
@@ -52,8 +50,9 @@ def test_how_low_it_gets_is_said_as_far_as_it_is_known(monkeypatch: pytest.Monke
     for ticks in (1, 10, 30, 90, 180, 400):
         with monkeypatch.context() as patch:
             patch.setattr(means, "time", Clock(1.0))
+            patch.setattr("tilewright.mapper.exact.search.SECONDS_TO_DIAGNOSE", float(ticks))
             with pytest.raises(InfeasibleError, match="no mapping keeps the limit: ") as caught:
-                search_exact(problem, arch, asked, effort=replace(EFFORT, seconds_to_diagnose=float(ticks)))
+                search_exact(problem, arch, asked)
         figure = caught.value.message.removesuffix(" pJ").rpartition(" is ")[2]
         if figure.startswith("at least "):
             assert 2 < float(figure.removeprefix("at least ")) <= least * SLACK

@@ -102,17 +102,15 @@ def test_optimum_of_brute_force(seeds: range, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("most_tiles", [0, 40_000])
-def test_optimum_by_finer_and_finer_tables(most_tiles: int) -> None:
+@pytest.mark.parametrize("many", [1, 16_000])
+def test_optimum_by_finer_and_finer_tables(many: int) -> None:
     """Ragged arrays are bounded on several lattices, one after the other, however small the problem; and innermost
     tiles are found all at once, or one dimension after the other."""
-    some = map(pair_of, range(40 if most_tiles else 80))
+    some = map(pair_of, range(40 if many > 1 else 80))
     chosen = [(problem, arch) for problem, arch, ragged in some if ragged and arch.fanouts]
     # What is found without these settings is compared with brute force above.
     expected = [searched(problem, arch, "edp", "ragged") for problem, arch in chosen]
-    effort = Effort(
-        most_tiles=most_tiles, group_cells=(2, 4, 8), rows_of_long_steps=-1, first_cells=4, looked_at_per_cell=0
-    )
+    effort = Effort(few=2, many=many, rows_before_groups=-1, first_cells=4, looked_at_per_cell=0)
     found = [searched(problem, arch, "edp", "ragged", effort) for problem, arch in chosen]
     assert found == pytest.approx(expected, rel=1e-9)
     assert len(found) > 5
@@ -127,10 +125,9 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
     chosen = [(problem, arch) for problem, arch, ragged in some if ragged]
     for problem, arch in chosen:
         best = searched(problem, arch, "edp", "ragged")
-        for steps, tiles in ((0, 10**9), (1, 10**9), (10**9, 10**9), (10**9, 0)):
+        for steps in (1, 16, 10**9):
             asked = problem, arch, EDP, "ragged", space
-            effort = Effort(steps_before_smaller_space=steps, tiles_before_smaller_space=tiles)
-            above, below = (ExactSearch(*asked, ceiling=each * best, effort=effort) for each in (1.5, 0.999))
+            above, below = (ExactSearch(*asked, ceiling=c * best, effort=Effort(few=steps)) for c in (1.5, 0.999))
             least = searched(problem, arch, "edp", "ragged", space=space) if space == "uneven" else best
             assert above.solve()
             assert above.found[0].value == pytest.approx(least, rel=1e-9)
@@ -148,7 +145,7 @@ def test_nothing_is_said_to_be_proven_that_there_was_no_memory_for(steps: int) -
     for problem, arch in [pair_of(seed)[:2] for seed in range(40)]:
         best = searched(problem, arch, "edp", "ragged")
         if best < float("inf"):
-            means, effort = Means.from_now(None, 8000), Effort(steps_before_smaller_space=steps)
+            means, effort = Means.from_now(None, 8000), Effort(few=steps)
             search = ExactSearch(problem, arch, EDP, "ragged", means=means, ceiling=2 * best, effort=effort)
             is_best = search.solve() and search.found[0].value == pytest.approx(best, rel=1e-9)
             assert is_best or not search.is_finished

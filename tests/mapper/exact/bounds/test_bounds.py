@@ -165,7 +165,7 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
     """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
     for seed in seeds:
-        effort = EFFORT if seed % 2 else replace(EFFORT, rows_at_first=0, decided_at_once=0)
+        effort = EFFORT if seed % 2 else replace(EFFORT, many=1, some=0)
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
@@ -279,7 +279,7 @@ def test_constrained_mappings(seeds: range) -> None:
 @pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""
-    effort = replace(EFFORT, group_cells=(20, 80))
+    effort = replace(EFFORT, few=4, first_cells=80)
     checked = coarse = 0
     for seed in seeds:
         rng = random.Random(seed)

@@ -12,7 +12,7 @@ import pytest
 import longer
 from generators import memory, random_architecture, random_problem
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import ENERGY, Objective
+from tilewright.cost_models import EDP, ENERGY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.effort import EFFORT, Effort
@@ -59,14 +59,7 @@ def with_scratchpads(rng: random.Random) -> Architecture:
     return Architecture(name="pads", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
 
 
-BUSY = Effort(
-    rows_at_once={"perfect": 5, "ragged": 5},
-    rows_per_group={"even": -1, "uneven": -1},
-    rows_of_long_steps=-1,
-    steps_per_dive=1,
-    busy=1.0,
-    least_gain=-1.0,
-)
+BUSY = Effort(few=2, some=1, many=5, rows_before_groups=-1, busy=1.0, least_gain=-1.0, near=0.0)
 
 
 def optimum(case: Case, effort: Effort = EFFORT) -> float:
@@ -130,14 +123,7 @@ WINDOWS = conv2d(K=6, C=5, P=7, Q=5, R=3, S=3)
 """Bounds for any arrays leave much to tell about it."""
 
 ALONE = Effort(
-    rows_before_own_tables=-1,
-    least_own_gain=0,
-    near_enough=0,
-    near_enough_for_many=0,
-    own_at_once=3,
-    group_cells=(20,),
-    first_cells=60,
-    looked_at_per_cell=0,
+    rows_before_own_tables=100, least_own_gain=0, near=0, near_enough=0, few=3, first_cells=60, looked_at_per_cell=0
 )
 
 
@@ -170,7 +156,7 @@ def test_the_same_optimum_with_tables_for_every_choice_of_arrays(
         if problem.macs <= 100:
             case: Case = problem, arch, objective, "ragged", "even"
             expected = plainly(monkeypatch, case)
-            effort = replace(ALONE, rows_per_turn=1) if seed % 2 else ALONE
+            effort = replace(ALONE, rows_before_own_tables=-1) if seed % 2 else ALONE
             assert optimum(case, effort) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
     assert longer.occurs(alone["together"] > 0)
 
@@ -182,9 +168,7 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
     assert alone["finer"] > 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near_enough_for_many": 1}, False)]
-)
+@pytest.mark.parametrize(("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near": 1}, False)])
 def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     changes: dict[str, float], made: bool, alone: Counter[str]
 ) -> None:
@@ -200,7 +184,7 @@ def test_tables_for_every_choice_of_arrays_leave_little_to_look_at() -> None:
     without, own = (
         search_exact(
             *asked,
-            effort=Effort(rows_before_own_tables=before, least_own_gain=0, near_enough=0, near_enough_for_many=0),
+            effort=Effort(rows_before_own_tables=before, least_own_gain=0, near=0, near_enough=0),
         )[2]
         for before in (float("inf"), 10_000)
     )
@@ -240,7 +224,7 @@ def test_choices_of_arrays_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = ArrayTurns.begin
     monkeypatch.setattr(ArrayTurns, "begin", lambda self, bounds: (turns.append(bounds), begin(self, bounds))[1])
     case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
-    assert optimum(case, replace(ALONE, rows_per_turn=1)) == pytest.approx(optimum(case), rel=1e-9)
+    assert optimum(case, replace(ALONE, rows_before_own_tables=-1)) == pytest.approx(optimum(case), rel=1e-9)
     assert len(turns) > len(set(turns)), "some choice had several turns"
 
 
@@ -250,9 +234,11 @@ def test_bounds_for_a_product_of_one_row() -> None:
 
 
 def test_a_search_that_let_go_of_rows_looks_again_with_better_bounds() -> None:
-    """With memory for few open rows, the first attempt ends with a gap of 5 %."""
-    asked = gemm(30, 40, 50), load_arch("eyeriss_like"), "edp", "ragged"
-    proven, again = (search_exact(*asked, effort=effort)[2] for effort in (EFFORT, Effort(frontier_share=3e-4)))
-    assert proven.proven
-    assert again.proven
-    assert again.value == pytest.approx(proven.value)
+    """With memory for few open rows, the first attempt ends with a gap."""
+    asked = gemm(30, 40, 50), load_arch("eyeriss_like"), EDP, "ragged"
+    search, again = ExactSearch(*asked), ExactSearch(*asked, effort=Effort(share=9e-4))
+    assert search.solve()
+    assert again.solve()
+    assert (search.effort.rows_before_groups == 0, again.effort.rows_before_groups == 0) == (False, True)
+    assert again.is_finished
+    assert again.found[0].value == pytest.approx(search.found[0].value)
