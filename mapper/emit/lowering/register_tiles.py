@@ -131,6 +131,9 @@ def _price(nest: PerfectNest, dim: str, registers: Registers, given: Given, is_f
             found += math.inf if not _can_be_packed(nest, access, given) else 0.0 if is_parameter else 1.5
     size = nest.extents[dim]
     lanes = -(-size // registers.lanes) * registers.lanes
+    packed = [_is_packed(nest, access, dim, given) for access in nest.operands]
+    if lanes > size and any(stride == 1 and not own for stride, own in zip(strides, packed, strict=True)):
+        found += 1.5  # what is left of the lanes is read word by word
     return found + 2 * (lanes / size - 1) - (0.25 if dim == nest.lane else 0)
 
 
