@@ -173,11 +173,11 @@ def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
         inner_words=words_in(nest, tensor, FIRST, Group(position, NOTHING, first_inner))[0],
         outer_finishes=tensor.is_output and may_finish(nest, boundary.outer_position),
         inner_finishes=tensor.is_output and may_finish(nest, position),
-        steps=0 if tensor.is_output else _steps_of_first(nest, nest.innermost_serving(tensor, position)),
+        steps=0 if tensor.is_output else steps_of_first(nest, nest.innermost_serving(tensor, position)),
     )
 
 
-def _steps_of_first(nest: Nest, serving: int) -> int:
+def steps_of_first(nest: Nest, serving: int) -> int:
     """Count the compute steps of the first instance before the loop at `serving` steps for the first time."""
     first, steps = frozenset((i, 0) for i in nest.spatial if i > serving), 1
     for dim, digits in nest.digits.items():

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node, OperationPath, Problem, ceil_div
 from ..boundaries import chains_of
-from ..closed_form import Nest, count_boundaries
+from ..closed_form import Nest, count_boundaries, steps_of_first
 from ..counts import FirstTile
 from .windows import Made, own_loops
 
@@ -99,8 +99,21 @@ def first_tiles_of_visits(mapping: Mapping, arch: Architecture, start: int) -> l
         sizes = {dim: size for dim, (size, _) in zip(above, chosen, strict=True)}
         visit = _visit_of(problem, items, start, sizes)
         for first in first_tiles(visit, arch):
-            found[first] += math.prod(count for _, count in chosen)
+            steps = _steps_in_use(first, mapping, visit, arch, start)
+            found[replace(first, steps=steps)] += math.prod(count for _, count in chosen)
     return [replace(first, times=times) for first, times in found.items()]
+
+
+def _steps_in_use(first: FirstTile, mapping: Mapping, visit: Mapping, arch: Architecture, start: int) -> int:
+    """Count the compute steps in which a first tile is in use: also where a visit leaves one trip to the loop that
+    moves it in others, the loops outside that one bring it again."""
+    tensor, whole = mapping.problem.tensor(first.tensor), Nest.of(mapping, arch, (0, start))
+    if tensor.is_output:
+        return 0
+    position = mapping.nest.items.index(Node(first.inner, first.tensor), start)
+    serving = whole.innermost_serving(tensor, position)
+    before = len(visit.nest.items) - len(mapping.nest.items)
+    return steps_of_first(Nest.of(visit, arch), serving + before if serving >= start else -1)
 
 
 def first_tiles(visit: Mapping, arch: Architecture) -> list[FirstTile]:

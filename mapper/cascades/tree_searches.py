@@ -127,7 +127,7 @@ class TreeSearches:
     def least_energies(self) -> dict[str, float]:
         """By operation the least energy, without what leaks, that it takes in any tree at the nearest of the memories
         outside the arrays, and inside; none where that memory is the outermost, or may cost more than others."""
-        search = self.tree_search(ENERGY_ALONE)
+        search: TreeSearch = self.tree_search(ENERGY_ALONE)
         if len(search.memories.upper) == 1 or not search.memories.nearer_is_cheaper:
             return {}
         try:

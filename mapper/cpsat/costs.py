@@ -190,8 +190,8 @@ class Costs:
                 serial.append(self._largest(mine))
         beside = [variable for (m, _), variable in cycles.items() if self.arch.memories[m].overlaps]
         steps = self._sum([[(int(per_cycle / unit), self._steps())]])
-        one_by_one = (self._largest([steps, *beside]), *serial)
-        return Amount(self._sum([*([(1, v)] for v in one_by_one), [(int(filling / unit), 1)]]), unit)
+        one_by_one: list[list[tuple[int, Var | int]]] = [[(1, v)] for v in (self._largest([steps, *beside]), *serial)]
+        return Amount(self._sum([*one_by_one, [(int(filling / unit), 1)]]), unit)
 
     def _steps(self) -> Var | int:
         terms = [Term(dim, s) for dim in self.loops.dims for s in self.places.temporal_above(self.places.mac)]

@@ -130,7 +130,7 @@ class PlainQuestion:
 
     def latency(self, compute: Floats, cycles: Floats) -> Floats:
         """Cycles of a run: the slowest of what overlaps, and the rest; `cycles` has a column for every port."""
-        slowest, added = compute, np.full(len(compute), self.filling_cycles)
+        slowest, added = compute, np.full(len(compute), self.filling_cycles, dtype=np.float64)
         for m, memory in enumerate(self.memories):
             own = [i for i, (owner, _) in enumerate(self.columns) if owner == m]
             if own:

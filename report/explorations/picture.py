@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir.units import energy, seconds
 from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks
@@ -82,7 +82,7 @@ def _name_points(figure: Figure, axes: Axes, named: Sequence[tuple[Point, float,
     from matplotlib.transforms import Bbox
 
     figure.canvas.draw()
-    places = axes.transData.transform([(latency, pj) for _, latency, pj in named]) if named else []
+    places: Any = axes.transData.transform([(latency, pj) for _, latency, pj in named]) if named else []
     taken = [Bbox.from_extents(x - 5, y - 5, x + 5, y + 5) for x, y in places]
     for point, latency, pj in named:
         words = ", ".join(point.values.values())

@@ -58,11 +58,11 @@ def computed_node(node: OnnxNode, name: str, used: Collection[str], stored: Stor
     numbers = {n: tuple(map(int, array.ravel())) for n, array in small.items() if array is not None}
     positions = [n for n in _operands(node) if n not in numbers]
     operands = list(map(node.input, positions))
-    for value in operands:
-        _check(value, node)
+    for operand in operands:
+        _check(operand, node)
     kept = {value.name for value in node.inputs if value is not None} - {value.name for value in operands}
     names = list(dict.fromkeys(value.name for value in operands))
-    arrays = {value.name: array for n, array in small.items() if (value := node.inputs[n]) and array is not None}
+    arrays = {own.name: array for n, array in small.items() if (own := node.inputs[n]) and array is not None}
     stands = {name: arrays[name] if name in arrays else stored.values()[name] for name in sorted(kept)}
     model = model_of_node(stored.model, proto, names, [value.name for value in results], stands)
     return Computed(

@@ -263,10 +263,10 @@ class PerfectNest:
     target: Access
     operands: tuple[Access, ...]
     loops: tuple[tuple[str, int], ...]
-    tile: Mapping[str, int]
-    extents: Mapping[str, int]
-    begins: Mapping[str, Affine]
-    variables: Mapping[str, Variable]
+    tile: MappingABC[str, int]
+    extents: MappingABC[str, int]
+    begins: MappingABC[str, Affine]
+    variables: MappingABC[str, Variable]
     lane: str | None
     begin: float | None = None
     finish: Finish | None = None
