@@ -385,7 +385,7 @@ class BatchOptions:
         if not self.is_fused:
             refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
             return
-        refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", flows)
+        refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse and --total-limit", flows)
         refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
 
     def arguments(self) -> dict[str, Any]:

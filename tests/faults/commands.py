@@ -80,6 +80,7 @@ NO_STORE = ("/dev/null/s.sqlite3", "folder.yaml", "binary.yaml")
 
 BAD: dict[str, tuple[str, ...]] = {
     "LAYER": ("nonsense", "alexnet", "alexnet:nonsense", "nonsense:conv1", "nowhere.yaml:conv1", ":", "nowhere.onnx:a"),
+    "INPUT=VALUE": ("nothing", "=", "x", "x=", "=1", "nowhere=1"),
     "LAYER|CASCADE": (
         *("nonsense", "alexnet", "alexnet:nonsense", "nonsense:conv1", "nowhere.yaml:conv1", ":", "nowhere.onnx:a"),
         *("nowhere.yaml", "alexnet:conv1+nonsense", "alexnet:conv1..nonsense"),
@@ -161,6 +162,8 @@ READ = {
     "plan FILE argument": (*NO_FILE, "tiny.yaml"),
     "gpu compare FILE": (*NO_FILE, "tiny.yaml"),
     "list NETWORK": BAD["NETWORK"],
+    "bound LAYER|CASCADE argument": tuple(value for value in BAD["LAYER|CASCADE"] if value != "alexnet"),
+    "roofline LAYER argument": tuple(value for value in BAD["LAYER"] if value != "alexnet"),
 }
 """Of a kind whose metavar does not say all: what is read, and not written."""
 

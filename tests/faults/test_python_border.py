@@ -129,10 +129,15 @@ _INNER = (
 )
 
 
+def _is_of_class(member: object) -> bool:
+    return isinstance(member, classmethod)
+
+
 def methods(results: list[Any], folder: Path) -> Iterator[tuple[str, Call]]:
     """Everything that results can be asked with an argument."""
     for result in results:
-        for name, method in inspect.getmembers(result, inspect.ismethod):
+        for name, _ in inspect.getmembers_static(type(result), lambda of: inspect.isfunction(of) or _is_of_class(of)):
+            method = getattr(result, name)
             full = f"{type(result).__name__}.{name}"
             if not name.startswith("_") and full not in _INNER and method.__doc__:
                 required = [p.name for p in inspect.signature(method).parameters.values() if p.default is p.empty]

@@ -52,7 +52,10 @@ class KnownBranches:
     def __init__(self, operations: Mapping[str, Operation], arch: Architecture) -> None:
         self.operations = operations
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
-        self._fills = arch.fills  # every visit fills on its own, however small it is
+        # Every visit fills on its own, however small it is: by its first tiles, or for as long as arrays take.
+        self._fills = arch.latency == "with_fill" or arch.refills
+        self._filling = arch.filling_cycles
+        self._leaking = arch.filling_cycles * arch.total_leakage_pj_per_cycle
         self.count = 0
         """How often something has been learned."""
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
@@ -147,7 +150,7 @@ class KnownBranches:
     def _with_fewer_steps(self, question: BranchQuestion, weights: Weights) -> BranchAnswer | None:
         """The best mapping of a larger tile with fewer steps, where the tile is smaller along dimensions that move
         every tensor: no step there finds anything that another one has left. So it costs its part of what the larger
-        one costs, and nothing costs less."""
+        one costs but for filling arrays, and nothing costs less."""
         if self._has_blocks or self._fills:
             return None
         for known, room, answer in self._alike(question, weights):
@@ -156,8 +159,12 @@ class KnownBranches:
                 part = self._alike_part(question, known)
                 items = None if part is None else _fewer_steps(mapping.items, known.sizes, question.sizes)
                 if part is not None and items is not None:
-                    fewer = BranchMapping(part * mapping.energy_pj, part * mapping.latency_cycles, mapping.used, items)
-                    return BranchAnswer(part * answer.bound, fewer)
+                    rest = 1 - part
+                    energy = part * mapping.energy_pj + rest * self._leaking
+                    latency = part * mapping.latency_cycles + rest * self._filling
+                    filling = weights.energy * self._leaking + weights.latency * self._filling
+                    fewer = BranchMapping(energy, latency, mapping.used, items)
+                    return BranchAnswer(part * answer.bound + rest * filling, fewer)
         return None
 
     def _alike_part(self, question: BranchQuestion, larger: BranchQuestion) -> float | None:

@@ -31,7 +31,15 @@ def savings_figure(rows: Sequence[FusedRow], settings: Settings, written_by: str
         from matplotlib.colors import LinearSegmentedColormap
 
         shades = LinearSegmentedColormap.from_list("saved", ["#ffffff", BLUE])
-        figure, axes = new_figure(1.8 + _TILE[0] * len(archs), 1.3 + _TILE[1] * len(networks))
+        words = (
+            f"Saved of {settings.objective.name} against the best with nothing fused, and by what: groups of several "
+            f"operations, tensors that stay on chip between groups; ? where more is not ruled out. "
+            f"{settings.space.capitalize()} space, {settings.tiling} tilings; {written_by}."
+        )
+        longest = max(len(fitting(network)) for network in networks)
+        width = max(1.8, 0.1 * longest) + _TILE[0] * len(archs)
+        lines = textwrap.wrap(words, int(16 * width))
+        figure, axes = new_figure(width, 1.3 + _TILE[1] * len(networks) + 0.17 * len(lines))
         for row in rows:
             place = archs.index(row.arch), networks.index(row.network)
             _draw(axes, row, place, shades((row.saves or 0.0) / most), (row.saves or 0.0) > _DARK * most)
@@ -43,13 +51,7 @@ def savings_figure(rows: Sequence[FusedRow], settings: Settings, written_by: str
         axes.tick_params(length=0)
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
-        words = (
-            f"Saved of {settings.objective.name} against the best with nothing fused, and by what: groups of several "
-            f"operations, tensors that stay on chip between groups; ? where more is not ruled out. "
-            f"{settings.space.capitalize()} space, {settings.tiling} tilings; {written_by}."
-        )
-        width = int(16 * (1.8 + _TILE[0] * len(archs)))
-        figure.supxlabel(textwrap.fill(words, width), fontsize="small", x=0.01, ha="left")
+        figure.supxlabel("\n".join(lines), fontsize="small", x=0.01, ha="left")
     return figure
 
 

@@ -236,7 +236,7 @@ def test_bounds_for_a_product_of_one_row() -> None:
 def test_a_search_that_let_go_of_rows_looks_again_with_better_bounds() -> None:
     """With memory for few open rows, the first attempt ends with a gap."""
     asked = gemm(30, 40, 50), load_arch("eyeriss_like"), EDP, "ragged"
-    search, again = ExactSearch(*asked), ExactSearch(*asked, effort=Effort(share=9e-4))
+    search, again = ExactSearch(*asked), ExactSearch(*asked, effort=Effort(share=1e-4))
     assert search.solve()
     assert again.solve()
     assert (search.effort.rows_before_groups == 0, again.effort.rows_before_groups == 0) == (False, True)
