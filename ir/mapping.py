@@ -116,6 +116,8 @@ class Mapping(Shown):
 
         Raises MappingError for a cascade of other operations.
         """
+        if not isinstance(work, Problem):
+            checked(work, Cascade, "the work of a mapping", "a Problem or a Cascade", MappingError)
         if work.name == self.work.name:
             return self
         if isinstance(work, Problem):

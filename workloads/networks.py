@@ -68,11 +68,12 @@ def load_network(
     path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
     if dims is not None:
         checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
+    if inputs is not None:
+        checks.mapping(inputs, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
     check_widths(widths, path)
     if is_onnx(path):
         from .onnx import FixedInput, load_onnx
 
-        checks.mapping(inputs or {}, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
         fixed = {name: FixedInput(value) for name, value in (inputs or {}).items()}
         return load_onnx(Path(path), {**(dims or {}), **fixed}, widths)
     if dims:

@@ -215,7 +215,7 @@ class Compared(ABC, Shown, Generic[RowT]):
         Raises TilewrightError for another table, and when pandas is not installed.
         """
         tables = {found.name: found for found in self.tables()}
-        return entry(tables, table or next(iter(tables)), "table", where="to_frame").to_frame()
+        return entry(tables, next(iter(tables)) if table is None else table, "table", where="to_frame").to_frame()
 
     def figure(self, picture: str | None = None) -> Figure:
         """A picture as a matplotlib figure.
@@ -226,6 +226,8 @@ class Compared(ABC, Shown, Generic[RowT]):
 
         Raises TilewrightError for another picture, and when matplotlib is not installed.
         """
-        draw = entry(self.pictures, picture or next(iter(self.pictures)), "picture", where="figure")
+        draw = entry(
+            self.pictures, next(iter(self.pictures)) if picture is None else picture, "picture", where="figure"
+        )
         with figure_style():
             return draw(self)
