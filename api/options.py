@@ -76,9 +76,8 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "strategy": Option(
         "exact",
         "NAME",
-        "exact; lattice, exact too, for fewer questions; cpsat, an independent exact model; random, anneal "
-        "or genetic, which prove nothing.",
-        words=("exact", "lattice", "cpsat", "random", "anneal", "genetic"),
+        "exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
+        words=("exact", "cpsat", "random", "anneal", "genetic"),
     ),
     "seed": Option(None, "NUMBER", "Of the strategies that draw lots; 0, if not given."),
     "time_limit": Option(

@@ -12,7 +12,6 @@ from .arguments import (
     ConstraintsLike,
     StoreLike,
     as_store,
-    check_choice,
     laid_out,
     limits_of,
     question_of,
@@ -28,7 +27,7 @@ from .mapper.certificate import Points
 from .mapper.question import AnyQuestion, is_about_cascade
 from .mapper.several import search_best, search_front
 from .mapper.space import Space
-from .mapper.strategies import STRATEGIES, Exact, Strategy, strategy_named
+from .mapper.strategies import Exact, Strategy, strategy_named
 from .mapper.tilings import TILINGS, Tiling
 from .options import OPTIONS, FewKeywords, FrontKeywords, SearchKeywords, takes
 from .results import SearchResult
@@ -63,7 +62,7 @@ def search(
     constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
                same form, one line such as "GLB.temporal.K<=16", or a list of these; of a cascade one line such as
                "T in GLB", or a list of them (docs/cascades.md)
-    strategy   "exact"; "lattice", a second exact search, which knows less; "cpsat", an independent exact model;
+    strategy   "exact"; "cpsat", an independent exact model;
                "random", "anneal", "genetic": to compare with, no proof
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
                Ctrl-C does the same
@@ -83,12 +82,12 @@ def search(
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
-    check_choice("strategy", options["strategy"], STRATEGIES)
+    chosen = strategy_named(options["strategy"])
     _refuse_unknown(problem, options)
     if options["density"] is not None and options["layout"] is not None:
         raise _unknown("layout", "densities")
     seed, store = options["seed"], as_store(options["store"])
-    chosen = strategy_named(options["strategy"], seed=None if seed is None else checks.whole(seed, "the seed", 0))
+    chosen = strategy_named(chosen.name, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     asked = _question(problem, arch, objective, tiling, space, constraints, options, chosen.tilings)
     question = replace(asked, arch=laid_out(asked.arch, asked.work, options["layout"]))
     if store is not None and chosen.name != "exact":

@@ -5,7 +5,6 @@ cascades/        the exact search over trees of several operations
 fusing.py        the best tree beside the best one with nothing fused
 fusings.py       the best few trees that are fused in different ways
 fusing_reasons.py why fusing wins nothing
-lattice/         a second exact search, of perfect tilings of the even space
 cpsat/           the same space as a model that knows nothing of the search
 simplest.py      mappings that need no search
 heuristics/      random sampling, annealing, a genetic search: to compare with

@@ -87,7 +87,7 @@ class Certificate:
     pruned       partial mappings left aside, by rule
     seconds      that the search took
     constraints  what the mappings of the space had to satisfy, in words
-    strategy     how it was searched: only "exact", "lattice" and "cpsat" prove anything
+    strategy     how it was searched: only "exact" and "cpsat" prove anything
     interrupted  whether the search was interrupted (Ctrl-C)
     open_part    of the exact search: where the lowest open bound stands; None where the proof is complete, or before
                  anything has a bound

@@ -10,13 +10,10 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Protocol
 
-from ..arch import Architecture
-from ..cost_models import Capped
 from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
 from .answer import Answer
 from .certificate import Certificate
-from .garbage import collecting_rarely
 from .means import Means, OutOfMeans
 from .question import NestQuestion
 from .several import best_of, search_in_turn
@@ -79,33 +76,6 @@ class ConstraintModel:
 
 
 @dataclass(frozen=True)
-class LatticeStrategy:
-    """Best first over numbered tiles of perfect tilings, to a proof, for fewer questions than `Exact`
-    (`lattice/search.py`)."""
-
-    name: ClassVar[str] = "lattice"
-    tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
-
-    @collecting_rarely
-    def search(self, question: NestQuestion) -> Answer:
-        from .lattice import LatticeSearch
-
-        started = time.perf_counter()
-        _check_plain(self.name, question)
-        _refuse_what_lattice_lacks(question, f"strategy {self.name}")
-        search = LatticeSearch(question.problem, question.arch, question.objective, question.limits.means())
-        found = search.run()
-        proof = replace(
-            _nothing_searched(question, self.name, found.value, COUNTING_SECONDS / 4),
-            lower_bound=search.bound,
-            evaluated=search.evaluated,
-            pruned=dict(sorted(search.pruned.items())),
-            interrupted=search.interrupted,
-        )
-        return Answer(found.mapping, found.cost, replace(proof, seconds=time.perf_counter() - started))
-
-
-@dataclass(frozen=True)
 class _Heuristic:
     """What the heuristics have in common (`heuristics/`): they prove nothing.
 
@@ -149,10 +119,9 @@ class Genetic(_Heuristic):
 
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy
-    for strategy in (Exact, LatticeStrategy, ConstraintModel, RandomSampling, Annealing, Genetic)
+    strategy.name: strategy for strategy in (Exact, ConstraintModel, RandomSampling, Annealing, Genetic)
 }
-"""Name -> strategy. exact, lattice and cpsat prove their answer; the others are how users of other tools search."""
+"""Name -> strategy. exact and cpsat prove their answer; the others are how users of other tools search."""
 
 
 def strategy_named(name: str, **options: object) -> Strategy:
@@ -160,8 +129,11 @@ def strategy_named(name: str, **options: object) -> Strategy:
 
     Raises TilewrightError, with the nearest known name, for an unknown strategy, and for an option that it has not.
     """
-    if name not in STRATEGIES:
-        raise TilewrightError(f"unknown strategy {name!r}", hint=did_you_mean(str(name), STRATEGIES))
+    if name == "lattice":
+        hint = 'take "exact", which answers all questions that it did'
+        raise TilewrightError("the strategy lattice was removed in 0.5.0", where="strategy", hint=hint)
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise TilewrightError(f"unknown strategy {name!r}", hint=did_you_mean(name, STRATEGIES))
     chosen = STRATEGIES[name]
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
@@ -191,28 +163,8 @@ def _check_plain(name: str, question: NestQuestion) -> None:
 
 
 def _refuse_what_cpsat_lacks(question: NestQuestion, where: str) -> None:
-    _refuse(_rare_features(question.arch), question.arch, where)
-
-
-def _refuse_what_lattice_lacks(question: NestQuestion, where: str) -> None:
-    arch, objective = question.arch, question.objective
-    if question.tiling != "perfect":
-        raise TilewrightError("it knows perfect tilings of the even space only", where=where, hint='take "exact"')
-    if objective.is_lexicographic or isinstance(objective, Capped):
-        message = f"the objective is {objective}, and it knows formulas without limits only"
-        raise TilewrightError(message, where=where, hint='take "exact"')
+    arch = question.arch
     lacking = {
-        "footprint: box": arch.footprint == "box",
-        "reuse: at_node": arch.reuse == "at_node",
-        "first_read_elision: false": not arch.first_read_elision,
-        "inner_drain_read: false": not arch.inner_drain_read,
-    }
-    _refuse({**_rare_features(arch), **lacking}, arch, where)
-
-
-def _rare_features(arch: Architecture) -> dict[str, bool]:
-    """What of all exact strategies only `exact` knows, and whether a machine has it."""
-    return {
         "leakage": arch.total_leakage_pj_per_cycle > 0,
         "block": any(memory.block_bits for memory in arch.memories),
         "line": any(memory.line_bits for memory in arch.memories),
@@ -220,26 +172,18 @@ def _rare_features(arch: Architecture) -> dict[str, bool]:
         "latency: with_fill": arch.latency == "with_fill",
         "overlaps: false inside arrays that take time to fill": arch.refills,
     }
-
-
-def _refuse(lacking: dict[str, bool], arch: Architecture, where: str) -> None:
     for key, asked in lacking.items():
         if asked:
             raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')
 
 
-def _nothing_searched(
-    question: NestQuestion, name: str, value: float, seconds: float = COUNTING_SECONDS
-) -> Certificate:
-    """The certificate of a mapping of that value, of which nothing is known but what every mapping costs at least.
-
-    seconds  to count the mappings of the space, where time is limited
-    """
+def _nothing_searched(question: NestQuestion, name: str, value: float) -> Certificate:
+    """The certificate of a mapping of that value, of which nothing is known but what every mapping costs at least."""
     from .space.regions import placements
     from .space.size import count_mappings
 
     problem, arch = question.problem, question.arch
-    means = Means.from_now(None if question.limits.time_s is None else seconds)
+    means = Means.from_now(None if question.limits.time_s is None else COUNTING_SECONDS)
     try:
         size = count_mappings(problem, arch, question.tiling, means=means)
     except OutOfMeans:

@@ -45,8 +45,8 @@ def searched(*words: object) -> Any:
 @pytest.mark.usefixtures("ragged")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_strategy_uses_the_tiling_that_it_knows(strategy: str) -> None:
-    expected = "perfect" if strategy in ("lattice", "cpsat") else "ragged"
-    limit = 0.0 if strategy not in ("exact", "lattice", "cpsat") else None
+    expected = "perfect" if strategy == "cpsat" else "ragged"
+    limit = 0.0 if strategy not in ("exact", "cpsat") else None
     found = tw.search(tw.gemm(7, 4, 4), "three_level", strategy=strategy, time_limit=limit)
     assert found.certificate.tiling == expected
     done = searched("--strategy", strategy, *(("--time-limit", 0) if limit is not None else ()))
@@ -112,7 +112,7 @@ def test_a_form_is_that_of_the_result() -> None:
     assert set(FORMS) == set(tw.results.Format.__args__)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("strategy", ["exact", "lattice", "cpsat"])
+@pytest.mark.parametrize("strategy", ["exact", "cpsat"])
 def test_a_seed_is_an_option_of_those_that_draw(strategy: str) -> None:
     with pytest.raises(tw.TilewrightError, match=f"no option of the strategy {strategy}, but of random, anneal, gen"):
         tw.search(tw.gemm(7, 4, 4), "three_level", strategy=strategy, seed=0)

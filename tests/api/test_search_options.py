@@ -50,13 +50,13 @@ def _short_heuristics(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_answers(strategy: str) -> None:
     exact = tw.search(LAYER, "three_level")
-    draws = strategy not in ("exact", "lattice", "cpsat")
+    draws = strategy not in ("exact", "cpsat")
     found = tw.search(LAYER, "three_level", strategy=strategy, seed=3 if draws else None)
     proof = found.certificate
     assert proof.strategy == strategy
     assert tw.evaluate(found.mapping, found.arch) == found.cost
     assert found.cost.edp >= exact.cost.edp * (1 - 1e-9)
-    assert proof.proven == (strategy in ("exact", "lattice", "cpsat"))
+    assert proof.proven == (strategy in ("exact", "cpsat"))
     assert (proof.gap == 0) == proof.proven
     if proof.proven:
         assert found.cost.edp == pytest.approx(exact.cost.edp)
@@ -128,6 +128,8 @@ def test_wrong_requests_are_refused() -> None:
         tw.search(LAYER, "three_level", space="unevn")  # type: ignore[arg-type]
     with pytest.raises(tw.TilewrightError, match="did you mean 'exact'"):
         tw.search(LAYER, "three_level", strategy="exat")
+    with pytest.raises(tw.TilewrightError, match=r"lattice was removed in 0\.5\.0"):
+        tw.search(LAYER, "three_level", strategy="lattice")
     with pytest.raises(tw.TilewrightError, match="expected seconds"):
         tw.search(LAYER, "three_level", time_limit=-1)
     with pytest.raises(ConstraintError):
@@ -139,6 +141,7 @@ def test_wrong_requests_are_refused() -> None:
     [
         (("--space", "unevn"), "did you mean 'uneven'"),
         (("--strategy", "anneall"), "did you mean 'anneal'"),
+        (("--strategy", "lattice"), 'take "exact", which answers all questions that it did'),
         (("--strategy", "cpsat", "--space", "uneven"), 'take strategy "exact"'),
         (("--strategy", "random", "--constraint", EXPRESSION), 'take strategy "exact"'),
         (("--strategy", "random", "--top", "2"), "--top needs the exact strategy"),

@@ -21,8 +21,6 @@ from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.tables.tables import supports
 from tilewright.mapper.cpsat import search_cpsat
 from tilewright.mapper.exact.search import search_exact
-from tilewright.mapper.lattice import LatticeSearch
-from tilewright.mapper.means import Means
 from tilewright.mapper.question import Question
 from tilewright.workloads import cascade
 
@@ -89,8 +87,6 @@ def test_the_cost_model_the_roofline_and_the_clock_see_it(seed: int) -> None:
 def searched(problem: Problem, arch: Architecture, strategy: str) -> float:
     """The least latency that a strategy proves; infinite where nothing fits."""
     try:
-        if strategy == "lattice":
-            return LatticeSearch(problem, arch, LATENCY, Means()).run().value
         if strategy == "cpsat":
             _, cost, bound = search_cpsat(problem, arch, LATENCY)
             assert bound == pytest.approx(cost.latency_cycles)
@@ -117,7 +113,7 @@ def question(seed: int) -> tuple[Problem, Architecture]:
 def test_every_search_of_one_operation_sees_it(seed: int) -> None:
     problem, arch = question(seed)
     (least,) = brute_force.best(problem, arch, False, (LATENCY,)).values()
-    for strategy in ("exact", "lattice", "cpsat"):
+    for strategy in ("exact", "cpsat"):
         assert searched(problem, arch, strategy) == pytest.approx(least), strategy
 
 
