@@ -32,6 +32,10 @@ def as_network(
     Raises ProblemError as `load_network` does.
     """
     if isinstance(given, Network):
+        for name, one in (("dims", dims), ("inputs", inputs)):
+            if one:
+                hint = f"give {name} to load_network, or its file to this call"
+                raise ProblemError(f"{name} are given beside a network that has been read", where=name, hint=hint)
         return given
     written = given if isinstance(given, bytes) else _written(given)
     if written is None:

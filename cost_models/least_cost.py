@@ -51,6 +51,11 @@ def least_cost_of_cascade(cascade: Cascade, arch: Architecture, stays: Iterable[
     return LeastCost(min(one.energy_pj for one in found), min(one.latency_cycles for one in found))
 
 
+def cost_of_moves(arch: Architecture, moved: Mapping[Tensor, int]) -> LeastCost:
+    """Return what it costs that words pass the outermost memory, which nothing is computed of."""
+    return _least(arch, (), moved)
+
+
 def _least_of_form(cascade: Cascade, arch: Architecture, stays: frozenset[str]) -> LeastCost:
     points = [(float(operation.problem.macs), arch.mac.of(operation.kind)) for operation in cascade]
     iterated = {one.tensor for operation in cascade for one in operation.generations}

@@ -73,7 +73,7 @@ class FrontWays:
             if front is not None and (id(front), edge.taken) not in least:
                 least[id(front), edge.taken] = front.least(edge.taken, self.weights)
         self._least = [
-            NOTHING if front is None else least[id(front), edge.taken].times(edge.times)
+            self._moved(edge) if front is None else least[id(front), edge.taken].times(edge.times)
             for front, edge in zip(self._fronts, self.steps.edges, strict=True)
         ]
 
@@ -165,7 +165,8 @@ class FrontWays:
         for number, own in left.items():
             edge, front = self.steps.edges[number], self._fronts[number]
             if front is None:
-                found.append(StepWithChoices(edge.start, edge.end, edge.stays, (StepChoice(NOTHING, edge),)))
+                moved = StepChoice(self._moved(edge), edge)
+                found.append(StepWithChoices(edge.start, edge.end, edge.stays, (moved,)))
                 continue
             key = self._key(number)
             if key not in trees:
@@ -209,6 +210,11 @@ class FrontWays:
 
     def _cost(self, tree: KnownTree) -> AtLeast:
         return AtLeast(tree.energy, tree.latency, self.weights.of(tree.energy, tree.latency))
+
+    def _moved(self, edge: GroupEdge) -> AtLeast:
+        """Return the cost of a step that is no operation."""
+        energy, latency, _ = edge.moves
+        return AtLeast(energy, latency, self.weights.of(energy, latency))
 
     def _edge(self, number: int, tree: KnownTree) -> GroupEdge:
         """Return the edge that stands for a step done by a tree, the same object every time."""

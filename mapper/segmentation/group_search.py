@@ -214,7 +214,7 @@ class GroupSearch:
 
     def _apart(self) -> Apart | None:
         """Each operation on its own; None where that is not known of all."""
-        edges = [edge for edge in self.steps.alone() if edge.kind is not None]
+        edges = self.steps.alone()
         found = [one for one in map(self._apart_of, edges) if one is not None]
         return _sum(found) if len(found) == len(edges) else None
 
@@ -222,7 +222,8 @@ class GroupSearch:
         """One occurrence with nothing fused: its best mapping; of a softmax or a norm, which has several operations,
         what the first search of it has compared with."""
         kind = edge.kind
-        assert kind is not None
+        if kind is None:
+            return Apart(*edge.moves, edge.value, edge.bound)
         told = (one.answer.unfused for one in kind.findings if one.answer and one.taken == edge.taken)
         one = next((unfused for unfused in told if unfused is not None), None)
         if one is not None:  # of a softmax or a norm, which are done once

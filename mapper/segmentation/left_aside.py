@@ -9,7 +9,7 @@ from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ...ir import Cascade
 from ...workloads.graph import GraphReading, cascade_parameters, operation_groups
 from ..certificate import PartProof
-from .question import NetworkAnswer, NetworkQuestion
+from .question import NetworkAnswer, NetworkQuestion, cost_of_group
 
 
 def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
@@ -36,6 +36,8 @@ def _known_of_all_plans(question: NetworkQuestion, least_pj: Mapping[str, float]
     leakage = arch.total_leakage_pj_per_cycle
     for group in operation_groups(question.graph, 1):
         if group.cascade is None:
+            moves = cost_of_group(group, arch)
+            energy, cycles = energy + moves.energy_pj, cycles + moves.latency_cycles
             continue
         members = [reading.occurrences[place] for place in group.places]
         weights = {} if question.weights_in else cascade_parameters(question.graph, members, group.cascade)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective
+from ...cost_models.least_cost import cost_of_moves
 from ...ir import Cascade
-from ...workloads.graph import NetworkGraph
+from ...workloads.graph import NetworkGraph, OperationGroup
 from ...workloads.network import Uncounted
 from ..answer import Answer
 from ..certificate import Certificate
@@ -81,6 +82,12 @@ class RunCost(NamedTuple):
 FREE = RunCost(0.0, 0.0, 0)
 
 
+def cost_of_group(group: OperationGroup, arch: Architecture) -> RunCost:
+    """Return the cost of what is no operation: its words pass the outermost memory."""
+    least = cost_of_moves(arch, dict(group.moved))
+    return RunCost(least.energy_pj, least.latency_cycles, sum(words for _, words in group.moved))
+
+
 def totals_of(cost: Cost, times: int) -> RunCost:
     """Return energy, latency and words of an answer that is done several times."""
     return RunCost(times * cost.energy_pj, times * cost.latency_cycles, times * outer_words(cost))
@@ -97,11 +104,12 @@ class Segment:
     """One group of the best segmentation.
 
     names   of its operations, in the order of the network
-    answer  its best tree, cost and certificate; None: made in a way that is no operation here, and not counted
+    answer  its best tree, cost and certificate; None: made in a way that is no operation here
     arenas  addresses of its tiles, and of what others have left there, in every bounded memory
     alike   the number of the first segment that differs from it in names alone; its own, where there is none before it
     stays   (tensor of its cascade, memory) of those that it finds on chip, or leaves there
     times   how often it is done, one after the other, each time by the same tree
+    moves   what it costs that words pass the outermost memory, where it is no operation
     """
 
     names: tuple[str, ...]
@@ -110,11 +118,12 @@ class Segment:
     alike: int
     stays: tuple[tuple[str, str], ...] = ()
     times: int = 1
+    moves: RunCost = FREE
 
     @property
     def totals(self) -> RunCost:
-        """Energy, latency and words, every repetition counted; zero where the segment is not counted."""
-        return FREE if self.answer is None else totals_of(self.answer.cost, self.times)
+        """Energy, latency and words, every repetition counted."""
+        return self.moves if self.answer is None else totals_of(self.answer.cost, self.times)
 
 
 @dataclass(frozen=True)
@@ -211,6 +220,11 @@ class NetworkAnswer:
         """Multiply-accumulates of all segments that are counted."""
         occurrences, counted = self.question.graph.by_name, (one for one in self.segments if one.answer is not None)
         return sum(occurrences[name].macs for one in counted for name in one.names)
+
+    @cached_property
+    def outside(self) -> RunCost:
+        """What it costs that words pass the outermost memory for what is no operation."""
+        return total(segment.moves for segment in self.segments)
 
     @cached_property
     def totals(self) -> RunCost:

@@ -148,7 +148,7 @@ class Segments:
             assert isinstance(edge, GroupEdge)
             group, answer, number = self.steps.groups[edge.step.group], self.steps.answer(edge), len(found)
             if answer is None:
-                found.append(Segment(group.names, None, own, number))
+                found.append(Segment(group.names, None, own, number, moves=edge.moves))
                 continue
             assert edge.kind is not None
             best = edge.kind.best(edge.taken, self.steps.residency)

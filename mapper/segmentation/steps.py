@@ -21,7 +21,7 @@ from ..means import UNLIMITED, Means
 from .covers import CheapestCover
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
-from .question import NetworkQuestion, RunCost, total, totals_of
+from .question import FREE, NetworkQuestion, RunCost, cost_of_group, total, totals_of
 from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of, rooms_of
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
 from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
@@ -43,6 +43,7 @@ class GroupEdge(Edge):
     taken    bits of each memory that other tensors take meanwhile, weights and zeros around its own included
     weights  of its group that lie on chip all the time
     times    how often its group is done: bound and value are of all of them
+    moves    what no operation costs
     """
 
     step: GroupStep
@@ -50,6 +51,7 @@ class GroupEdge(Edge):
     taken: Taken
     weights: OwnWeights
     times: int = 1
+    moves: RunCost = FREE
 
     @cached_property
     def weight_names(self) -> frozenset[str]:
@@ -186,7 +188,9 @@ class NetworkSteps:
         group, form = self.groups[step.group], self._forms[step.group]
         taken = tuple(map(sum, zip(step.passing, self.weights.others(own), self._around(step), strict=True)))
         if group.cascade is None:
-            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None, taken, own)
+            moves, stay = cost_of_group(group, self.question.arch), len(step.stays)
+            value = self.question.objective.value(moves.energy_pj, moves.latency_cycles)
+            return GroupEdge(step.start, step.end, value, value, True, stay, step, None, taken, own, moves=moves)
         stays = self._named(step, own)
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
@@ -261,7 +265,7 @@ class NetworkSteps:
     def totals(self, edges: Iterable[Edge]) -> RunCost:
         """Return the cost of some steps together, by the best known mapping of each."""
         found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
-        return total(totals_of(answer.cost, edge.times) for edge, answer in found if answer is not None)
+        return total(edge.moves if one is None else totals_of(one.cost, edge.times) for edge, one in found)
 
     def answer(self, edge: GroupEdge) -> Answer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""

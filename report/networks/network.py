@@ -33,6 +33,7 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
         ("Operations", f"{count(network.operations)}, {percent(network.macs, network.operations)} of them MACs")
     )
     rows.append(("Graph", _graph_text(network)))
+    rows += [("Note", note) for note in network.notes]
     passed = [section("Passed through", _passed_table(network))] if network.passed else []
     return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *passed, *programs)
 
@@ -157,6 +158,7 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
         document["computed_apart"] = {name: one.operators for name, one in computed_apart(network.wiring).items()}
     if isinstance(network, OnnxNetwork):
         document["operations"] = network.operations
+        document["notes"] = list(network.notes)
         document["passed_through"] = [vars(one) for one in network.passed]
         edges = network.graph.edges(data=True)
         document["edges"] = [{"from": source, "to": reader, **edge} for source, reader, edge in edges]

@@ -14,6 +14,7 @@ from ...cost_models import Capped
 from ...ir.units import count, energy, percent, plural, seconds, significant, size
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
+from ...mapper.segmentation.question import RunCost
 from ...run.documents.network_plans import network_plan_of
 from ..parts.proofs import proof_rows, verdict, verdict_of
 from ..parts.tables import Table, Value
@@ -34,6 +35,7 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     rows = [
         ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
         ("MACs", question.uncounted.beside(answer.macs)),
+        *outside_rows(answer),
         *architecture_rows(question.arch),
     ]
     parts: list[RenderableType] = [
@@ -45,6 +47,25 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
     return Group(*parts)
+
+
+OUTSIDE_TEXT = "no MACs to count"
+"""Of a group that is no operation."""
+
+
+def moved_text(moved: RunCost) -> str:
+    """Words that are read and written where nothing is mapped."""
+    return f"{count(moved.outer_words)} words moved"
+
+
+def outside_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
+    """What is no operation and moves words, and its share of the whole."""
+    moved, every = answer.outside, [one for one in answer.segments if one.moves.outer_words]
+    if not every:
+        return []
+    shares = f"{percent(moved.energy_pj, answer.energy_pj)} of the energy"
+    shares += f", {percent(moved.latency_cycles, answer.latency_cycles)} of the cycles"
+    return [("Outside", f"{plural(len(every), 'entry', 'entries')}, {moved_text(moved)}, {shares}")]
 
 
 def plan_sections(answer: NetworkAnswer) -> list[RenderableType]:
@@ -69,13 +90,15 @@ def network_plan_document(answer: NetworkAnswer) -> dict[str, Any]:
 
 
 def segment_table(answer: NetworkAnswer) -> Table:
-    """A row for each group that is counted."""
+    """A row for each group that costs something."""
     rows: list[tuple[Value, ...]] = []
     for number, segment in enumerate(answer.segments, 1):
+        named: tuple[Value, ...] = (number, "+".join(segment.names), segment.alike + 1, segment.times)
         if segment.answer is not None:
             proof, times = segment.answer.certificate, segment.times
-            figures = *segment.totals, times * proof.value, times * proof.lower_bound
-            rows.append((number, "+".join(segment.names), segment.alike + 1, segment.times, *figures))
+            rows.append((*named, *segment.totals, times * proof.value, times * proof.lower_bound))
+        elif segment.moves.outer_words:
+            rows.append((*named, *segment.moves, None, None))
     return Table("groups", SEGMENT_COLUMNS, rows)
 
 
@@ -87,7 +110,9 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
         names = "\n".join(wrapped(" + ".join(segment.names) + repeated, 34))
         found = segment.answer
         if found is None:
-            table.add_row(str(number), names, "no MACs to count", "", "", "", "")
+            moved = segment.moves
+            costs = energy(moved.energy_pj), count(moved.latency_cycles), count(moved.outer_words)
+            table.add_row(str(number), names, OUTSIDE_TEXT, *(costs if moved.outer_words else ("",) * 3), "")
             continue
         if segment.alike < number - 1:
             names += f"\n(as {segment.alike + 1})"

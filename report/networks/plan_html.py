@@ -15,7 +15,7 @@ from ..parts.html import joined
 from ..parts.proofs import proof_rows, verdict_of
 from ..parts.text import pairs
 from ..web import Details, Page, folded, page_html, rendered, section, timeline
-from .network_plan import fusing_verdict, part_name, plan_sections
+from .network_plan import OUTSIDE_TEXT, fusing_verdict, moved_text, outside_rows, part_name, plan_sections
 from .schedule import Tile, memory_lanes, shifts_of
 
 TILES = (
@@ -41,6 +41,7 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
         asked=[
             ("Objective", f"{proof.objective}: {told}"),
             ("MACs", question.uncounted.beside(answer.macs)),
+            *outside_rows(answer),
             ("Energy", energy(answer.energy_pj)),
             ("Latency", f"{time}, {count(answer.latency_cycles)} cycles"),
             (f"Words at {question.arch.memories[0].name}", count(answer.outer_words)),
@@ -77,8 +78,7 @@ def timeline_data(answer: NetworkAnswer) -> dict[str, Any]:
     return {
         "total": answer.latency_cycles / clock,
         "operations": [
-            [shift.name, shift.group, shift.start / clock, shift.stop / clock, shift.cost.limited_by]
-            for shift in shifts
+            [shift.name, shift.group, shift.start / clock, shift.stop / clock, shift.waits_for] for shift in shifts
         ],
         "kinds": TILES,
         "busy": [[lane, [round(shift.busy.get(lane, 0.0), 4) for shift in shifts]] for lane in lanes],
@@ -121,11 +121,12 @@ def _kind_of(answer: NetworkAnswer, tile: Tile) -> int:
 def _group(answer: NetworkAnswer, number: int, segment: Segment, details: Details) -> Markup:
     found = segment.answer
     names = " + ".join(segment.names) + (f" ({segment.times:,} times)" if segment.times > 1 else "")
-    if found is None:
-        return folded(f"group-{number}", _summary(number, names, "no MACs to count"), Markup(""))
     totals, clock = segment.totals, answer.question.arch.clock_hz
     share = percent(totals.latency_cycles, answer.latency_cycles)
     time = f"{seconds(totals.latency_cycles / clock)} ({share})"
+    if found is None:
+        told = f"{energy(totals.energy_pj)}, {time}, {moved_text(totals)}" if totals.outer_words else OUTSIDE_TEXT
+        return folded(f"group-{number}", _summary(number, names, told), Markup(""))
     figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}"
     kept = [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
     kept += [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]

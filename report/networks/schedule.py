@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...cost_models import Cost
-from ...mapper.segmentation import NetworkAnswer
+from ...mapper.segmentation import NetworkAnswer, Segment
 
 
 @dataclass(frozen=True)
@@ -20,21 +20,18 @@ class Shift:
     name     of it
     group    the number of its group, from 1
     start, stop  in cycles
-    cost     of one of its occurrences
+    busy     the share of the time that the MACs and the busiest port of every memory are at work
+    waits_for  what its latency is that of
+    energy_pj  of one of its occurrences
     """
 
     name: str
     group: int
     start: float
     stop: float
-    cost: Cost
-
-    @property
-    def busy(self) -> dict[str, float]:
-        """The share of the time that the MACs and the busiest port of every memory are at work."""
-        cycles = self.cost.latency_cycles
-        ports = {memory.name: memory.cycles / cycles for memory in self.cost.memories if memory.cycles}
-        return {"MACs": self.cost.utilization} | ports
+    busy: dict[str, float]
+    waits_for: str
+    energy_pj: float
 
 
 @dataclass(frozen=True)
@@ -72,22 +69,22 @@ class MemoryLane:
 
 
 def shifts_of(answer: NetworkAnswer) -> tuple[Shift, ...]:
-    """The operations of all groups in time."""
-    return tuple(shift for shift in _shifts(answer) if isinstance(shift, Shift))
+    """The operations of all groups in time, and what is no operation, while it moves words."""
+    return tuple(shift for _, shifts in _shifts(answer) for shift in shifts if shift.stop > shift.start)
 
 
-def _shifts(answer: NetworkAnswer) -> Iterator[Shift | float]:
-    """A shift for every moment of the addresses, or the time of one at which no operation works."""
-    now = 0.0
+def _shifts(answer: NetworkAnswer) -> Iterator[tuple[Segment, list[Shift]]]:
+    """The shifts of every segment, at least one."""
+    now, outermost = 0.0, answer.question.arch.memories[0].name
     for number, segment in enumerate(answer.segments, 1):
+        cycles = segment.totals.latency_cycles
         if segment.answer is None:
-            if segment.arenas:
-                yield now
-            continue
-        cost = segment.answer.cost
-        parts = {name: cost.operations[name] for name in cost.occupancy}
-        found = shifts_of_cost(parts, segment.totals.latency_cycles, number, now)
-        yield from found
+            name, busy = "+".join(segment.names), {outermost: 1.0}
+            found = [Shift(name, number, now, now + cycles, busy, outermost, segment.moves.energy_pj)]
+        else:
+            cost = segment.answer.cost
+            found = shifts_of_cost({name: cost.operations[name] for name in cost.occupancy}, cycles, number, now)
+        yield segment, found
         now = found[-1].stop
 
 
@@ -98,16 +95,22 @@ def shifts_of_cost(parts: Mapping[str, Cost], cycles: float, group: int = 1, sta
     found = []
     for name, part in parts.items():
         stop = start + scale * part.latency_cycles
-        found.append(Shift(name, group, start, stop, part))
+        found.append(Shift(name, group, start, stop, _busy(part), part.limited_by, part.energy_pj))
         start = stop
     return found
+
+
+def _busy(cost: Cost) -> dict[str, float]:
+    ports = {memory.name: memory.cycles / cost.latency_cycles for memory in cost.memories if memory.cycles}
+    return {"MACs": cost.utilization} | ports
 
 
 def memory_lanes(answer: NetworkAnswer, name_of: dict[tuple[str, tuple[str, ...]], str]) -> tuple[MemoryLane, ...]:
     """What lies where in every bounded memory; `name_of` are the names of their parts."""
     times: list[tuple[float, float]] = []
-    for shift in _shifts(answer):
-        times.append((shift.start, shift.stop) if isinstance(shift, Shift) else (shift, shift))
+    for segment, shifts in _shifts(answer):
+        if segment.arenas or segment.answer is not None:  # a moment of the addresses
+            times += ((shift.start, shift.stop) for shift in shifts)
     staying = {f"{one.name} (stays)" for one in answer.staying}
     lanes = []
     for place, plan in answer.arenas.items():

@@ -40,7 +40,7 @@ def _add_shifts(trace: Trace, shifts: Iterable[Shift]) -> None:
     end = 0.0
     for shift in shifts:
         cycles = shift.stop - shift.start
-        about = {"group": shift.group, "waits for": shift.cost.limited_by, "energy pJ": shift.cost.energy_pj}
+        about = {"group": shift.group, "waits for": shift.waits_for, "energy pJ": shift.energy_pj}
         trace.add("operations", "operations", shift.name, shift.start, cycles, **about)
         busy = shift.busy
         for place in [*busy, *(seen - busy.keys())]:

@@ -13,7 +13,7 @@ from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
 from .files import DocumentKind, Strict, document_from, members_of, read_text
 from .mappings import written_by
 
-NETWORK_PLAN_VERSION: Final = 3
+NETWORK_PLAN_VERSION: Final = 4
 """Of the form of plan.json of a network."""
 
 PLAN: Final = DocumentKind(
@@ -64,10 +64,10 @@ class ArenaPart(Strict):
 
 
 class GroupPart(Strict):
-    """Operations that are mapped as one; all but the first two are left out of what is not counted.
+    """Operations that are mapped as one.
 
     operations      their names
-    counted         false: what is made in a way that is no operation
+    counted         false: what is made in a way that is no operation: its figures are of the words that it moves
     same_as         the number of the first group that differs in names alone, from 1
     times           how often it is done; all figures are of all of these together
     energy_pj, latency_cycles  of the group
@@ -187,10 +187,11 @@ class NetworkPlanDocument(Strict):
     staying        what stays on chip between groups, and weights that lie there all the time
     groups         in the order in which they run
 
-    Documents of version 1 have nothing on chip between groups; up to version 2 they do not say what is not counted.
+    Documents of version 1 have nothing on chip between groups; up to version 2 they do not say what is not
+    counted; up to version 3 what is no operation costs nothing.
     """
 
-    network_plan_version: Literal[1, 2, 3] = NETWORK_PLAN_VERSION
+    network_plan_version: Literal[1, 2, 3, 4] = NETWORK_PLAN_VERSION
     written_by: str
     network: str
     architecture: str
@@ -210,7 +211,7 @@ class NetworkPlanDocument(Strict):
     def check(self, where: str = "plan.json") -> None:
         """MemoryPlanError for a plan that was changed by hand: where the figures of the whole are not those of the
         groups, where tiles overlap or do not fit, and where what stays is not listed or does not lie at one place."""
-        counted = [group for group in self.groups if group.counted]
+        counted = [group for group in self.groups if group.counted or group.outer_words]
         for name in ("energy_pj", "latency_cycles", "outer_words"):
             parts = [getattr(group, name) for group in counted]
             stated, summed = getattr(self.summary, name), math.fsum(part for part in parts if part is not None)
@@ -334,9 +335,9 @@ def _apart(one: Apart | None) -> ApartPart | None:
 def _group(segment: Segment) -> GroupPart:
     answer = segment.answer
     if answer is None:
-        if not segment.arenas:
-            return GroupPart(operations=segment.names, counted=False)
-        return GroupPart(operations=segment.names, counted=False, memories=tuple(map(_arena, segment.arenas)))
+        moves = segment.moves._asdict() if segment.moves.outer_words else {}
+        arenas = {"memories": tuple(map(_arena, segment.arenas))} if segment.arenas else {}
+        return GroupPart(operations=segment.names, counted=False, **moves, **arenas)
     return GroupPart(
         operations=segment.names,
         counted=True,

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft, and STFT, are the layers that they are, and compute what their texts say."""
+"""Operators that are several in one, and short loops: they are the layers that they are, and compute what they say."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import cases
 import longer
 from onnx_models import model_of, saved
+from tilewright.ir import MappingError
+from tilewright.mapper.emit.network import check_writable, linked
 from tilewright.workloads import load_network
 from tilewright.workloads.onnx.expanded import read_expanded
 
@@ -261,3 +263,216 @@ def test_short_time_transforms(tmp_path, seeds):
         macs = 2 * frames * length * parts * found.shape[-1] * 2
         expected = np.stack((found.real, found.imag), -1)
         checked(tmp_path, node, {"x": x}, stored, [expected], macs, domain="")
+
+
+def erf(words):
+    return np.vectorize(math.erf)(words)
+
+
+def gelu(words):
+    return 0.5 * words * (1 + erf(words / np.sqrt(2)))
+
+
+def tanh_gelu(words):
+    return 0.5 * words * (1 + np.tanh(np.sqrt(2 / np.pi) * (words + 0.044715 * words**3)))
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        ("Gelu", lambda x, b: gelu(x)),
+        ("BiasGelu", lambda x, b: gelu(x + b)),
+        ("FastGelu", lambda x, b: tanh_gelu(x + b)),
+        ("QuickGelu", lambda x, b: x / (1 + np.exp(-1.702 * x))),
+    ],
+)
+def test_functions_of_words(tmp_path, op, expected):
+    rng = np.random.default_rng(0)
+    x, b = numbers(rng, 2, 3, 8), numbers(rng, 8)
+    node = helper.make_node(op, ["x", "b"] if op in ("BiasGelu", "FastGelu") else ["x"], ["y"], "g", domain=FOREIGN)
+    checked(tmp_path, node, {"x": x}, {"b": b}, [expected(x, b)], 0)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 21])
+def test_norms_of_sums(tmp_path, opset):
+    rng = np.random.default_rng(0)
+    x, skip = numbers(rng, 2, 3, 8), numbers(rng, 2, 3, 8)
+    stored = {name: numbers(rng, 8) for name in ("scale", "shift", "bias")}
+    total = x + skip + stored["bias"]
+    apart = total - total.mean(-1, keepdims=True)
+    centered = apart / np.sqrt((apart**2).mean(-1, keepdims=True) + 1e-5) * stored["scale"] + stored["shift"]
+    rooted = total / np.sqrt((total**2).mean(-1, keepdims=True) + 1e-5) * stored["scale"]
+    for op, more, expected in (
+        ("SkipLayerNormalization", ["shift", "bias"], centered),
+        ("SkipSimplifiedLayerNormalization", ["bias"], rooted),
+    ):
+        given, made = ["x", "s", "scale", *more], ["y", "", "", "total"]
+        node = helper.make_node(op, given, made, "n", domain=FOREIGN, epsilon=1e-5)
+        checked(tmp_path, node, {"x": x, "s": skip}, stored, [expected, total], 0, opset=opset)
+
+
+def test_attention_of_three_tensors(tmp_path):
+    rng = np.random.default_rng(0)
+    q, k, v, bias = (numbers(rng, *shape) for shape in ([2, 3, 8], [2, 5, 8], [2, 5, 8], [24]))
+    mask = np.array([[1, 1, 0, 1, 1], [1, 1, 1, 0, 0]], np.int32)
+    parts = [(one + part).reshape(2, -1, 2, 4) for one, part in zip((q, k, v), np.split(bias, 3), strict=True)]
+    scores = np.einsum("bqhd,bkhd->bhqk", parts[0], parts[1]) / 2 + (mask[:, None, None, :] - 1) * 10000.0
+    expected = np.einsum("bhqk,bkhd->bqhd", softmax(scores), parts[2]).reshape(2, 3, 8)
+    inputs = ["q", "k", "v", "bias", "mask"]
+    node = helper.make_node("MultiHeadAttention", inputs, ["y"], "a", domain=FOREIGN, num_heads=2)
+    given = {"q": q, "k": k, "v": v, "mask": mask}
+    checked(tmp_path, node, given, {"bias": bias}, [expected], 2 * 2 * 2 * 3 * 5 * 4)
+
+
+@pytest.mark.parametrize(
+    ("op", "count", "done", "attributes"),
+    [
+        ("QLinearAdd", 2, lambda a, b: a + b, {}),
+        ("QLinearMul", 2, lambda a, b: a * b, {}),
+        ("QLinearConcat", 2, lambda a, b: np.concatenate([a, b], 1), {"axis": 1}),
+        ("QLinearSigmoid", 1, lambda a: 1 / (1 + np.exp(-a)), {}),
+        ("QLinearLeakyRelu", 1, lambda a: np.where(a < 0, a * np.float32(0.25), a), {"alpha": 0.25}),
+        ("QLinearGlobalAveragePool", 1, lambda a: a.mean((2, 3), keepdims=True), {}),
+        ("QLinearAveragePool", 1, lambda a: a.reshape(1, 2, 2, 2, 2, 2).mean((3, 5)), {"kernel_shape": [2, 2]}),
+        ("QLinearSoftmax", 1, softmax, {"opset": 13}),
+    ],
+)
+def test_functions_of_quantized_words(tmp_path, op, count, done, attributes):
+    rng = np.random.default_rng(0)
+    given = {f"x{i}": rng.integers(0, 256, [1, 2, 4, 4]).astype(np.uint8) for i in range(count)}
+    stored = {name: np.array(one, np.float32) for name, one in (("s0", 0.02), ("s1", 0.03), ("s", 0.05))}
+    stored |= {name: np.array(zero, np.uint8) for name, zero in (("z0", 100), ("z1", 120), ("z", 90))}
+    words = [(given[f"x{i}"].astype(np.float32) - stored[f"z{i}"]) * stored[f"s{i}"] for i in range(count)]
+    expected = np.clip(np.rint(done(*words) / stored["s"]) + 90, 0, 255).astype(np.uint8)
+    operands = [name for i in range(count) for name in (f"x{i}", f"s{i}", f"z{i}")]
+    inputs = ["s", "z", *operands] if op == "QLinearConcat" else [*operands, "s", "z"]
+    strides = {"strides": [2, 2]} if "kernel_shape" in attributes else {}
+    node = helper.make_node(op, inputs, ["y"], "q", domain=FOREIGN, **attributes, **strides)
+    checked(tmp_path, node, given, stored, [expected], 0, opset=21)
+
+
+def test_products_quantized_by_their_range(tmp_path):
+    rng = np.random.default_rng(0)
+    x, bias, weight = numbers(rng, 3, 8), numbers(rng, 5), rng.integers(0, 256, [8, 5]).astype(np.uint8)
+    stored = {"w": weight, "s": np.array(0.1, np.float32), "z": np.array(120, np.uint8), "b": bias}
+    scale = np.float32((max(x.max(), 0) - min(x.min(), 0)) / 255)
+    zero = np.clip(np.rint(-min(x.min(), 0) / scale), 0, 255)
+    words = np.clip(np.rint(x / scale) + zero, 0, 255)
+    expected = (words - zero) @ (weight.astype(float) - 120) * scale * 0.1 + bias
+    node = helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], "p", domain=FOREIGN)
+    checked(tmp_path, node, {"x": x}, stored, [expected], 3 * 8 * 5)
+
+
+@pytest.mark.parametrize("opset", [17, 20])
+@pytest.mark.parametrize(
+    ("shape", "axis", "length", "inverse", "onesided"),
+    [([2, 6, 3, 1], 1, None, 0, 1), ([2, 6, 2], 1, 8, 0, 0), ([5, 6, 2], 0, 4, 1, 0)],
+)
+def test_fourier_transforms(tmp_path, opset, shape, axis, length, inverse, onesided):
+    rng = np.random.default_rng(0)
+    x = numbers(rng, *shape)
+    stored = {"length": np.array(length or shape[axis], np.int64)} | ({"axis": np.array(axis)} if opset == 20 else {})
+    words = x[..., 0] + (1j * x[..., 1] if shape[-1] == 2 else 0)
+    made = (np.fft.ifft if inverse else np.fft.fft)(words, length, axis)
+    if onesided:
+        made = np.take(made, range(made.shape[axis] // 2 + 1), axis)
+    stated = {"inverse": inverse, "onesided": onesided, **({"axis": axis} if opset == 17 else {})}
+    node = helper.make_node("DFT", ["x", "length", *(["axis"] if opset == 20 else [])], ["y"], "f", **stated)
+    macs = made.size * 2 * shape[axis] * shape[-1]
+    checked(tmp_path, node, {"x": x}, stored, [np.stack([made.real, made.imag], -1)], macs, domain="", opset=opset)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "macs"),
+    [
+        ("ij,jk,kl->il", [[2, 30], [30, 3], [3, 40]], 2 * 30 * 3 + 2 * 3 * 40),
+        ("bij,bjk,k->bi", [[2, 3, 4], [2, 4, 5], [5]], 2 * 4 * 5 + 2 * 3 * 4),
+        ("...i,...j,ij", [[2, 3], [2, 4], [3, 4]], None),
+        ("ii,ij,jk,k->i", [[3, 3], [3, 4], [4, 5], [5]], None),
+    ],
+)
+def test_long_einsums_are_products_of_two(tmp_path, equation, shapes, macs):
+    rng = np.random.default_rng(0)
+    given = {f"x{i}": numbers(rng, *shape) for i, shape in enumerate(shapes)}
+    node = helper.make_node("Einsum", list(given), ["y"], "e", equation=equation)
+    path = saved(tmp_path, model_of([node], {name: list(one.shape) for name, one in given.items()}, opset=17))
+    expected = np.einsum(equation, *given.values())
+    found = load_network(path).macs
+    assert found == macs if macs else found > 0
+    checked(tmp_path, node, given, {}, [expected], found, domain="")
+
+
+@pytest.mark.parametrize(("trained", "ratio"), [(False, 0.5), (True, 0.0)])
+def test_what_is_not_trained_drops_nothing(tmp_path, trained, ratio):
+    x = numbers(np.random.default_rng(0), 2, 3)
+    stored = {"ratio": np.array(ratio, np.float32), "trained": np.array(trained)}
+    node = helper.make_node("Dropout", ["x", "ratio", "trained"], ["y"], "d")
+    checked(tmp_path, node, {"x": x}, stored, [x], 0, domain="")
+
+
+def test_what_is_trained_is_random(tmp_path):
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], "relu"),
+        helper.make_node("Dropout", ["r", "ratio", "trained"], ["y"], "drop"),
+    ]
+    stored = {"ratio": np.array(0.5, np.float32), "trained": np.array(True)}
+    graph = load_network(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, ["y"], stored, opset=17))).wiring
+    assert graph is not None
+    with pytest.raises(MappingError, match="Dropout drop: its words are random while training_mode is true"):
+        check_writable(graph)
+
+
+LOOP = """
+<ir_version: 8, opset_import: ["": 17]>
+g (float[2,3] x) => (float[2,3] y, float[4,2,3] rows)
+<int64 n = {4}, bool true = {1}> {
+  y, rows = Loop <body = b (int64 i, bool going, float[2,3] state) => (bool on, float[2,3] next, float[2,3] row) {
+    on = Identity (going)
+    f = Cast <to = 1> (i)
+    sum = Add (state, f)
+    next = Mul (sum, x)
+    row = Relu (next)
+  }> (n, true, x)
+}
+"""
+SCAN = """
+<ir_version: 8, opset_import: ["": 17]>
+g (float[3] x, float[3,4] rows) => (float[3] y, float[3,4] halves)
+{
+  y, halves = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1], scan_input_directions = [1],
+                    body = b (float[3] state, float[3] word) => (float[3] next, float[3] half) {
+    next = Add (state, word)
+    factor = Constant <value_float = 0.5> ()
+    half = Mul (next, factor)
+  }> (x, rows)
+}
+"""
+
+
+def looped(x):
+    rows, state = [], x
+    for step in range(4):
+        state = (state + step) * x
+        rows.append(np.maximum(state, 0))
+    return state, np.stack(rows)
+
+
+def scanned(x, rows):
+    states = x[:, None] + np.cumsum(rows[:, ::-1], 1)
+    return states[:, -1], states / 2
+
+
+@pytest.mark.parametrize(("text", "expected"), [(LOOP, looped), (SCAN, scanned)])
+def test_short_loops_are_their_steps(tmp_path, text, expected):
+    model = parser.parse_model(text)
+    path, rng = saved(tmp_path, model), np.random.default_rng(0)
+    sizes = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in model.graph.input}
+    given = {name: numbers(rng, *shape) for name, shape in sizes.items()}
+    written = read_expanded(path, {}, with_weights=True)
+    assert not {node.op_type for node in written.graph.node} & {"Loop", "Scan"}
+    found = ReferenceEvaluator(written).run(None, given)
+    for one, other in zip(found, expected(**given), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    network = load_network(path)
+    assert network.wiring is not None
+    assert linked(network.wiring) == ()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir import Cascade, ProblemError
+from ...ir import Cascade, ProblemError, Tensor
 from .joining import SoftmaxForm, joined_with_names
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence
 
@@ -20,6 +20,7 @@ class OperationGroup:
     cascade  of them; None: what is made in a way that is no operation here
     tensors  by occurrence that makes it, what the cascade calls each tensor that is no parameter
     times    how often it is done
+    moved    of what is no operation, the tensors that it reads and makes, and their words that it moves
     """
 
     places: tuple[int, ...]
@@ -27,6 +28,7 @@ class OperationGroup:
     cascade: Cascade | None
     tensors: Mapping[str, str] = field(default_factory=dict, compare=False)
     times: int = 1
+    moved: tuple[tuple[Tensor, int], ...] = field(default=(), compare=False)
 
     @property
     def start(self) -> int:
@@ -161,7 +163,7 @@ def _group(reading: GraphReading, places: tuple[int, ...], softmax: SoftmaxForm)
     names = tuple(occurrence.name for occurrence in members)
     shown = "+".join(graph.shown(occurrence) for occurrence in members)
     if len(members) == 1 and members[0].kind == OUTSIDE:
-        return OperationGroup(places, names, None)
+        return OperationGroup(places, names, None, moved=_moved(graph, members[0]))
     if not (reading.is_closed(places) and reading.is_convex(places) and _in_one_form(graph, members)):
         return None
     try:
@@ -171,6 +173,16 @@ def _group(reading: GraphReading, places: tuple[int, ...], softmax: SoftmaxForm)
         if len(members) == 1:
             raise
         return None  # they read one another in a way that no cascade has: each alone is mapped
+
+
+def _moved(graph: NetworkGraph, occurrence: Occurrence) -> tuple[tuple[Tensor, int], ...]:
+    """What passes the outermost memory for what is no operation, in words of the machine, unless the graph has their
+    widths."""
+    moved = graph.moved(occurrence)
+    found = [(Tensor(name, (), "input", graph.widths.get(name)), words) for name, words in moved.read]
+    if moved.written:
+        found.append((Tensor(occurrence.name, (), "output", graph.widths.get(occurrence.name)), moved.written))
+    return tuple(found)
 
 
 def _in_one_form(graph: NetworkGraph, members: Sequence[Occurrence]) -> bool:

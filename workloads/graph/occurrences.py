@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
+from typing import NamedTuple
 
 from ...ir import Problem, ProblemError, did_you_mean
 from .meaning import NetworkMeaning
@@ -37,6 +39,13 @@ class Source:
     pads: tuple[tuple[str, int], ...] = ()
 
 
+class MovedWords(NamedTuple):
+    """Words that what is made outside takes from the outermost memory, by who makes the tensor, and puts there."""
+
+    read: tuple[tuple[str, int], ...]
+    written: int
+
+
 @dataclass(frozen=True)
 class Occurrence:
     """A layer as it stands in a network, or an operation between layers.
@@ -47,6 +56,8 @@ class Occurrence:
     follows  what it reads as well, in a way that no cascade has: whatever its problem reads is an operand of its own
     times    how often it is done, each time with operands of its own, as the steps of a recurrent layer
     part_of  what makes one tensor of what it makes, and of what others like it do
+    moves    of what is made outside, the words that it moves; None: of each tensor that it reads as many as it makes,
+             at most, and as many as that are written
     problem  of a layer
     layer    of a layer, the name of its row
     local    its name inside its block
@@ -63,6 +74,7 @@ class Occurrence:
     follows: tuple[str, ...] = field(default=(), kw_only=True)
     times: int = field(default=1, kw_only=True)
     part_of: str = field(default="", kw_only=True)
+    moves: MovedWords | None = field(default=None, kw_only=True)
     problem: Problem | None = None
     layer: str = ""
     local: str = ""
@@ -174,6 +186,15 @@ class NetworkGraph:
     def shape(self, name: str) -> tuple[int, ...] | None:
         """The shape of what an occurrence makes, as far as it is known, from its slowest axis to its fastest."""
         return self._shapes.get(name)
+
+    def moved(self, occurrence: Occurrence) -> MovedWords:
+        """Words that pass the outermost memory for what is made outside; none for what comes from outside."""
+        if occurrence.kind != OUTSIDE or occurrence.moves is not None:
+            return occurrence.moves or MovedWords((), 0)
+        shape, shapes = self.shape(occurrence.name), ((one.name, self.shape(one.name)) for one in occurrence.sources)
+        made = 0 if shape is None else prod(shape)
+        read = tuple((name, min(made, prod(own))) for name, own in shapes if own is not None)
+        return MovedWords(read, min(made, sum(words for _, words in read)))
 
     @cached_property
     def _shapes(self) -> Mapping[str, tuple[int, ...] | None]:

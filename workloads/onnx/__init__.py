@@ -1,9 +1,11 @@
 """Networks from ONNX files: dense operations become problems, everything else is counted and listed.
 
 branches.py      If nodes whose condition is known
+unrolled.py      short loops and scans, step by step
 files.py         reading, symbolic dimensions
-expanded.py      operators that are several standard ones, written out: those of com.microsoft, STFT
-contrib_attention.py the attentions among them
+expanded.py      operators that are several standard ones, written out
+contrib_attention.py those of com.microsoft: attentions
+contrib_words.py the same: functions of words, norms, what is quantized
 shapes.py        shapes and types of all tensors
 graph.py         nodes, their names, producers and consumers
 rewrites/        a graph with the same outputs and less to do

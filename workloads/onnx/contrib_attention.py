@@ -18,7 +18,7 @@ _HIDDEN = -3.0e38
 """What is added to a score that has no weight: any score more is far from the least float, and its exponential 0."""
 
 
-class _Heads(NamedTuple):
+class Heads(NamedTuple):
     """Queries, keys and values, each of four axes: batch, heads, positions, width of a head.
 
     group    heads of queries on one of keys
@@ -58,7 +58,7 @@ def attention(writer: NodeWriter) -> bool:
         projected = writer.made("Add", "biased", projected, bias)
     ends = [0, sizes[0], sizes[0] + sizes[1], sum(sizes)]
     split = [
-        _by_head(
+        by_head(
             writer,
             writer.made("Slice", f"{name}s", projected, *map(writer.shape, (ends[i], ends[i + 1], 2))),
             heads,
@@ -71,15 +71,15 @@ def attention(writer: NodeWriter) -> bool:
             one = writer.made("Gather", f"past {place}", past, writer.place(place), axis=0)
             split[1 + place] = writer.made("Concat", f"with past {place}", one, split[1 + place], axis=2)
     width, before = sizes[0] // heads, past_shape[3]
-    masked = _hidden(writer, shape[1], before, is_causal=bool(given.get("unidirectional")))
+    masked = hidden_scores(writer, shape[1], before, is_causal=bool(given.get("unidirectional")))
     if mask:
-        found = _mask(writer, mask, words, shape, shape[1] + before, given.get("mask_filter_value", -10000.0))
+        found = score_mask(writer, mask, words, shape, shape[1] + before, given.get("mask_filter_value", -10000.0))
         if found is None:
             return False
         masked.append(found)
     masked += [added] if added else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
-    _products(writer, _Heads(split[0], split[1], split[2], 1, shape[1], scale), masked, sizes[2])
+    products(writer, Heads(split[0], split[1], split[2], 1, shape[1], scale), masked, sizes[2])
     if len(writer.node.output) > 1 and writer.node.output[1]:
         both = [
             writer.made("Reshape", f"present {i}", one, writer.shape(1, shape[0], heads, -1, width))
@@ -109,7 +109,7 @@ def group_query_attention(writer: NodeWriter) -> bool:
             writer.made("Slice", f"packed {i}", query, *map(writer.shape, (ends[i], ends[i + 1], 2))) for i in range(3)
         )
     split = [
-        _by_head(writer, one, count, name)
+        by_head(writer, one, count, name)
         for one, count, name in ((query, heads, "query"), (key, shared, "key"), (value, shared, "value"))
     ]
     if given.get("do_rotary"):
@@ -125,11 +125,11 @@ def group_query_attention(writer: NodeWriter) -> bool:
         if len(writer.node.output) > place and writer.node.output[place]:
             writer.end("Identity", split[place], output=place)
     is_causal, window = bool(given.get("causal", 1)), given.get("local_window_size", -1)
-    masked = _hidden(writer, shape[1], past[2], is_causal=is_causal, window=window)
+    masked = hidden_scores(writer, shape[1], past[2], is_causal=is_causal, window=window)
     masked += [inputs[10]] if inputs[10] else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
-    heads_of = _Heads(split[0], split[1], split[2], heads // shared, shape[1], scale, given.get("softcap", 0.0))
-    _products(writer, heads_of, masked, heads * width, shared)
+    heads_of = Heads(split[0], split[1], split[2], heads // shared, shape[1], scale, given.get("softcap", 0.0))
+    products(writer, heads_of, masked, heads * width, shared)
     return True
 
 
@@ -139,13 +139,13 @@ def _is_read(given: Mapping[str, Any], inputs: Sequence[str]) -> bool:
     return not any(inputs[11:]) and not any(given.get(name) for name in unknown)
 
 
-def _by_head(writer: NodeWriter, words: str, heads: int, name: str) -> str:
+def by_head(writer: NodeWriter, words: str, heads: int, name: str) -> str:
     """Heads side by side in the last axis, as an axis behind the batch."""
     apart = writer.made("Reshape", f"{name} heads", words, writer.shape(0, 0, heads, -1))
     return writer.made("Transpose", name, apart, perm=[0, 2, 1, 3])
 
 
-def _hidden(writer: NodeWriter, queries: int, before: int, *, is_causal: bool, window: int = 0) -> list[str]:
+def hidden_scores(writer: NodeWriter, queries: int, before: int, *, is_causal: bool, window: int = 0) -> list[str]:
     """What is added to scores so that keys behind a query, and those too far before it, have no weight; nothing where
     every query sees all keys.
 
@@ -161,7 +161,7 @@ def _hidden(writer: NodeWriter, queries: int, before: int, *, is_causal: bool, w
     return [writer.number(hidden * _HIDDEN, like=writer.node.input[0])] if hidden.any() else []
 
 
-def _products(writer: NodeWriter, heads: _Heads, masked: list[str], hidden: int, shared: int = 0) -> None:
+def products(writer: NodeWriter, heads: Heads, masked: list[str], hidden: int, shared: int = 0) -> None:
     """Scores, their softmax, and the sums of values."""
     group = heads.group
     query = heads.query
@@ -186,7 +186,9 @@ def _products(writer: NodeWriter, heads: _Heads, masked: list[str], hidden: int,
     writer.end("Reshape", writer.made("Transpose", "positions", found, perm=[0, 2, 1, 3]), writer.shape(0, 0, hidden))
 
 
-def _mask(writer: NodeWriter, mask: str, like: str, shape: tuple[int, ...], keys: int, filtered: float) -> str | None:
+def score_mask(
+    writer: NodeWriter, mask: str, like: str, shape: tuple[int, ...], keys: int, filtered: float
+) -> str | None:
     """What is added to scores, of a mask: words that are 0 where a key is hidden, or how many keys each batch has."""
     import numpy as np
 

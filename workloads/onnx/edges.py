@@ -26,7 +26,7 @@ from ..graph.meaning import (
     StoredOperand,
     WordFinish,
 )
-from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
+from ..graph.occurrences import EPSILON, LAYER, OUTSIDE, MovedWords, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import apart_of, copied
 from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
@@ -35,6 +35,7 @@ from .finished_words import broadcast_shape, changed_words, less_zero_point, own
 from .integers import INTEGERS
 from .lies import Lies, stored_lies
 from .nodes import OnnxNode, OnnxValue, Repeated
+from .passed import MOVING
 from .quantized import QUANTIZED
 from .referenced import reference_words
 from .shapes import RANDOM
@@ -184,7 +185,8 @@ class _NodeReader:
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
                 if number and occurrence.kind == OUTSIDE and occurrence.sources:
-                    self.found.append(replace(occurrence, name=name, shape=value.shape))
+                    moves = self._moves(node, value.elements or 0)
+                    self.found.append(replace(occurrence, name=name, shape=value.shape, moves=moves))
                 view = made(name, value.shape)
                 self.extents[name] = value.shape
                 finish = WordFinish(Operand(WORD)) if number else self._own_finish(node, occurrence, view)
@@ -237,7 +239,8 @@ class _NodeReader:
     def _computed_node(self, node: OnnxNode) -> Computed:
         """The node as an operator that no mapping has. ProblemError where programs cannot have it either."""
         if node.op in RANDOM:
-            raise ProblemError("its words are random")
+            while_trained = " while training_mode is true" if node.op == "Dropout" and node.has(2) else ""
+            raise ProblemError(f"its words are random{while_trained}")
         lies = [self._lies(node, value, whole=True) for value in node.inputs]
         unknown = [v.name for v, one in zip(node.inputs, lies, strict=True) if v is not None and one is None]
         if unknown:
@@ -255,7 +258,8 @@ class _NodeReader:
         several = len(computed.results) > 1
         size = sum(math.prod(result.shape) for result in computed.results)
         whole = (size,) if several else computed.results[0].shape
-        occurrence = replace(occurrence, shape=whole)
+        moves = None if parts or occurrence.multiplies else self._moves(node, size)
+        occurrence = replace(occurrence, shape=whole, moves=moves)
         self.found.append(occurrence)
         name = occurrence.name
         self.computed[name], self.extents[name] = computed, whole
@@ -269,7 +273,8 @@ class _NodeReader:
         for number, result in enumerate(computed.results):
             own = f"{name}:{number}" if several else name
             if several:
-                self.found.append(Occurrence(own, OUTSIDE, (Source(name),), shape=result.shape))
+                nothing = MovedWords((), 0)
+                self.found.append(Occurrence(own, OUTSIDE, (Source(name),), shape=result.shape, moves=nothing))
                 self.made_apart[own] = partial(one_result, computed, name, number)
                 self.extents[own] = result.shape
             self.views[values[result.name].name] = made(own, result.shape)
@@ -305,7 +310,19 @@ class _NodeReader:
     def _outside(self, node: OnnxNode) -> Occurrence:
         self._see(node)
         shape = node.outputs[0].shape if node.outputs else None
-        return Occurrence(node.name, OUTSIDE, tuple(map(Source, self._read_by(node))), shape=shape)
+        moves = None if shape is None else self._moves(node, math.prod(shape))
+        return Occurrence(node.name, OUTSIDE, tuple(map(Source, self._read_by(node))), shape=shape, moves=moves)
+
+    def _moves(self, node: OnnxNode, made: int) -> MovedWords:
+        """Words that a node reads and makes: of what moves words alone each tensor has as many of them as it makes, at
+        most. Numbers that say how something is done are none."""
+        read: dict[str, int] = {}
+        for value in node.inputs:
+            if value is None or value.name in self.shapes or (value.constant and value.type in _COUNTS):
+                continue
+            view, size = self.views.get(value.name), value.elements or 0
+            read[value.name if view is None else view.source] = min(size, made) if node.op in _TAKING else size
+        return MovedWords(tuple(read.items()), made)
 
     def _read_by(self, node: OnnxNode) -> tuple[str, ...]:
         """Who makes what a node reads."""
@@ -545,6 +562,9 @@ _BY_WORD = """
     GreaterOrEqual HardSigmoid HardSwish Identity LeakyRelu Less LessOrEqual Log Max Min Mish Mod Mul Neg Not PRelu Pow
     QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Sub Add Swish Tanh
 """
+
+_TAKING = MOVING | {"Resize", "Upsample"}
+_COUNTS = ("BOOL", "INT32", "INT64")
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {
     "Conv": (0, 1),

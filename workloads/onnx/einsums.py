@@ -19,7 +19,7 @@ def einsum_node(node: OnnxNode) -> Dense:
     Einsum of one operand multiplies nothing: its additions, one an element, are no problem to search.
     """
     shapes = [node.shape(position) for position in range(len(node.inputs))]
-    operands, output = _terms(str(node.attributes.get("equation", "")), shapes, node.where)
+    operands, output = einsum_terms(str(node.attributes.get("equation", "")), shapes, node.where)
     if len(operands) == 1:
         sums = len(set(operands[0])) > len(output)
         return Dense((), {"Einsum of one operand": node.input(0).elements or 0 if sums else 0})
@@ -46,12 +46,12 @@ def einsum_shape(equation: str, shapes: Sequence[Sequence[int]], where: str) -> 
 
     Raises ProblemError for an equation that does not fit the shapes.
     """
-    operands, output = _terms(equation, shapes, where)
+    operands, output = einsum_terms(equation, shapes, where)
     sizes = _sizes(operands, shapes, where)
     return tuple(sizes[index] for index in output)
 
 
-def _terms(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[list[str], str]:
+def einsum_terms(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[list[str], str]:
     """Operand and output indices, an ellipsis replaced by letters of its own."""
     left, arrow, output = "".join(equation.split()).partition("->")
     if not re.fullmatch(r"[A-Za-z.,]*", left) or not re.fullmatch(r"[A-Za-z.]*", output):

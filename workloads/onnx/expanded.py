@@ -1,4 +1,4 @@
-"""Operators that are several standard ones in one, written out: those of com.microsoft that multiply, and STFT.
+"""Operators that are several standard ones in one, written out: those of com.microsoft, DFT, STFT, long einsums.
 
 What they compute is then read, fused, emitted and checked as anything else of a file. An operator with an attribute or
 input that is not known here stays as it is, and is counted as one that is not known.
@@ -9,7 +9,10 @@ input that is not known here stays as it is, and is counted as one that is not k
     MatMulNBits              MatMul with a weight that is unpacked, less its zero points, times the scales of its blocks
     Attention                the projections, the two products of every head, and the softmax between them
     GroupQueryAttention      the two products, in which heads that share their keys are rows of one product
-    STFT                     frames of the signal times a constant matrix of cosines and sines
+    STFT, DFT                (frames of) the signal times a constant matrix of cosines and sines
+    Einsum                   of three operands or more: two at a time, in the order that takes least
+    Dropout                  of which it is stated that it is not trained: nothing
+    others                   those of `contrib_words.py`
 """
 
 from __future__ import annotations
@@ -21,11 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from .branches import settled
 from .contrib_attention import attention, group_query_attention
+from .contrib_words import CONTRIB_WORDS, SIMPLIFIED
+from .einsums import einsum_terms
 from .files import Given, read_model
 from .rewrites.edits import GraphEdit, attributes
 from .rewrites.writer import NodeWriter
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
 
 Expansion = Callable[[NodeWriter], bool]
@@ -208,10 +214,8 @@ def _stft(writer: NodeWriter) -> bool:
         return False
     frames = 1 + (shape[1] - count) // hop
     bins = count // 2 + 1 if attributes(writer.node).get("onesided", 1) else count
-    angle = np.outer(np.arange(samples), np.arange(bins)) % count * (-2 * np.pi / count)
-    turned = np.stack((np.cos(angle), np.sin(angle)), axis=-1)  # of real parts; of others, a quarter further
-    both = np.stack((turned, np.stack((-turned[..., 1], turned[..., 0]), axis=-1)), axis=1)[:, :parts]
-    matrix = both.reshape(samples, parts * bins * 2).astype(helper.tensor_dtype_to_np_dtype(kind))
+    matrix = _waves(samples, bins, count, parts).reshape(samples, parts * bins * 2)
+    matrix = matrix.astype(helper.tensor_dtype_to_np_dtype(kind))
     weight = writer.edit.stored(f"{writer.node.name}.matrix", matrix)
     if window:
         weight = writer.made(
@@ -226,9 +230,108 @@ def _stft(writer: NodeWriter) -> bool:
     return True
 
 
+def _waves(samples: int, bins: int, count: int, parts: int) -> np.ndarray[Any, Any]:
+    """Cosines and sines of shape (samples, parts, bins, 2), by real parts of a signal, and by others if it has some."""
+    import numpy as np
+
+    angle = np.outer(np.arange(samples), np.arange(bins)) % count * (-2 * np.pi / count)
+    turned = np.stack((np.cos(angle), np.sin(angle)), axis=-1)  # of real parts; of others, a quarter further
+    return np.stack((turned, np.stack((-turned[..., 1], turned[..., 0]), axis=-1)), axis=1)[:, :parts]
+
+
+def _dft(writer: NodeWriter) -> bool:
+    """The signal along one axis, its last one but for the parts of words, times cosines and sines."""
+    import numpy as np
+    from onnx import helper
+
+    given, (signal, length, along) = attributes(writer.node), [*writer.node.input, "", ""][:3]
+    shape, kind = writer.edit.shape(signal), writer.edit.element_type(signal)
+    stated = [writer.edit.array(name) if name else None for name in (length, along)]
+    if (
+        shape is None
+        or not kind
+        or any(name and one is None for name, one in zip((length, along), stated, strict=True))
+    ):
+        return False
+    default = given.get("axis", 1 if writer.edit.version < _AXIS_AS_INPUT else -2)
+    rank, axis = len(shape), int(stated[1].ravel()[0]) if stated[1] is not None else default
+    axis %= rank
+    count = int(stated[0].ravel()[0]) if stated[0] is not None else shape[axis]
+    is_inverse, is_half = bool(given.get("inverse", 0)), bool(given.get("onesided", 0))
+    if axis == rank - 1 or count < 1 or shape[-1] not in (1, 2) or (is_inverse and is_half):
+        return False
+    bins, samples = count // 2 + 1 if is_half else count, min(count, shape[axis])
+    waves = _waves(samples, bins, count, shape[-1])
+    if is_inverse:
+        waves[..., 1] *= -1
+        waves[:, 1:] *= -1
+        waves /= count
+    whole = np.zeros((shape[axis], *waves.shape[1:]))
+    whole[:samples] = waves
+    matrix = whole.reshape(-1, bins * 2).astype(helper.tensor_dtype_to_np_dtype(kind))
+    others = [place for place in range(rank - 1) if place != axis]
+    order = [*others, axis, rank - 1]
+    sizes = [shape[place] for place in others]
+    rows = writer.made("Transpose", "turned", signal, perm=order)
+    rows = writer.made("Reshape", "rows", rows, writer.shape(*sizes, matrix.shape[0]))
+    found = writer.product("MatMul", rows, writer.edit.stored(f"{writer.node.name}.matrix", matrix))
+    found = writer.made("Reshape", "bins", found, writer.shape(*sizes, bins, 2))
+    writer.end("Transpose", found, perm=[order.index(place) for place in range(rank)])
+    return True
+
+
+_AXIS_AS_INPUT = 20
+"""The operator set in which DFT reads its axis."""
+
+
+def _einsum(writer: NodeWriter) -> bool:
+    """Two operands at a time, as numpy would."""
+    import numpy as np
+
+    shapes = [writer.edit.shape(name) for name in writer.node.input]
+    if len(shapes) < 3 or None in shapes:
+        return False
+    known = [shape for shape in shapes if shape is not None]
+    terms, output = einsum_terms(str(attributes(writer.node)["equation"].decode()), known, writer.node.name)
+    words = [np.broadcast_to(np.float32(0), shape) for shape in known]
+    path = np.einsum_path(",".join(terms) + f"->{output}", *words, optimize="greedy")[0]
+    left = list(zip(terms, writer.node.input, strict=True))
+    steps = [sorted(step, reverse=True) for step in path[1:]]
+    for number, step in enumerate(steps):
+        taken = [left.pop(place) for place in step]
+        while len(taken) > 1:
+            (first, one), (second, other) = taken.pop(), taken.pop()
+            needed = {*output, *(index for term, _ in (*left, *taken) for index in term)}
+            kept = "".join(index for index in dict.fromkeys(first + second) if index in needed)
+            if number == len(steps) - 1 and not taken:
+                writer.end("Einsum", one, other, equation=f"{first},{second}->{output}")
+                return True
+            part = f"part {len(writer.nodes) + 1}"
+            made = writer.product("Einsum", one, other, part=part, equation=f"{first},{second}->{kept}")
+            taken.append((kept, made))
+        left.append(taken[0])
+    return False
+
+
+def _dropout(writer: NodeWriter) -> bool:
+    """Of which it is known that it is not trained, or drops nothing; whoever reads which words are left is told all."""
+    ratio, trained = [*writer.node.input, "", ""][1:3]
+    is_trained, drops = (writer.edit.array(name) if name else None for name in (trained, ratio))
+    kept = drops is not None and not drops.any()
+    if not trained or not (kept or (is_trained is not None and not is_trained.any())) or len(writer.node.output) > 1:
+        return False
+    writer.end("Identity", writer.node.input[0])
+    return True
+
+
 _FOREIGN = "com.microsoft"
 _EXPANSIONS: Mapping[tuple[str, str], Expansion] = {
+    ("", "DFT"): _dft,
+    ("", "Dropout"): _dropout,
+    ("", "Einsum"): _einsum,
     ("", "STFT"): _stft,
+    **{("", name): expansion for name, expansion in SIMPLIFIED.items()},
+    **{(_FOREIGN, name): expansion for name, expansion in CONTRIB_WORDS.items()},
     (_FOREIGN, "Attention"): attention,
     (_FOREIGN, "FusedConv"): _fused_conv,
     (_FOREIGN, "FusedGemm"): _fused_gemm,

@@ -64,11 +64,13 @@ class OnnxNetwork(Network):
     passed  what is not searched, summed by kind
     rewrites  by pass (`rewrites/`), how often it found something to do in what `wiring` is of; and functions of one
             word that are done as words are written, as "epilogues"
+    notes   what the file says and is not so
     graph   producers, consumers, and the shape and bytes of every edge (`graph_of`); `wiring` has the layers alone
     """
 
     passed: tuple[PassedThrough, ...] = ()
     rewrites: Mapping[str, int] = field(default_factory=dict, hash=False)
+    notes: tuple[str, ...] = ()
     graph: nx.MultiDiGraph[str] = field(kw_only=True, repr=False, compare=False, hash=False)
 
     @cached_property
@@ -128,7 +130,7 @@ def load_onnx(path: Path, dims: Given | None = None, widths: Widths = "file") ->
         beside = [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
         passed += beside if parts or beside else [PassedThrough(node.op, 1, 0, 0, _EMPTY)]
     try:
-        check_declared(model, {value.name: value.shape for node in nodes for value in node.outputs})
+        notes = check_declared(model, {value.name: value.shape for node in nodes for value in node.outputs})
     except ProblemError as error:
         raise error.located(str(path)) from None
     passed += [passed_node(node) for node in nodes if not _is_read(node)]
@@ -154,6 +156,7 @@ def load_onnx(path: Path, dims: Given | None = None, widths: Widths = "file") ->
         layers,
         passed=summed(passed),
         rewrites={**counts, **({"epilogues": epilogues} if epilogues else {})},
+        notes=notes,
         graph=graph_of(model, nodes),
         wiring=wiring,
     )

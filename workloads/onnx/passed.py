@@ -59,6 +59,9 @@ _REDUCING = """
     ArgMax ArgMin GlobalAveragePool GlobalLpPool GlobalMaxPool ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare TopK
 """
+MOVING = frozenset(_MOVING.split())
+"""Operators that move words of what they read, and do nothing with them."""
+
 # Operations for each element of the output.
 _BY_OUTPUT: Mapping[str, int] = {
     **dict.fromkeys(_ELEMENTWISE.split(), 1),
@@ -126,7 +129,7 @@ def _counted(node: OnnxNode) -> tuple[int | None, str]:
         return None, f"{NOT_COUNTED}; it holds {', '.join(dict.fromkeys(node.inner))}" if node.inner else NOT_COUNTED
     if node.outputs and all(value.constant for value in node.outputs):
         return 0, FOLDED
-    if node.op in _MOVING.split() and not node.domain:
+    if node.op in MOVING and not node.domain:
         return 0, MOVES
     if node.domain:
         return None, UNKNOWN

@@ -33,7 +33,9 @@ FEW = 16
 """Elements up to which floats are computed."""
 
 # What these compute is not a function of their inputs.
-RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"))
+RANDOM = frozenset(
+    ("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+)
 
 
 _OWN = "tilewright"
@@ -125,22 +127,28 @@ def _state_declared(
     return bool(taken)
 
 
-def check_declared(model: onnx.ModelProto, known: Mapping[str, tuple[int, ...] | None]) -> None:
-    """ProblemError for a declared shape that contradicts what follows from the operator.
+def check_declared(model: onnx.ModelProto, known: Mapping[str, tuple[int, ...] | None]) -> tuple[str, ...]:
+    """ProblemError for a declared shape that contradicts what follows from the operator. Of what the graph hands out
+    it is a note: runtimes take what follows there.
 
     known  shapes that follow
     """
+    notes = []
     declared = _without_declared(model)[1]
     handed = {value.name for value in model.graph.output}  # where runtimes take what follows
     for node in model.graph.node:
         for name in node.output:
             follows = known.get(name)
-            if name in declared and name not in handed and follows is not None:
+            if name in declared and follows is not None:
                 stated = [dim.dim_value for dim in declared[name].type.tensor_type.shape.dim]
                 if list(follows) != stated:
                     message = f"the file declares {name} as {stated}, and the operator makes {list(follows)}"
+                    if name in handed:
+                        notes.append(f"{node.op_type} {node.name or name}: {message}, which is taken")
+                        continue
                     hint = "correct the declared shape, or leave it out: it follows from what the node reads"
                     raise ProblemError(message, where=f"{node.op_type} {node.name or name}", hint=hint)
+    return tuple(notes)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -160,6 +160,12 @@ def _selu(node: OnnxNode, given: Operands) -> Expression:
     return _times(Number(gamma), _plus(Call("relu", (x,)), _times(Number(alpha), below)))
 
 
+def _dropout(node: OnnxNode, given: Operands) -> Expression:
+    if node.has(2):  # `expanded` has left it, since it is no identity, or may be none
+        raise ProblemError("its words are random while training_mode is true", where=node.where)
+    return given[0]
+
+
 def _itself(_: OnnxNode, given: Operands) -> Expression:
     return given[0]
 
@@ -176,7 +182,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Cos": _function("cos"),
     "DequantizeLinear": dequantize_linear,
     "Div": _function("div"),
-    "Dropout": _itself,
+    "Dropout": _dropout,
     "Elu": _elu,
     "Equal": _is("equal"),
     "Erf": _function("erf"),

@@ -14,7 +14,7 @@ import pytest
 import tilewright as tw
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, evaluate, parse_objective
-from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
+from tilewright.ir import InfeasibleError, MemoryPlanError, ProblemError, TilewrightError
 from tilewright.mapper.answer import Answer
 from tilewright.mapper.canonical import form_of, under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade, search_cascade_front
@@ -34,6 +34,8 @@ from tilewright.mapper.segmentation.kinds import Finding
 from tilewright.mapper.segmentation.lazy_path import bound_of, cheapest
 from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.mapper.segmentation.steps import NetworkSteps
+from tilewright.report.networks.schedule import shifts_of
+from tilewright.run.documents.network_plans import network_plan_of
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
@@ -59,6 +61,16 @@ layers:
   - {name: down, op: gemm, M: 4, N: 4, K: 8, weight: true}
   - {name: last, op: gemm, M: 4, N: 2, K: 4, weight: true}
 graph: [up, down, last]
+"""
+
+
+MOVED = """graph:
+  - {name: lookup, op: outside, shape: [4, 4]}
+  - {name: up, layer: up, reads: lookup}
+  - {name: down, layer: down, reads: up}
+  - {name: turned, op: outside, reads: up, shape: [4, 4]}
+  - {name: last, layer: last, reads: turned}
+  - {name: both, op: outside, reads: [turned, last], shape: [4, 6]}
 """
 
 
@@ -153,6 +165,30 @@ def test_no_segmentation_is_better(tmp_path_factory: pytest.TempPathFactory, obj
     assert answer.certificate.value == pytest.approx(least_of_all(asked))
     assert answer.saves is not None
     assert answer.saves > 0
+
+
+@pytest.mark.parametrize("objective", [ENERGY, EDP])
+def test_what_is_no_operation_costs_the_words_that_it_moves(tmp_path: Path, objective: Objective) -> None:
+    found = network(tmp_path, CHAIN.replace("graph: [up, down, last]", MOVED))
+    answer = segment(question(found, objective))
+    words = 4 * 4 + 4 * 6  # of 4 x 8 words that are made as many as 4 x 4; of two tensors at once 16 and 8
+    energy, cycles = 2 * words * 200, 2 * words * 8 / 4
+    assert answer.outside == (energy, cycles, 2 * words)
+    every = [*(one.totals for one in answer.segments if one.answer), answer.outside]
+    assert answer.totals == pytest.approx(tuple(map(sum, zip(*every, strict=True))))
+    assert answer.certificate.proven
+    assert answer.certificate.value == pytest.approx(objective.value(answer.energy_pj, answer.latency_cycles))
+    assert answer.apart is not None
+    assert answer.apart.outer_words >= answer.outer_words
+    plan = network_plan_of(answer)
+    plan.check()
+    assert [one.outer_words for one in plan.groups if not one.counted] == [None, 32, 48]
+    moved = tuple(one.model_copy(update={"outer_words": 1}) if one.outer_words == 32 else one for one in plan.groups)
+    with pytest.raises(MemoryPlanError, match="outer_words is"):
+        plan.model_copy(update={"groups": moved}).check()
+    shifts = shifts_of(answer)
+    assert shifts[-1].stop == pytest.approx(answer.latency_cycles)
+    assert [one.name for one in shifts if one.busy == {"DRAM": 1.0}] == ["turned", "both"]
 
 
 def test_costs_addresses_and_names_are_those_of_the_groups(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -29,6 +29,11 @@ class GraphEdit:
         return list(self.model.graph.node)
 
     @property
+    def version(self) -> int:
+        """Of the standard operators."""
+        return max((one.version for one in self.model.opset_import if one.domain in ("", "ai.onnx")), default=1)
+
+    @property
     def results(self) -> set[str]:
         """Names of what the graph hands out."""
         return {value.name for value in self.model.graph.output}

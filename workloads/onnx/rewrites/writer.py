@@ -46,6 +46,13 @@ class NodeWriter:
         self.nodes.append(helper.make_node(op, list(given), [made], name=name, **options))
         return made
 
+    def several(self, op: str, what: str, given: tuple[str, ...], results: list[str]) -> None:
+        """A node that makes several tensors, under names that are new."""
+        from onnx import helper
+
+        name = self.edit.new_name(f"{self.node.name}.{what}")
+        self.nodes.append(helper.make_node(op, list(given), results, name=name))
+
     def shape(self, *sizes: int) -> str:
         """A stored list of whole numbers."""
         import numpy as np
