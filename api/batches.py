@@ -18,7 +18,7 @@ from .mapper.question import Limits, NestQuestion
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .options import BatchKeywords
-from .report.parts.progress import moving_display
+from .report.parts.progress import signs_of_life
 from .run.batch.calls import run_calls
 from .run.batch.job import Failure
 from .run.batch.plan import Machine, Settings, Workload
@@ -45,7 +45,7 @@ class Running:
     store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
     cache      whether searches are answered from the store, and kept there
     watch      called with the progress, several times a second
-    progress   whether a bar shows it as well
+    progress   whether a bar shows it as well; None: in a notebook
     """
 
     workers: int | None = None
@@ -53,7 +53,7 @@ class Running:
     store: StoreLike | None = None
     cache: bool = True
     watch: Watch = unwatched
-    progress: bool = False
+    progress: bool | None = None
 
     @classmethod
     def of(cls, options: BatchKeywords) -> Running:
@@ -66,7 +66,8 @@ class Running:
             hint = "leave out one of the two"
             raise TilewrightError("a store is given, and without cache none is used", where="store", hint=hint)
         as_store(self.store)
-        checks.flag(self.progress, "progress")
+        if self.progress is not None:
+            checks.flag(self.progress, "progress")
         checks.function(self.watch, "watch")
 
     def run(
@@ -91,10 +92,10 @@ class Running:
     @contextmanager
     def _watching(self) -> Iterator[Watch]:
         """What to call with the progress: the bar, if there is one, and whoever watches."""
-        with moving_display() if self.progress else nullcontext(unwatched) as show:
+        with signs_of_life(wanted=self.progress) as signs:
 
             def watch(progress: Progress) -> None:
-                show(progress)
+                signs.of_batch(progress)
                 self.watch(progress)
 
             yield watch

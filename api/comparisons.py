@@ -93,7 +93,7 @@ def compare(
     cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
                 cache folder cannot be written
     watch       called with the progress, several times a second
-    progress    whether a bar shows it, in a notebook or on a terminal
+    progress    whether a bar shows it, in a notebook or on a terminal; None: in a notebook
 
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
     store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.

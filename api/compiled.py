@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,12 +29,11 @@ from .ir.units import count, energy, percent
 from .mapper.answer import Answer
 from .mapper.certificate import Certificate
 from .mapper.fusing import answer_below
+from .mapper.progress import watched
 from .mapper.question import FUSES, Limits
 from .mapper.segmentation import (
     NetworkAnswer,
     NetworkQuestion,
-    PlanProgress,
-    Progress,
     Segment,
     WeightsIn,
     check_objective,
@@ -46,6 +44,7 @@ from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .models import NetworkLike, as_network
 from .options import CompileKeywords, takes
+from .report.parts.progress import signs_of_life
 from .results import SearchResult, prepare_folder, write_file
 from .workloads import Network
 from .workloads.network import Uncounted
@@ -379,8 +378,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     workers    groups that are searched at once, each in a process of its own; None: one for each core. What is found in
                a moment is found in this process
     store      path of a result store that is asked first, and keeps what is found; None: none is
-    watch      called with a `PlanProgress`: groups searched and left, value, bound and gap so far, what is being done
-    progress   whether a bar shows it, in a notebook or on a terminal
+    watch      called with a `SearchProgress`: groups searched and left, value, bound and gap so far, what is being done
+    progress   whether a bar shows it, in a notebook or on a terminal; None: in a notebook
 
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, or no segmentation keeps the limits, UndecidedError where that is not known in time.
@@ -388,7 +387,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     watch, store = options["watch"], as_store(options["store"])
     if watch is not None:
         checks.function(watch, "watch")
-    is_shown = checks.flag(options["progress"], "progress")
+    if options["progress"] is not None:
+        checks.flag(options["progress"], "progress")
     found = as_network(network, options["dims"], options["widths"], options["inputs"])
     limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
@@ -396,26 +396,9 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     question = with_choices(question, stays=stays, weights_in=weights_in, total_limit=total_limit)
     from .searches import warn
 
-    with _shown(watch) if is_shown else nullcontext(watch) as told:
-        answer = compiled(question, store, told, warn, cached=store is not None, workers=options["workers"])
+    with signs_of_life(wanted=options["progress"]), watched(watch):
+        answer = compiled(question, store, warn, cached=store is not None, workers=options["workers"])
     return CompiledNetwork(found.name, question.arch, answer)
-
-
-@contextmanager
-def _shown(watch: Progress | None) -> Iterator[Progress]:
-    """What to call with the progress, so that a bar shows it as well."""
-    from .report.parts.progress import moving_display, plan_text
-    from .run.batch.run import Progress as BatchProgress
-
-    with moving_display() as show:
-
-        def told(how_far: PlanProgress) -> None:
-            total = how_far.done + how_far.left
-            show(BatchProgress(total, done=how_far.done, workers=1, running=(plan_text(how_far),)))
-            if watch is not None:
-                watch(how_far)
-
-        yield told
 
 
 def load_network_plan(path: str | os.PathLike[str]) -> NetworkPlanDocument:
@@ -479,7 +462,6 @@ def _weights_in(given: WeightsLike) -> Iterator[WeightsIn]:
 def compiled(
     question: NetworkQuestion,
     store: StoreLike | None,
-    watch: Progress | None,
     note: Note,
     *,
     cached: bool,
@@ -488,7 +470,6 @@ def compiled(
     """The answer to a question.
 
     store    path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
-    watch    called with the progress
     note     called with what is worth knowing, such as that nothing can be kept
     cached   whether a store is asked at all
     workers  groups that are searched at once; None: one for each core
@@ -499,6 +480,6 @@ def compiled(
     count = None if workers is None else checks.whole(workers, "the number of workers")
     solvers = GroupWorkers(group_solver(store, note) if cached else answer_below, count)
     try:
-        return segment(question, solvers, watch)
+        return segment(question, solvers)
     finally:
         solvers.drop()

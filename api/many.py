@@ -49,7 +49,7 @@ def search_many(
                 known; in the thread of the caller, like `watch`
     cancel      asked twice a second, such as the `is_set` of a `threading.Event`; once it says True, searches that run
                 are given up within a second or so
-    progress    whether a bar shows how far it is, in a notebook or on a terminal
+    progress    whether a bar shows how far it is, in a notebook or on a terminal; None: in a notebook
 
     The results are in the order of the layers. Where there is no mapping, the InfeasibleError that says why stands in
     its place, and a SearchCancelledError where a search was cancelled. Several threads and processes may call this at

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 if TYPE_CHECKING:
     from .arguments import LayoutLike, SizeLike, StoreLike, WeightsLike
     from .cost_models.sparse import DensityLike
+    from .mapper.progress import SearchProgress
     from .mapper.question import Fuse
-    from .mapper.segmentation import PlanProgress
     from .results import ManyResult
     from .run.batch.run import Watch
     from .workloads.network import Widths
@@ -142,7 +142,7 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "stays": Option(True),
     "weights_in": Option(None),
     "watch": Option(_nothing),
-    "progress": Option(False),
+    "progress": Option(None),
     "each": Option(None),
     "cancel": Option(_never),
 }
@@ -196,7 +196,7 @@ class BatchKeywords(LimitKeywords, total=False):
     store: StoreLike | None
     cache: bool
     watch: Watch
-    progress: bool
+    progress: bool | None
 
 
 class ManyKeywords(BatchKeywords, total=False):
@@ -228,8 +228,8 @@ class CompileKeywords(LimitKeywords, total=False):
     total_limit: float | None
     workers: int | None
     store: StoreLike | None
-    watch: Callable[[PlanProgress], None] | None
-    progress: bool
+    watch: Callable[[SearchProgress], None] | None
+    progress: bool | None
 
 
 def takes(kind: type, **defaults: object) -> Callable[[F], F]:
@@ -246,11 +246,16 @@ def takes(kind: type, **defaults: object) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def called(*arguments: Any, **given: Any) -> Any:
+            from .report.parts.progress import signs_of_life
+
             named = {one.name for one in own}
             for name in given:
                 if name not in known and name not in named:
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-            return function(*arguments, **{**known, **given})
+            if "progress" in known:
+                return function(*arguments, **{**known, **given})
+            with signs_of_life(f"tw.{function.__name__}", wanted=None):
+                return function(*arguments, **{**known, **given})
 
         options = [_parameter(name, kind.__annotations__[name], default) for name, default in known.items()]
         called.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]

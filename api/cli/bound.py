@@ -23,7 +23,7 @@ from .options import (
     widths_named,
 )
 from .problems import WorkOptions, names_network
-from .terminal import noting_interrupts, own_command, progress, say, show_document, show_line, show_page, status
+from .terminal import noting_interrupts, own_command, say, show_document, show_line, show_page, signs
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -87,9 +87,11 @@ def bound(
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
     points: list[Any] = []
-    with noting_interrupts() as interrupts, status(f"searching the least traffic of {asked.name}"):
+    with noting_interrupts() as interrupts, signs(f"searching the least traffic of {asked.name}") as shown:
+        shown.begin("sizes of the buffer", 1, len(words))
         for point in ski_slope(asked, words, tilings, space, limits.limits()):
             points.append(point)
+            shown.begin("sizes of the buffer", len(points) + 1, len(words))
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
     if interrupts:
@@ -124,9 +126,9 @@ def _bound_of_network(
     found = load_network(work.layer or "", sizes_of_symbols(work.dim), widths_named(work.widths))
     tiling, space = kinds.checked()
     tilings, slopes = tiling or DEFAULT_TILING, []
-    with noting_interrupts() as interrupts, progress("searching the least traffic of") as announce:
+    with noting_interrupts() as interrupts, signs("searching the least traffic") as shown:
         for number, layer in enumerate(found.layers):
-            announce(layer.name, number + 1, len(found.layers))
+            shown.begin(layer.name, number + 1, len(found.layers))
             points = tuple(ski_slope(layer.problem, words, tilings, space, limits.limits()))
             if interrupts:
                 break

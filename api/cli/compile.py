@@ -35,8 +35,7 @@ from .options import (
     values_of_inputs,
     widths_named,
 )
-from .progress import showing_plan_progress
-from .terminal import FAILED, complain, noting_interrupts, say, show_document, show_page, status
+from .terminal import FAILED, complain, noting_interrupts, say, show_document, show_page, signs
 
 if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
@@ -182,10 +181,10 @@ def compile_network(
     question = _as_stored(question) if emit == "c" else question
     with (
         noting_interrupts() as interrupts,
-        showing_plan_progress() as watch,
+        signs(f"searching the best groups of {found.name} on {chip.name}"),
         _saying_what_is_kept(not kept.no_cache),
     ):
-        answer = answer_of(question, kept.store, watch, say, cached=not kept.no_cache, workers=groups.workers)
+        answer = answer_of(question, kept.store, say, cached=not kept.no_cache, workers=groups.workers)
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, chip, answer)
@@ -197,7 +196,7 @@ def compile_network(
     if refused is not None:
         raise refused
     if program.verify:
-        with status("running the programs of all groups"):
+        with signs("running the programs of all groups"):
             verified = result.verify()
         for one in verified:
             say_verified(one, quiet=json)

@@ -27,7 +27,7 @@ from .options import (
 )
 from .problems import cascade_named, is_cascade, refuse_unknown_to_cascades
 from .sources import MappingSource, read_source
-from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page, status
+from .terminal import noting_interrupts, say, show_document, show_line, show_page, signs
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
@@ -156,9 +156,9 @@ def _of_nest(
     tiling, space = tiling_and_space(again.tiling, again.space or "even")
     place = space if again.space is not None else None
     problem, sources = on.problem(), rules.sources()
-    with noting_interrupts() as interrupts, progress("searching") as watch:
+    with noting_interrupts() as interrupts, signs("searching") as shown:
         limits, cached = limits_of(again.time_limit, again.memory_limit), not kept.no_cache
-        how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, watch, say)
+        how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, shown.begin, say)
         found = _searched(problem, on, how) if source is None else _read(context, source, on)
         explanation = explain_found(found, how, not again.no_changes)
     if interrupts:
@@ -225,7 +225,7 @@ def _best_tree(
     kinds = tiling_and_space(again.tiling, again.space or "even")
     limits, lines = limits_of(again.time_limit, again.memory_limit), tuple(rules.constraint or ())
     question = question_of(cascade, machine, again.objective or "edp", *kinds, lines, limits, cast("Fuse", fuse))
-    with noting_interrupts(), status(f"searching the best mapping of {cascade.name} on {machine.name}"):
+    with noting_interrupts(), signs(f"searching the best mapping of {cascade.name} on {machine.name}"):
         return find_best(question, kept.store, say, cached=not kept.no_cache)[0]
 
 

@@ -24,7 +24,7 @@ from .options import (
     sizes_of_symbols,
     widths_named,
 )
-from .terminal import own_command, show_document, show_page, status
+from .terminal import own_command, show_document, show_page, signs
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def layouts(
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     chip = machine.named()
     limits = {"time_limit": time_limit, "total_limit": total_limit, "memory_limit": memory_limit}
-    with status("searching layers with layouts"):
+    with signs("searching layers with layouts"):
         plan = plan_layouts(found, chip, objective, *kinds.checked(), layouts=layout or (), **limits)  # type: ignore[arg-type]
     if shown.html is not None:
         from ..report.pages.html_pages import layouts_html

@@ -33,7 +33,7 @@ from .options import (
 from .problems import cascade_named, problem_named, refuse_unknown_to_cascades
 from .sources import MappingSource, read_source
 from .sparse import with_density
-from .terminal import say, show_document, show_line, show_page, status
+from .terminal import say, show_document, show_line, show_page, signs
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -215,7 +215,7 @@ def prove_mapping(source: MappingSource, layer: Problem | None = None, json: boo
 
     where = source.place
     text = source.text if source.text is not None else read_text(Path(source.given), where)
-    with status("proving that the schedule is legal"):
+    with signs("proving that the schedule is legal"):
         if Path(source.given).suffix not in (".yaml", ".yml"):
             _refuse_illegal(prove_schedule(Schedule.of(*parse_nest(text, where))), where)
         loaded = load_any(text, layer, where=where)
@@ -259,7 +259,7 @@ def verify_mapping(
     if expected > _LONG_RUN:
         say(f"note: the program has {count(steps)} steps and may run for {expected / 60:,.0f} minutes or more")
     try:
-        with status(f"running the program of {name}"):
+        with signs(f"running the program of {name}"):
             verification = verify_program(mapping, arch, floats=floats, fast=fast)
     except MemoryError:
         raise TilewrightError("its tensors do not fit the memory of this computer", where=name) from None

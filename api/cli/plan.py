@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import DEFAULTS, HtmlOption, QuietOption, SvgOption
-from .terminal import own_command, say, show_document, show_page, status
+from .terminal import own_command, say, show_document, show_page, signs
 
 
 def plan(
@@ -54,7 +54,7 @@ def plan(
     from ..report.networks.memory_plan import plan_document, plan_json, plan_page
     from ..report.parts.files import write_bytes
 
-    with status("planning"):
+    with signs("planning"):
         found = plan_memory(buffers, capacity, least=least, time_limit=time_limit, memory_limit=memory_limit)
     if json:
         show_document(plan_document(found))

@@ -34,7 +34,7 @@ from .options import (
     widths_named,
 )
 from .problems import names_network, problem_named
-from .terminal import noting_interrupts, own_command, progress, say, show_document, show_page
+from .terminal import noting_interrupts, own_command, say, show_document, show_page, signs
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
@@ -118,13 +118,13 @@ def roofline(
     pictures = check_pictures(drawn.svg, drawn.png)
     title = f"{title} on {chip.name}, best mappings for {objective}"
     searches = RooflineSearches(chip, objective, kind, rules.sources(), limits.limits())
-    with noting_interrupts() as interrupts, progress("searching") as announce:
+    with noting_interrupts() as interrupts, signs("searching") as shown:
 
         def before(name: str, number: int, total: int) -> None:
             """One Ctrl-C ends the search of a layer, which hands over what it has; it must end the others too."""
             if interrupts:
                 raise KeyboardInterrupt("nothing of it is kept; --time-limit SECONDS ends each search by itself")
-            announce(name, number, total)
+            shown.begin(name, number, total)
 
         chart, results = searched_roofline(title, searches, layers, memory, before)
     unproven = sum(not result.certificate.proven for result in results)

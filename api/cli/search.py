@@ -29,7 +29,7 @@ from .options import (
     refuse_given,
 )
 from .problems import WorkOptions
-from .terminal import is_quiet, noting_interrupts, own_command, say, show_document, show_page, status
+from .terminal import is_quiet, noting_interrupts, own_command, say, show_document, show_page, signs
 
 if TYPE_CHECKING:
     from ..mapper.certificate import Points
@@ -180,7 +180,7 @@ def search(
         _search_both_forms(cast("NestQuestion", question), shown)
         return
     search = _CommandSearch(question, strategy, kept)
-    with noting_interrupts() as interrupts, status(f"searching the best mapping of {asked.name} on {arch.name}"):
+    with noting_interrupts() as interrupts, signs(f"searching the best mapping of {asked.name} on {arch.name}"):
         if way.is_for_several:
             results = search.several(way.top)
         else:
@@ -262,7 +262,7 @@ class _CommandSearch:
             return None
         from ..mapper.fusing_reasons import why_nothing_is_won
 
-        with status("searching for what fusing lacks"):
+        with signs("searching for what fusing lacks"):
             asked = cast("TreeQuestion", self.question)
             return why_nothing_is_won(asked, lambda one: self.best(one)[0].answer)
 
@@ -344,7 +344,7 @@ def _search_both_forms(question: NestQuestion, shown: OutOptions) -> None:
     from ..report.pages.result import result_page
     from ..report.parts.text import pairs, section
 
-    with noting_interrupts() as interrupts, status(f"searching both forms of {question.problem.name}"):
+    with noting_interrupts() as interrupts, signs(f"searching both forms of {question.problem.name}"):
         forms = search_forms(question)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from ..ir import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from ..report.parts.progress import Signs
 
 FAILED = 1
 """The exit code where a search could not be run to its end."""
@@ -47,11 +49,6 @@ def was_interrupted() -> bool:
 def is_quiet() -> bool:
     """Whether pages are left out, and what is worked out for them alone need not be."""
     return _quiet
-
-
-def is_lively() -> bool:
-    """Whether something may move on the terminal."""
-    return not _quiet and sys.stderr.isatty()
 
 
 def own_command() -> str:
@@ -85,44 +82,11 @@ def show_document(document: object) -> None:
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def status(text: str) -> AbstractContextManager[object]:
-    """A moving line on a terminal while something takes its time; nothing elsewhere."""
-    if not is_lively():
-        return nullcontext()
-    from rich.console import Console
-    from rich.text import Text
+def signs(what: str = "") -> AbstractContextManager[Signs]:
+    """Signs of life while something takes its time: they move on a terminal, and are a line now and then elsewhere."""
+    from ..report.parts.progress import signs_of_life
 
-    return Console(stderr=True).status(Text(text))
-
-
-def _unseen(_: str, __: int, ___: int) -> None:
-    """Progress that nobody looks at."""
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A function to call ahead of each piece of work: its name, its number from 1, and how many there are.
-
-    It keeps a bar on a terminal, and does nothing elsewhere.
-    """
-    if not is_lively():
-        yield _unseen
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    text = TextColumn("{task.description}")
-    bar = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), text, console=Console(stderr=True), transient=True
-    )
-    with bar:
-        task = bar.add_task(what, total=None)
-
-        def before(name: str, number: int, total: int) -> None:
-            bar.update(task, description=f"{what} {escape(name)}", completed=number - 1, total=total)
-
-        yield before
+    return signs_of_life(what, not _quiet)
 
 
 @contextmanager

@@ -53,6 +53,7 @@ from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, pars
 from ...cost_models.layouts import packed
 from ...cost_models.least_cost import least_cost
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
+from ...ir.units import plural
 from ..certificate import Certificate, Ended, OpenPart
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
@@ -64,6 +65,7 @@ from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
 from ..kernel.tolerance import or_value, reaches
 from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
+from ..progress import SearchProgress, answering
 from ..simplest import simplest_mapping, unsearched_mappings
 from ..space import SPACES, Space
 from ..space.regions import placements
@@ -133,6 +135,7 @@ class ExactSearch:
     _begun: Exploring | None = field(default=None, init=False)
     _context: SearchContext | None = field(default=None, init=False)
     _floor_part: OpenPart | None = field(default=None, init=False)
+    _first: ExactSearch | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -164,18 +167,8 @@ class ExactSearch:
         proof  go on until nothing open can be better, instead of being content with a few dives
         """
         try:
-            self._start_from_full_lines()
-            if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
-                return bool(self.found)
-            if proof and self._may_be_in_vain and self._is_soon_done():
-                return bool(self.found)
-            self._start_from_innermost_halos()
-            self._start_from_smaller_space()
-            self._explore_from_scratch(proof)
-            if proof and self._has_let_go:  # fewer rows are open at once with better bounds on arrays from the start
-                self.effort = replace(self.effort, rows_before_groups=0)
-                self._nothing_open()
-                self._explore_from_scratch(proof)
+            with answering(self.progress):
+                self._solve(proof)
         except OutOfMeans:
             self.out_of_time = True
         except KeyboardInterrupt:
@@ -185,6 +178,29 @@ class ExactSearch:
         if self.interrupted and not self.found:
             raise KeyboardInterrupt
         return bool(self.found)
+
+    def _solve(self, proof: bool) -> None:
+        self._start_from_full_lines()
+        if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
+            return
+        if proof and self._may_be_in_vain and self._is_soon_done():
+            return
+        self._start_from_innermost_halos()
+        self._start_from_smaller_space()
+        self._explore_from_scratch(proof)
+        if proof and self._has_let_go:  # fewer rows are open at once with better bounds on arrays from the start
+            self.effort = replace(self.effort, rows_before_groups=0)
+            self._nothing_open()
+            self._explore_from_scratch(proof)
+
+    def progress(self) -> SearchProgress:
+        """Tell how far the search has come; while a smaller space is searched first, with the best mapping there."""
+        first, value = self._first, self.found[0].value if self.found else math.inf
+        if first is not None:
+            ahead = first.progress()
+            return replace(ahead, value=(least := min(value, ahead.value)), bound=min(self.open_bound, least))
+        doing = f"{self.tiling} tilings, {self.space} space: {plural(self.found.evaluated, 'mapping')} evaluated"
+        return SearchProgress(doing=doing, objective=self.objective.name, value=value, bound=min(self.open_bound, value))
 
     def _fall_back(self) -> None:
         """Evaluate mappings that need no search, where none was found: any mapping is better than none."""
@@ -452,7 +468,9 @@ class ExactSearch:
         """Start with the mappings of another search, which may take some of the time."""
         means = self.means.share(self.effort.share)
         first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
+        self._first = first
         first.solve(proof)
+        self._first = None
         self.found.start_from(first.found)
         self._take_over(first)
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from ...ir import TilewrightError, did_you_mean
+from ..progress import answering
 from ..question import NestQuestion
 from .annealing import annealing
 from .genetic import genetic
@@ -43,9 +44,10 @@ def search_heuristic(
     run = Run(space, question.objective, question.limits.time_s, evaluations)
     proposals = PROPOSALS[heuristic](space, random.Random(seed))
     try:
-        genome = next(proposals)
-        while not run.spent():
-            genome = proposals.send(run.value(genome))
+        with answering(run.progress):
+            genome = next(proposals)
+            while not run.spent():
+                genome = proposals.send(run.value(genome))
     except KeyboardInterrupt:
         if not run.found:
             raise

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...cost_models import Cost, Objective, check_fit, evaluate
 from ...ir import InfeasibleError, Mapping, MappingError
+from ..progress import SearchProgress
 from .sample import Genome, GenomeSpace
 
 Proposals: TypeAlias = Generator[Genome, float, None]
@@ -70,6 +71,12 @@ class Run:
     @property
     def found(self) -> bool:
         return self._best is not None
+
+    def progress(self) -> SearchProgress:
+        """How far the search has come."""
+        value = math.inf if self._best is None else self._best[0]
+        doing = f"nothing is proven by a heuristic: {self.evaluated:,} mappings evaluated"
+        return SearchProgress(doing=doing, objective=self.objective.name, value=value)
 
     def spent(self) -> bool:
         """Whether the search is over."""

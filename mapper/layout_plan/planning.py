@@ -29,6 +29,7 @@ from ...workloads.graph import NetworkGraph, Occurrence
 from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import Means
 from ..pareto.weights import Weights, weights_of
+from ..progress import SearchProgress, tell
 from .elimination import CostTerm, least_sum
 from .layer_searches import LayerSearches, StatedLayouts, SumsOfLayer
 from .stored import StoredTensor, Use, stored_tensors
@@ -194,6 +195,7 @@ class _Planning:
         for pairs in self.uses.values():
             pairs.sort(key=lambda pair: pair[0].tensor.is_output)
         self.searched_before = costs.searched
+        self._value, self._proven = math.inf, 0.0
         self._costs: dict[tuple[str, Texts], tuple[float, float]] = {}
         self._converting: dict[tuple[str, str, str], float] = {}
 
@@ -221,6 +223,7 @@ class _Planning:
 
     def find_out(self, layer: Occurrence, layouts: Texts, means: Means) -> None:
         """Search a layer with such layouts."""
+        self._tell(f"{layer.name} as {', '.join(layouts)}")
         self.costs.find_out(_unnamed(layer), self.stated(layer, layouts), self.objective, self.weights, means)
         self._costs.clear()
 
@@ -291,6 +294,7 @@ class _Planning:
         """Each layer in an equal part of the time."""
         layers = list({_unnamed(layer): layer for layer in self.layers}.values())
         for left, layer in zip(range(len(layers), 0, -1), layers, strict=True):
+            self._tell(f"{layer.name} with full lines")
             self.least(layer, self.means.share().share(1 / left))
 
     def as_written(self) -> float:
@@ -305,12 +309,19 @@ class _Planning:
             if not (self.means.expired and self.known(layer, layouts).found):
                 self.find_out(layer, layouts, self.means.share().share(1 / left))
         texts = [tuple(tensor.layouts[0] for _, tensor in self.uses[layer.name]) for layer in self.layers]
-        return sum(self.cost(layer, layouts)[0] for layer, layouts in zip(self.layers, texts, strict=True))
+        self._value = sum(self.cost(layer, layouts)[0] for layer, layouts in zip(self.layers, texts, strict=True))
+        return self._value
+
+    def _tell(self, doing: str) -> None:
+        """Tell whoever watches how far it is; what is known from the start is the plan with layouts as written."""
+        text = f"search {self.costs.searched - self.searched_before + 1:,}: {doing}"
+        tell(SearchProgress(doing=text, objective=self.objective.name, value=self._value, bound=self._proven))
 
     def settle(self, convert: bool) -> float:
         """Find out all costs of the best choice; what no choice costs less than."""
         while True:
             bound, chosen = self.best(convert, known=False)
+            self._proven = max(self._proven, bound if convert else 0.0)
             unknown = {}
             for layer in self.layers:
                 layouts = self.choice(layer, chosen, convert, known=False)[1]

@@ -21,7 +21,6 @@ states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
 covers.py     groups for networks with too many states, by CP-SAT
-plan_progress.py  how far a search has come, for whoever watches it
 searching.py  who searches groups: this process, or several others at once
 lazy_path.py  the cheapest way where the cost of a step takes long to find
 segments.py   from the cheapest way to segments with addresses
@@ -31,7 +30,6 @@ arenas.py     what a network's mapping holds in every memory, over the run
 from __future__ import annotations
 
 from .arenas import Arena, over_the_run, planned_places
-from .plan_progress import PlanProgress, Progress
 from .question import MOST, Apart, LeftOutWeight, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .resident_weights import WeightsIn
 from .search import check_objective, segment
@@ -49,8 +47,6 @@ __all__ = [
     "NetworkAnswer",
     "NetworkQuestion",
     "OneAfterTheOther",
-    "PlanProgress",
-    "Progress",
     "Segment",
     "Solve",
     "StayingTensor",

@@ -18,7 +18,6 @@ from ..pareto.regions import Line, Point
 from ..pareto.supported import least_on_lines, supported_between
 from ..pareto.weights import Weights, objective_of, weights_of
 from .kinds import GroupKind
-from .plan_progress import Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .steps import NetworkSteps
@@ -37,7 +36,6 @@ class Corners:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
     found: list[NetworkAnswer] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     searched: list[Sequence[GroupKind]] = field(default_factory=list)
@@ -122,7 +120,7 @@ class Corners:
         share = self.means.share()
         asked = replace(self.question, objective=objective, total_s=share.seconds_left if share.limits_time else None)
         steps = None if self.steps is None else self.steps.by(objective)
-        corner = least_of_sum(asked, self.solvers, self.progress, steps)
+        corner = least_of_sum(asked, self.solvers, steps)
         self.found.append(corner)
         self.lines.append((weights, corner.certificate.lower_bound))
         if steps is not None:

@@ -13,11 +13,11 @@ from ...cost_models import ENERGY
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import NothingBelow
 from ..means import Means
+from ..progress import SearchProgress, tell
 from ..question import TreeQuestion
 from .arenas import check_addresses
 from .group_fronts import Fact, GroupFront, known_tree
 from .kinds import used_by
-from .plan_progress import PlanProgress, Progress
 from .question import NetworkQuestion
 from .residency import Residency, Taken
 from .searching import GroupOutcome, GroupSolvers
@@ -43,7 +43,6 @@ class FrontSearches:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
     residency: Residency
     means: Means
     searched: int = 0
@@ -79,9 +78,8 @@ class FrontSearches:
         """Note what a search has found. Where it has left something open, it would again."""
         one.front.over.add((one.taken, one.latency))
         self.searched += 1
-        if self.progress is not None:
-            doing = "plans between two others"
-            self.progress(PlanProgress(self.searched, len(self.running), doing, self.question.objective.name))
+        doing = "plans between two others"
+        tell(SearchProgress(self.searched, len(self.running), doing, self.question.objective.name))
         if isinstance(outcome, InfeasibleError):
             one.front.facts.append(Fact(one.taken, one.latency, math.inf))
         if isinstance(outcome, InfeasibleError | UndecidedError):

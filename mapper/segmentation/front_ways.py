@@ -61,9 +61,7 @@ class FrontWays:
         assert corners.steps is not None, "each corner has weights of its own on chip"
         self.steps = corners.steps
         self.residency = self.steps.residency
-        self.searches = FrontSearches(
-            corners.question, corners.solvers, corners.progress, self.residency, corners.means
-        )
+        self.searches = FrontSearches(corners.question, corners.solvers, self.residency, corners.means)
         by = [weights for weights, _ in corners.lines]
         every = [GroupFront(kinds, by) for kinds in zip(*corners.searched, strict=True)]
         front_of = {id(kind): front for kind, front in zip(self.steps.kinds, every, strict=True)}

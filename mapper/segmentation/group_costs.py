@@ -16,11 +16,11 @@ from ..cascades import Nearest, NothingBelow, bound_cascade, least_energies
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
+from ..progress import SearchProgress, tell
 from ..question import Limits, TreeQuestion
 from .arenas import check_addresses
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
-from .plan_progress import PlanProgress, Progress
 from .question import NetworkQuestion
 from .residency import Taken
 from .searching import GroupLost, GroupOutcome, GroupSolvers
@@ -66,7 +66,6 @@ class GroupCosts:
     """The values and bounds known of the groups of one network.
 
     solvers   search groups
-    progress  called with how far the search has come
     steps     that are done by groups; they are told what is found out
     means     time and memory for all
     longer    as long as at first a group may be searched now, in times
@@ -80,7 +79,6 @@ class GroupCosts:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
     steps: NetworkSteps
     means: Means
     longer: float = 1.0
@@ -235,12 +233,10 @@ class GroupCosts:
 
     def tell(self) -> None:
         """Tell whoever watches how far the search has come."""
-        if self.progress is not None:
-            names = [begun.kind.cascade.name.partition(":")[2] for begun in self.running.values()]
-            doing = f"{self.doing}: {', '.join(names)}" if names else self.doing
-            left = sum(not kind.is_searched for kind in self.steps.kinds)
-            objective = self.question.objective.name
-            self.progress(PlanProgress(self.searched, left, doing, objective, self.value, self.bound))
+        names = [begun.kind.cascade.name.partition(":")[2] for begun in self.running.values()]
+        doing = f"{self.doing}: {', '.join(names)}" if names else self.doing
+        left = sum(not kind.is_searched for kind in self.steps.kinds)
+        tell(SearchProgress(self.searched, left, doing, self.question.objective.name, self.value, self.bound))
 
     def _note(self, kind: GroupKind, finding: Finding) -> None:
         """Let steps know what is found out of a kind."""

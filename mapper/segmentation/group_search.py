@@ -23,7 +23,6 @@ from ..means import Means
 from .group_costs import FIRST_SHARE, GroupCosts
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
-from .plan_progress import Progress
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .searching import GroupSolvers
 from .segments import Segments
@@ -49,13 +48,11 @@ class GroupSearch:
     """One search.
 
     solvers   search groups
-    progress  called with how far it has come
     known     the steps, by this objective, where these have been looked at before
     """
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
     known: NetworkSteps | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +60,7 @@ class GroupSearch:
         self.means = Means.from_now(self.question.total_s, self.question.limits.memory_bytes)
         self.steps = self.known or NetworkSteps(self.question, self.means)
         self.residency = self.steps.residency
-        self.costs = GroupCosts(self.question, self.solvers, self.progress, self.steps, self.means)
+        self.costs = GroupCosts(self.question, self.solvers, self.steps, self.means)
         self._until = 0.0
 
     def run(self) -> NetworkAnswer:

@@ -18,7 +18,6 @@ from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
 from .lazy_path import CheapestWay, Edge
-from .plan_progress import Progress
 from .products import answer_at
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
@@ -31,14 +30,13 @@ class LimitedSearch:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it.
 
         Raises InfeasibleError where no segmentation keeps the limits, UndecidedError where that is not known in time.
         """
-        corners = Corners(self.question, self.solvers, self.progress)
+        corners = Corners(self.question, self.solvers)
         corners.explore()
         value = corners.value(corners.best)
         bound = corners.bound(corners.lines, value)

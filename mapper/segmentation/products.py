@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .corners import Corners
-from .plan_progress import Progress
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 
@@ -19,11 +18,10 @@ class ProductSearch:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
 
     def run(self) -> NetworkAnswer:
         """The best corner, and what is proven of it."""
-        corners = Corners(self.question, self.solvers, self.progress)
+        corners = Corners(self.question, self.solvers)
         corners.explore()
         return answer_at(corners, corners.best, corners.bound(corners.lines, corners.value(corners.best)))
 

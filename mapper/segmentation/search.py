@@ -11,22 +11,19 @@ from ..fusing import answer_below
 from ..means import one_call
 from ..pareto.supported import PRODUCTS
 from ..pareto.weights import weights_of
+from ..progress import SearchProgress, answering
 from .left_aside import of_all_plans
 from .limits import LimitedSearch
-from .plan_progress import Progress
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther
 from .weight_choice import least_of_sum
 
 
-def segment(
-    question: NetworkQuestion, solvers: GroupSolvers | None = None, progress: Progress | None = None
-) -> NetworkAnswer:
+def segment(question: NetworkQuestion, solvers: GroupSolvers | None = None) -> NetworkAnswer:
     """The best segmentation of a network, and the best tree of each of its groups.
 
-    solvers   search groups, or know where to look up what was found; None: this process
-    progress  called with how far it has come
+    solvers  search groups, or know where to look up what was found; None: this process
 
     Where the weights of all operations are to lie on chip, and have no room there, those do that are best to keep.
 
@@ -37,24 +34,28 @@ def segment(
     """
     check_objective(question.objective)
     solvers = solvers or OneAfterTheOther(answer_below)
-    with one_call(question.total_s, question.limits.memory_bytes) as means, sharing(SharedBranches()):
+    with (
+        one_call(question.total_s, question.limits.memory_bytes) as means,
+        sharing(SharedBranches()),
+        answering(lambda: SearchProgress(doing="looking at the network", objective=question.objective.name)),
+    ):
         try:
-            return of_all_plans(_segment(question, solvers, progress))
+            return of_all_plans(_segment(question, solvers))
         except (InfeasibleError, UndecidedError):
             if [one.operations for one in question.weights_in] != [()]:
                 raise
         (all_in,) = question.weights_in
         left = means.seconds_left if means.limits_time else None
         chosen = replace(question, weights_in=(replace(all_in, are_chosen=True),), total_s=left)
-        return of_all_plans(_segment(chosen, solvers, progress))
+        return of_all_plans(_segment(chosen, solvers))
 
 
-def _segment(question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None) -> NetworkAnswer:
+def _segment(question: NetworkQuestion, solvers: GroupSolvers) -> NetworkAnswer:
     """By the search for the objective."""
     if weights_of(question.objective) is not None:
-        return least_of_sum(question, solvers, progress)
+        return least_of_sum(question, solvers)
     kind = ProductSearch if question.objective.name in PRODUCTS else LimitedSearch
-    return kind(question, solvers, progress).run()
+    return kind(question, solvers).run()
 
 
 def check_objective(objective: Objective) -> None:

@@ -23,7 +23,6 @@ from ..kernel.tolerance import or_value
 from ..means import Means
 from .group_search import GroupSearch
 from .kinds import GroupKind
-from .plan_progress import Progress
 from .question import LeftOutWeight, NetworkAnswer, NetworkQuestion
 from .resident_weights import ResidentWeight, WeightsIn
 from .searching import GroupSolvers
@@ -40,7 +39,6 @@ class WeightChoice:
 
     question: NetworkQuestion
     solvers: GroupSolvers
-    progress: Progress | None
     kinds: dict[KindKey, GroupKind] = field(default_factory=dict)
     best: BestAnswers[NetworkAnswer] = field(default_factory=BestAnswers)
     searched: int = 0
@@ -97,7 +95,7 @@ class WeightChoice:
         """Return a lower bound on plans whose resident weights take a number of bits within a range, with the
         operations whose weights are kept in the cheapest relaxed path, and their bits; None where there is no path."""
         steps = NetworkSteps(self.question, self.means, self.kinds, (low, high))
-        search = GroupSearch(self._with_time(self.question), self.solvers, self.progress, steps)
+        search = GroupSearch(self._with_time(self.question), self.solvers, steps)
         way = search.find()
         self._weights = steps.weights.every
         self._told = self._told[0] or steps.in_order, self._told[1] or steps.all_pass
@@ -117,7 +115,7 @@ class WeightChoice:
         question = replace(self.question, weights_in=(WeightsIn(self.asked.memory, names),) if names else ())
         steps = NetworkSteps(question, self.means, self.kinds if names else None)
         try:
-            found = GroupSearch(self._with_time(question), self.solvers, self.progress, steps).run()
+            found = GroupSearch(self._with_time(question), self.solvers, steps).run()
         except (InfeasibleError, UndecidedError) as error:
             self._refused = error
             return
@@ -178,13 +176,11 @@ class _BitsOfWeights(OpenState[NetworkAnswer]):
         return self.choice.parted(self.bound, self.low, self.high)
 
 
-def least_of_sum(
-    question: NetworkQuestion, solvers: GroupSolvers, progress: Progress | None, steps: NetworkSteps | None = None
-) -> NetworkAnswer:
+def least_of_sum(question: NetworkQuestion, solvers: GroupSolvers, steps: NetworkSteps | None = None) -> NetworkAnswer:
     """The segmentation of the least weighted sum, with the best weights on chip where these are to be chosen.
 
     steps  of the network, where these have been looked at before
     """
     if any(one.are_chosen for one in question.weights_in):
-        return WeightChoice(question, solvers, progress).run()
-    return GroupSearch(question, solvers, progress, steps).run()
+        return WeightChoice(question, solvers).run()
+    return GroupSearch(question, solvers, steps).run()

@@ -1,37 +1,135 @@
-"""The moving display of a batch: what is done, what runs, how long the rest takes, about.
+"""The signs of life of whatever takes its time: best value so far, gap, what is being done, how long already.
 
-On a terminal and in a notebook it is one page of rich, drawn again and again: there as text, here as HTML.
+On a terminal they move on stderr, in a notebook they are a bar that is drawn again and again, and elsewhere, as in a
+pipe, they are a line every half minute.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from ...ir.units import percent, plural
-from ...mapper.segmentation import PlanProgress
-from ...run.batch.run import Progress, Watch
+from ...mapper.progress import SearchProgress, Watched, watched
 
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from ...run.batch.run import Progress
+
+LONG = 2.0
+"""Seconds after which a notebook shows a bar."""
+
+PAUSE = 30.0
+"""Seconds between two lines where nothing can move."""
+
+_REDRAWN = 0.5
 _SHOWN = 4  # running searches that are named
 
 
+class Signs:
+    """What there is to say of something that takes its time.
+
+    what         is being done as a whole
+    search       the search that runs, if any does
+    done, total  pieces of work that are done, of so many; of 0 where nobody counts
+    """
+
+    def __init__(self, what: str = "", search: Watched | None = None) -> None:
+        self.what, self.search = what, search or Watched()
+        self.done = self.total = 0
+        self._texts: tuple[str, ...] = ()
+        self._started = time.monotonic()
+
+    def begin(self, name: str, number: int, total: int) -> None:
+        """Say of a piece of work that it begins: its name, its number from 1, and how many there are."""
+        self.done, self.total, self._texts = number - 1, total, (f"{number:,} of {total:,}: {name}",)
+
+    def of_batch(self, progress: Progress) -> None:
+        """Say how far a batch is."""
+        searched = progress.total - progress.recalled
+        self.done, self.total = (progress.done, searched) if searched else (1, 1)
+        self._texts = (progress_text(progress), running_text(progress))
+
+    def texts(self) -> list[str]:
+        """What there is to say at the moment."""
+        texts, search = [self.what, *self._texts], self.search.now()
+        if search.done or search.left:
+            self.done, self.total = search.done, search.done + search.left
+            texts.append(f"{search.done:,} groups searched, {search.left:,} left at most")
+        return [text for text in (*texts, search_text(search)) if text]
+
+    @property
+    def line(self) -> str:
+        """The same in one line, with the time."""
+        return f"{'; '.join(self.texts())}; {duration(time.monotonic() - self._started)}"
+
+    def __rich__(self) -> Group:
+        """The same as a bar, if there is anything to count, and lines."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        texts = [*self.texts(), f"{time.monotonic() - self._started:,.0f} s"]
+        bar = [ProgressBar(total=self.total, completed=self.done, width=60)] if self.total else []
+        return Group(*bar, *(Text(text, overflow="ellipsis", no_wrap=True) for text in texts))
+
+
+def signs_of_life(what: str = "", wanted: bool | None = True) -> AbstractContextManager[Signs]:
+    """What to tell what is being done, and where it is shown: in a notebook, on stderr, or nowhere.
+
+    wanted  None: in a notebook alone
+    """
+    if wanted if wanted is not None else _in_notebook():
+        return _shown(what)
+    return nullcontext(Signs(what))
+
+
 @contextmanager
-def moving_display() -> Iterator[Watch]:
-    """What to call with the progress: a bar in a notebook, or on stderr."""
-    if _in_notebook():
-        yield _notebook_bar()
-        return
+def _shown(what: str) -> Iterator[Signs]:
+    with watched() as search:
+        signs = Signs(what, search)
+        if _in_notebook():
+            moving: AbstractContextManager[object] = _bar_in_notebook(signs)
+        elif sys.stderr.isatty():
+            moving = _moving(signs)
+        else:
+            moving = _again_and_again(lambda: print(signs.line, file=sys.stderr, flush=True), PAUSE, PAUSE)
+        with moving:
+            yield signs
+
+
+def _moving(signs: Signs) -> AbstractContextManager[object]:
     from rich.console import Console
     from rich.live import Live
 
-    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
-        yield lambda progress: live.update(display(progress))
+    return Live(get_renderable=signs.__rich__, console=Console(stderr=True), refresh_per_second=4, transient=True)
+
+
+@contextmanager
+def _again_and_again(draw: Callable[[], object], first: float, pause: float) -> Iterator[None]:
+    """Call a function meanwhile, after some seconds and then with pauses."""
+    over = Event()
+
+    def work() -> None:
+        seconds = first
+        while not over.wait(seconds):
+            draw()
+            seconds = pause
+
+    thread = Thread(target=copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _in_notebook() -> bool:
@@ -40,29 +138,26 @@ def _in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _notebook_bar() -> Watch:
-    from IPython.display import HTML  # type: ignore[import-not-found]
-    from IPython.display import display as show
+@contextmanager
+def _bar_in_notebook(signs: Signs) -> Iterator[None]:
+    """A bar for what takes long; it stays with what was said last."""
+    from IPython.display import HTML, display  # type: ignore[import-not-found]
 
     from .html import to_html
 
-    handle = show(HTML(""), display_id=True)
+    shown = []
 
-    def watch(progress: Progress) -> None:
-        handle.update(HTML(to_html(display(progress))))
+    def draw() -> None:
+        page = HTML(to_html(signs.__rich__()))
+        if shown:
+            shown[0].update(page)
+        else:
+            shown.append(display(page, display_id=True))
 
-    return watch
-
-
-def display(progress: Progress) -> Group:
-    """A bar, and what there is to say."""
-    from rich.console import Group
-    from rich.progress_bar import ProgressBar
-    from rich.text import Text
-
-    searched = progress.total - progress.recalled
-    bar = ProgressBar(total=max(searched, 1), completed=progress.done if searched else 1, width=60)
-    return Group(bar, Text(progress_text(progress)), Text(running_text(progress), overflow="ellipsis", no_wrap=True))
+    with _again_and_again(draw, LONG, _REDRAWN):
+        yield
+    if shown:
+        draw()
 
 
 def progress_text(progress: Progress) -> str:
@@ -86,8 +181,8 @@ def running_text(progress: Progress) -> str:
     return f"{workers}: {'; '.join(names)}{f'; and {more:,} more' if more else ''}"
 
 
-def plan_text(progress: PlanProgress) -> str:
-    """The value and the gap of the best plan so far, and what is being done."""
+def search_text(progress: SearchProgress) -> str:
+    """The value and the gap of the best answer so far, and what is being done."""
     found = ""
     if progress.value < math.inf:
         found = f"{progress.objective} {progress.value:.4g}, gap {percent(progress.gap, 1)}; "

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 from tilewright.cli import app
-from tilewright.cli.terminal import progress
 from tilewright.cost_models.gpu import Gemm, best_plan, load_gpu
 from tilewright.mapper.answer import Answer
 from tilewright.mapper.question import NestQuestion
@@ -149,22 +146,6 @@ def test_a_roofline_needs_one_thing_to_show() -> None:
         "time limit came first"
         in run("roofline", "--gemm", "M=512,N=512,K=512", "--arch", "three_level", "--time-limit", 0).stderr
     )
-
-
-class Terminal(io.StringIO):
-    """What stands in for a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_work_is_announced_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for stream, seen in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with progress("searching") as before:
-            before("a [layer]", 1, 2)
-            before("another", 2, 2)
-        assert ("another" in stream.getvalue()) == seen
 
 
 def test_an_interrupt_ends_all_searches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from ...kernel.tolerance import or_value, reaches
 from ...pareto.regions import Line, Point, front_gap
 from ...pareto.supported import least_on_lines
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from ...progress import SearchProgress
 from ...unmet_limits import unmet_limits
 from ..question import check_searchable
 from ..tree_searches import Corner
@@ -65,6 +66,15 @@ class Proofs(WeightedSums):
         least = min(self._least_ragged(objective, value), divided)
         parts = tuple(part for part in self._parts(objective, value, divided) if part.lower_bound > least)
         return Answer(best.mapping, best.cost, self._certificate(objective, value, least, parts))
+
+    def progress(self) -> SearchProgress:
+        """Tell how far the search has come."""
+        objective, fuse = self.question.objective, self.question.fuse
+        value = min([objective.value(corner.energy, corner.latency) for corner in self.corners], default=math.inf)
+        bound = min(self._bound(objective, value, self.bounds), self._least_ragged(objective, value))
+        what = "with nothing fused" if fuse == "none" else f"of {self.question.cascade.name}"
+        doing = f"trees {what}: {self.solver.searches:,} mappings of operations searched"
+        return SearchProgress(doing=doing, objective=objective.name, value=value, bound=bound)
 
     def _least_ragged(self, objective: Objective, value: float) -> float:
         """Return a lower bound on the objective of trees whose tiles below shared loops need not divide."""

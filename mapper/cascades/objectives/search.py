@@ -30,6 +30,7 @@ from ...means import OutOfMeans
 from ...pareto.regions import Box, Line, heaviest, opening
 from ...pareto.supported import PRODUCTS, Neighbours, front_of, in_balance, limits_of, sums_into, supported_between
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
+from ...progress import answering
 from ..question import NothingBelow
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
@@ -98,7 +99,8 @@ class CascadeSearch(Proofs):
     def _explore_within_means(self) -> None:
         """Search to the end, until means run out, or until an interrupt: that is passed on where nothing is known."""
         try:
-            self._explore()
+            with answering(self.progress):
+                self._explore()
         except OutOfMeans:
             self.out_of_means = True
         except KeyboardInterrupt:

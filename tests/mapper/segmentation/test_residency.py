@@ -26,12 +26,12 @@ from tilewright.mapper.canonical import under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade
 from tilewright.mapper.fusing import answer_below
 from tilewright.mapper.means import Means
+from tilewright.mapper.progress import SearchProgress, watched
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.mapper.segmentation import (
     NetworkAnswer,
     NetworkQuestion,
     OneAfterTheOther,
-    PlanProgress,
     segment,
 )
 from tilewright.mapper.segmentation.arenas import Arena, WorkingGroup, arenas_of_run
@@ -340,8 +340,9 @@ def test_a_first_plan_keeps_tensors_on_chip(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("400 B"), ENERGY, "perfect", most=1, total_s=600.0)
-    told: list[PlanProgress] = []
-    answer = segment(asked, OneAfterTheOther(interrupt), told.append)
+    told: list[SearchProgress] = []
+    with watched(told.append):
+        answer = segment(asked, OneAfterTheOther(interrupt))
     assert answer.searched == 0
     assert [one.name for one in answer.staying]
     values = [one.value for one in told]

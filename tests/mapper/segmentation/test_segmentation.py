@@ -19,12 +19,12 @@ from tilewright.mapper.answer import Answer
 from tilewright.mapper.canonical import form_of, under_names_of
 from tilewright.mapper.cascades import NothingBelow, search_cascade, search_cascade_front
 from tilewright.mapper.fusing import answer_below
+from tilewright.mapper.progress import SearchProgress, watched
 from tilewright.mapper.question import Limits, Question, TreeQuestion
 from tilewright.mapper.segmentation import (
     GroupOutcome,
     NetworkQuestion,
     OneAfterTheOther,
-    PlanProgress,
     outcome_of,
     segment,
 )
@@ -538,12 +538,13 @@ def test_a_plan_that_is_cut_short_has_the_bounds_of_relaxations(tmp_path: Path) 
     known = NetworkSteps(asked)
     known.tell()
     from_the_start, _ = cheapest(known.states, known.edges, bound_of)
-    told: list[PlanProgress] = []
+    told: list[SearchProgress] = []
 
     def interrupt(_: TreeQuestion) -> Answer:
         raise KeyboardInterrupt
 
-    answer = segment(asked, OneAfterTheOther(interrupt), told.append)
+    with watched(told.append):
+        answer = segment(asked, OneAfterTheOther(interrupt))
     assert answer.certificate.interrupted
     assert answer.searched == 0
     assert from_the_start < answer.certificate.lower_bound <= answer.certificate.value == told[0].value
