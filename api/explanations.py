@@ -23,9 +23,10 @@ from .arguments import (
 )
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
+from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError, UndecidedError
 from .mapper.certificate import Certificate
 from .mapper.kernel.tolerance import reaches
+from .mapper.means import UNLIMITED, Means, one_call
 from .mapper.question import Limits
 from .mapper.space import SPACES, Space
 from .mapper.strategies import Exact
@@ -34,8 +35,11 @@ from .options import ExplainKeywords, takes
 from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
-from .report.explain.ranking import STOPPED, Searched, try_changes
+from .report.explain.ranking import STOPPED, TOO_LATE, Searched, try_changes
 from .results import SearchResult, evaluate
+
+SHARE = 2.0
+"""Of the time that is left, a search gets so many times what each of those to come would get."""
 
 Watch = Callable[[str, int, int], None]
 """Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
@@ -94,7 +98,8 @@ def explain(
     tiling, space  that are searched; by default those of the certificate, else the smallest that have the mapping
     constraints  of these searches, as for `search`; those of the certificate are not taken over
     changes      False: search for nothing
-    time_limit, memory_limit  of each search, as for `search`
+    time_limit seconds for all searches together; changes that come too late are left out
+    memory_limit  of each search, as for `search`
     store, cache as for `compare`: the result store, and whether to use it
 
     Raises TilewrightError as `evaluate` and `search` do.
@@ -129,14 +134,15 @@ def _refuse_searching(why: str, searching: Searching) -> None:
 
 def explain_found(found: ToExplain, searching: Searching, changes: bool = True) -> Explanation:
     """As `explain`, of a mapping that is read already."""
-    cost = evaluate(found.mapping, found.arch)
-    explanation = explain_mapping(found.mapping, found.arch, cost)
-    if not changes:
-        return explanation
-    asked = _asked(found, searching)
-    return replace(
-        explanation, improvement=_improvement(found, cost, _Searches(found.mapping.problem, asked, searching))
-    )
+    explanation = explain_mapping(found.mapping, found.arch, evaluate(found.mapping, found.arch))
+    return with_changes(explanation, found, searching) if changes else explanation
+
+
+def with_changes(explanation: Explanation, found: ToExplain, searching: Searching) -> Explanation:
+    """An explanation with what would help, by searches on changed machines."""
+    with one_call(searching.limits.time_s, searching.limits.memory_bytes) as means:
+        searches = _Searches(found.mapping.problem, _asked(found, searching), searching, means)
+        return replace(explanation, improvement=_improvement(found, explanation.cost, searches))
 
 
 def _found(
@@ -218,18 +224,27 @@ def _is_uneven(mapping: Mapping) -> bool:
 
 @dataclass
 class _Searches:
-    """Searches for one layer on one machine after another; once interrupted, it searches no more."""
+    """Searches for one layer on one machine after another; once interrupted, or where the time is up, it searches no
+    more.
+
+    left  searches that there may be still
+    """
 
     problem: Problem
     asked: _Goal
     searching: Searching
+    means: Means = UNLIMITED
+    left: float = 1.0
     interrupted: bool = False
 
     def best(self, machine: Architecture) -> SearchResult:
         """The best mapping on a machine."""
         asked, how = self.asked, self.searching
+        limits = how.limits
+        if self.means.limits_time:
+            limits = replace(limits, time_s=self.means.seconds_left * min(1.0, SHARE / self.left))
         question = question_of(
-            self.problem, machine, asked.objective, asked.tiling, asked.space, how.constraints, how.limits
+            self.problem, machine, asked.objective, asked.tiling, asked.space, how.constraints, limits
         )
         if how.cache:
             from .stored import search_stored
@@ -241,14 +256,16 @@ class _Searches:
         return result
 
     def best_if_any(self, machine: Architecture) -> SearchResult | None:
-        """The same; None once it was interrupted."""
-        if self.interrupted:
+        """The same; None where it is not searched any more."""
+        if self.interrupted or self.means.expired:
             return None
         try:
             return self.best(machine)
         except KeyboardInterrupt:  # before the search had found anything
             self.interrupted = True
-            return None
+        except UndecidedError:  # in its share of the time
+            pass
+        return None
 
 
 def _improvement(found: ToExplain, cost: Cost, searches: _Searches) -> Improvement:
@@ -257,6 +274,7 @@ def _improvement(found: ToExplain, cost: Cost, searches: _Searches) -> Improveme
     changes = changes_of(found.arch, found.mapping.problem)
     given = cost.objective(asked.objective)
     watch("the machine as it is", 1, len(changes) + 1)
+    searches.left = len(changes) / 2  # what is as good as it is now is what all changes are compared with
     again = searches.best_if_any(found.arch)
     value, better, proven = given, found.mapping, False
     if again is not None and reaches(given, again.cost.objective(asked.objective)):
@@ -265,7 +283,9 @@ def _improvement(found: ToExplain, cost: Cost, searches: _Searches) -> Improveme
     numbers = iter(range(2, len(changes) + 2))
 
     def searched(change: Change) -> Searched:
-        watch(change.text, next(numbers), len(changes) + 1)
+        number = next(numbers)
+        watch(change.text, number, len(changes) + 1)
+        searches.left = len(changes) + 2 - number
         return _least(change.arch, better, searches)
 
     present = min(given, value)
@@ -280,7 +300,7 @@ def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Search
     except InfeasibleError as error:
         return error.message
     if result is None:
-        return STOPPED
+        return STOPPED if searches.interrupted else TOO_LATE
     objective = searches.asked.objective
     value = result.cost.objective(objective)
     if result.certificate.proven:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..report.explain.explanation import Explanation
     from ..results import SearchResult
 
-_TIME_LIMIT = 10.0
+_TIME_LIMIT = 30.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,12 @@ class AgainOptions:
         False
     )
     time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="For all searches of what would help together, and for that of the mapping if none is given; then it "
+            "takes the best so far, not proven, and leaves out the changes that remain.",
+        ),
     ] = _TIME_LIMIT
     memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"]
 
@@ -133,7 +138,7 @@ def explain(
         why = "it is for searches, and with --no-changes there is none"
         rule = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
         refuse_given(context, why, "objective", "tiling", "space", *rule, "store", "no_cache")
-    _show(_of_nest(context, source, on, again, rules, kept), shown)
+    _of_nest(context, source, on, again, rules, kept, shown)
 
 
 def _is_cascade(work: str | None) -> bool:
@@ -148,22 +153,35 @@ def _of_nest(
     again: AgainOptions,
     rules: RuleOptions,
     kept: StoreOptions,
-) -> Explanation:
-    """The explanation of a layer's mapping: of a file's, or of the best one."""
+    shown: PageOptions,
+) -> None:
+    """Explain a layer's mapping, of a file or the best one: what is known is printed before anything is searched."""
     from ..arguments import limits_of
-    from ..explanations import Searching, explain_found
+    from ..explanations import Searching, explain_found, with_changes
+    from ..report.explain.page import explanation_page, improvement_page
 
     tiling, space = tiling_and_space(again.tiling, again.space or "even")
     place = space if again.space is not None else None
     problem, sources = on.problem(), rules.sources()
-    with noting_interrupts() as interrupts, signs("searching") as shown:
-        limits, cached = limits_of(again.time_limit, again.memory_limit), not kept.no_cache
-        how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, shown.begin, say)
-        found = _searched(problem, on, how) if source is None else _read(context, source, on)
-        explanation = explain_found(found, how, not again.no_changes)
+    limits, cached = limits_of(again.time_limit, again.memory_limit), not kept.no_cache
+    how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, note=say)
+    with noting_interrupts() as interrupts:
+        if source is None:
+            with signs("searching the mapping"):
+                found = _searched(problem, on, how)
+        else:
+            found = _read(context, source, on)
+        explanation = explain_found(found, how, changes=False)
+        if not shown.as_json:
+            show_page(explanation_page(explanation))
+        if not again.no_changes:
+            with signs("searching what would help") as seen:
+                explanation = with_changes(explanation, found, replace(how, watch=seen.begin))
+            if not shown.as_json:
+                show_page(improvement_page(explanation))
     if interrupts:
         say("interrupted: changes that were not searched are left out")
-    return explanation
+    _write(explanation, shown)
 
 
 def _read(context: typer.Context, source: MappingSource, on: MappingOptions) -> ToExplain:
@@ -230,14 +248,20 @@ def _best_tree(
 
 
 def _show(explanation: Explanation, shown: PageOptions) -> None:
-    """Print the explanation, and write the files that are asked for."""
+    """Print an explanation, and write the files that are asked for."""
     from ..report.explain.page import explanation_page
+
+    if not shown.as_json:
+        show_page(explanation_page(explanation))
+    _write(explanation, shown)
+
+
+def _write(explanation: Explanation, shown: PageOptions) -> None:
+    """Print an explanation as JSON, and write the files that are asked for."""
     from ..results import write_file
 
     if shown.as_json:
         show_document(explanation.to_json())
-    else:
-        show_page(explanation_page(explanation))
     files = []
     if shown.svg is not None:
         files.append(write_file(shown.svg, explanation.svg()))

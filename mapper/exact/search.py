@@ -200,7 +200,9 @@ class ExactSearch:
             ahead = first.progress()
             return replace(ahead, value=(least := min(value, ahead.value)), bound=min(self.open_bound, least))
         doing = f"{self.tiling} tilings, {self.space} space: {plural(self.found.evaluated, 'mapping')} evaluated"
-        return SearchProgress(doing=doing, objective=self.objective.name, value=value, bound=min(self.open_bound, value))
+        return SearchProgress(
+            doing=doing, objective=self.objective.name, value=value, bound=min(self.open_bound, value)
+        )
 
     def _fall_back(self) -> None:
         """Evaluate mappings that need no search, where none was found: any mapping is better than none."""

@@ -43,9 +43,12 @@ def explanation_page(e: Facts) -> Group:
         for operation in e.operations:
             parts.append(section(f"{operation.name}: {operation.text}", _operation_part(operation, e)))
         parts += _shared_parts(e)
-    if e.improvement is not None:
-        parts.append(section("What would help", _improvement(e.improvement)))
-    return Group(*parts)
+    return Group(*parts, improvement_page(e))
+
+
+def improvement_page(e: Facts) -> Group:
+    """What would help, if it was searched for: the end of the page."""
+    return Group(*([] if e.improvement is None else [section("What would help", _improvement(e.improvement))]))
 
 
 def _layer_parts(e: Facts, operation: OperationFacts, cost: Cost) -> list[RenderableType]:

@@ -19,8 +19,8 @@ from .changes import Change
 _DIGITS = 6
 """Of scores: what differs less is equal."""
 
-STOPPED = "not searched: interrupted"
-"""The reason why there is no value for a change that nobody waited for."""
+STOPPED, TOO_LATE = "not searched: interrupted", "not searched: the time was up"
+"""Reasons why there is no value for a change: nobody waited for it."""
 
 LEAST_GAIN = 1e-6
 """Gains below this share are rounding."""
@@ -115,11 +115,12 @@ def change_sentence(tried: Tried, objective: str) -> str:
 def useless_sentences(tried: Sequence[Tried]) -> Iterator[str]:
     """Fields whose changes gain nothing, have no mapping, or were not searched."""
     helped = {one.change.field for one in best_changes(tried)}
-    for text, fields in (
-        ("No gain from", [one.change.field for one in tried if one.value is not None]),
-        ("No mapping fits with", [one.change.field for one in tried if one.value is None and one.reason != STOPPED]),
-        ("Not searched, for it was interrupted:", [one.change.field for one in tried if one.reason == STOPPED]),
+    for text, those in (
+        ("No gain from", [one for one in tried if one.value is not None]),
+        ("No mapping fits with", [one for one in tried if one.value is None and one.reason not in (STOPPED, TOO_LATE)]),
+        ("Not searched, for it was interrupted:", [one for one in tried if one.reason == STOPPED]),
+        ("Not searched, for the time was up (--time-limit):", [one for one in tried if one.reason == TOO_LATE]),
     ):
-        names = [name for name in dict.fromkeys(fields) if name not in helped]
+        names = [name for name in dict.fromkeys(one.change.field for one in those) if name not in helped]
         if names:
             yield f"{text} {', '.join(names)}."

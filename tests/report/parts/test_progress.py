@@ -60,7 +60,6 @@ def test_a_search_says_how_far_it_is() -> None:
     """From the first second there is a bound, and soon a mapping."""
     seen: list[SearchProgress] = []
     with watched() as search:
-    
         chip, check = tw.load_arch("eyeriss"), Means.check
 
         def looking(means: Means) -> None:
