@@ -64,7 +64,8 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "tiling": Option(
         None,
         "KIND",
-        "ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
+        "ragged, the default wherever it is known: the last tile of a dimension may be smaller; perfect: divisors "
+        "only, which is quicker. The page says which it was.",
         words="tiling",
     ),
     "space": Option(
@@ -83,7 +84,8 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "time_limit": Option(
         None,
         "SECONDS",
-        "For each search; then it takes the best mapping so far, and says how far off it can be.",
+        "For each search, such as 30 or 2min; then it takes the best mapping so far, and says how far off it can be. "
+        "Without it, as long as the proof takes.",
     ),
     "memory_limit": Option(
         "1GiB",
@@ -113,8 +115,8 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "total_limit": Option(
         None,
         "SECONDS",
-        "For all searches of a network together; then the best of what is known is taken, and said how far off it "
-        "can be. In a comparison it implies --fuse.",
+        "For all searches of a network together, such as 2min; then the best of what is known is taken, and said how "
+        "far off it can be. Without it, as long as they take. In a comparison it implies --fuse.",
     ),
     "dims": Option(
         None,

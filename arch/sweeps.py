@@ -81,6 +81,9 @@ def _one_field(text: str) -> Sweep:
     if not path or not equals or not values:
         raise ArchitectureError(f"found {shown(text)}, expected FIELD=VALUES", where="sweep", hint=_HINT)
     found: list[str] = []
+    if ".." in values:
+        hint = f"write {path}={re.sub(r'[.]{2,}', ':', values)}:x2 for each twice the one before, or :+STEP"
+        raise ArchitectureError(f"found {shown(values)}, expected START:STOP:xFACTOR", where=f"sweep {path}", hint=hint)
     for part in _between_commas(values):
         is_range = ":" in part and not part.lstrip().startswith(("{", "["))
         found += _range(path, part) if is_range else [part.strip()]

@@ -240,6 +240,8 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     op = _typed(row, "op", str, where)
     if op not in _ROW_REQUIRED:
         raise ProblemError(f"key op is {op!r}, unknown", where=where, hint=did_you_mean(op, _ROW_REQUIRED))
+    if op == "conv":
+        _refuse_input_sizes(row, where)
     check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat", "note", "density"))
     repeat = whole("repeat", row.get("repeat", 1), where)
     _typed(row, "note", str, where, "")
@@ -249,6 +251,24 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     except ProblemError as error:
         raise error.located(file) from None
     return NetworkLayer(problem, repeat, is_weight, name)
+
+
+def _refuse_input_sizes(row: dict[str, Any], where: str) -> None:
+    """ProblemError for a convolution that states the sizes of its input alone: the hint says what they come to."""
+    missing = [output for output, given in (("P", "H"), ("Q", "W")) if output not in row and given in row]
+    if not missing or not {"R", "S"} <= row.keys():
+        return
+    steps = (("pad", 0), ("stride", 1), ("dilation", 1))
+    pads, strides, dilations = (pair(key, row.get(key, least), where, minimum=least) for key, least in steps)
+    sizes = []
+    for axis, (output, given, taps) in enumerate((("P", "H", "R"), ("Q", "W", "S"))):
+        if output in missing:
+            reach = dilations[axis] * (whole(taps, row[taps], where) - 1) + 1
+            last = whole(given, row[given], where) + 2 * pads[axis] - reach
+            sizes.append(f"{output}: {last // strides[axis] + 1}")
+    pad = "" if "pad" in row else " without pad"
+    hint = f"P and Q are the sizes of the output; H and W come to {', '.join(sizes)}{pad}"
+    raise ProblemError(f"missing {', '.join(missing)}", where=where, hint=hint)
 
 
 def _with_densities(problem: Problem, row: dict[str, Any]) -> Problem:

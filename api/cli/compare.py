@@ -102,14 +102,18 @@ def compare(
         show_document(comparison.data())
     else:
         show_page(comparison_page(comparison, files))
-    finish(comparison, remembered.last)
+    finish(comparison, remembered.last, batch.store)
 
 
-def finish(comparison: Compared[Any], progress: Progress) -> None:
+def finish(comparison: Compared[Any], progress: Progress, store: Path | None) -> None:
     """Say what the batch did, and exit with 1 if a search could not be run to its end."""
     from ..report.comparisons.page import batch_summary
 
     say(batch_summary(comparison, progress))
+    if progress.recalled:
+        from ..run.store.location import store_path
+
+        say(f"note: the store is {store_path(store)}; --no-cache searches again")
     failed = [(row.place, row.diagnosis) for row in comparison.failures]
     if failed:
         complain(": ".join(failed[0]))

@@ -31,6 +31,7 @@ from .options import (
     WidthsOption,
     WorkersOption,
     refuse_given,
+    seconds_option,
     sizes_of_symbols,
     values_of_inputs,
     widths_named,
@@ -80,9 +81,8 @@ class GroupOptions:
     ] = None
     time_limit: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
-            help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
+        seconds_option(
+            "For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
         ),
     ] = 10.0
     total_limit: TotalLimitOption = DEFAULTS["total_limit"]

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from ..ir import TilewrightError
 from .commands import COMMANDS, LazyCommands, keep_descriptions
 from .streams import ReaderGoneError, prepare_streams
-from .terminal import begin_command, complain, say, was_interrupted
+from .terminal import begin_command, complain, say, say_what_was_replaced, was_interrupted
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -66,6 +66,7 @@ class _Commands(TyperGroup):
             _refuse_empty(sys.argv[1:] if args is None else args)
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
+            say_what_was_replaced()
         except TilewrightError as error:
             complain(str(error))
             code = BAD_INPUT

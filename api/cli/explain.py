@@ -23,6 +23,7 @@ from .options import (
     StoreOptions,
     SvgOption,
     refuse_given,
+    seconds_option,
     tiling_and_space,
 )
 from .problems import cascade_named, is_cascade, refuse_unknown_to_cascades
@@ -72,9 +73,8 @@ class AgainOptions:
     )
     time_limit: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
-            help="For all searches of what would help together, and for that of the mapping if none is given; then it "
+        seconds_option(
+            "For all searches of what would help together, and for that of the mapping if none is given; then it "
             "takes the best so far, not proven, and leaves out the changes that remain.",
         ),
     ] = _TIME_LIMIT

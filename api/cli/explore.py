@@ -133,4 +133,4 @@ def explore(
         show_document(exploration_data(exploration))
     else:
         show_page(exploration_page(exploration, files))
-    finish(exploration.comparison, remembered.last)
+    finish(exploration.comparison, remembered.last, batch.store)

@@ -21,6 +21,7 @@ from .options import (
     QuietOption,
     TotalLimitOption,
     WidthsOption,
+    seconds_option,
     sizes_of_symbols,
     widths_named,
 )
@@ -62,7 +63,7 @@ def layouts(
     ] = None,
     time_limit: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="For each search of a layer with some layouts; then its bound counts."),
+        seconds_option("For each search of a layer with some layouts; then its bound counts."),
     ] = 10.0,
     total_limit: TotalLimitOption = DEFAULTS["total_limit"],
     memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ast import literal_eval
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +29,31 @@ def option(name: str) -> Any:
     one = OPTIONS[name]
     flag, words = one.flag or f"--{name.replace('_', '-')}", one.words
     known = getattr(completions, words) if isinstance(words, str) and words else completions.words(*words)
+    if one.metavar == "SECONDS":
+        return seconds_option(one.help, flag)
     return typer.Option(flag, metavar=one.metavar, help=one.help, autocompletion=known if words else None)
+
+
+def seconds_option(told: str, flag: str = "--time-limit") -> Any:
+    """An option for a time, in seconds or with its unit."""
+
+    def read(text: str | float) -> float:
+        return text if isinstance(text, float) else _seconds(text, flag)  # a default is none of a text
+
+    return typer.Option(flag, metavar="SECONDS", help=told, parser=read)
+
+
+def _seconds(text: str, flag: str) -> float:
+    """The seconds of a text such as 30, 500ms or 2min; TilewrightError for anything else."""
+    number, unit = re.fullmatch(r"\s*([^a-zA-Z]*)(.*?)\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    try:
+        return float(number) * _SECONDS[unit] if unit in _SECONDS else float(text)
+    except ValueError:
+        message = f"found {text!r}, expected seconds, or a time such as 500ms, 30s, 2min or 1h"
+        raise TilewrightError(message, where=flag) from None
+
+
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
 DEFAULTS: dict[str, Any] = {name: one.default for name, one in OPTIONS.items()}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import DEFAULTS, HtmlOption, QuietOption, SvgOption
+from .options import DEFAULTS, HtmlOption, QuietOption, SvgOption, seconds_option
 from .terminal import own_command, say, show_document, show_page, signs
 
 
@@ -26,9 +26,7 @@ def plan(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS", help="Then it takes the best plan so far, and says how much lower another one can be."
-        ),
+        seconds_option("Then it takes the best plan so far, and says how much lower another one can be."),
     ] = None,
     memory_limit: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the search, such as 512MiB.")] = (
         DEFAULTS["memory_limit"]

@@ -245,8 +245,9 @@ class _CommandSearch:
         if record is None:
             return result, ""
         from ..report.pages.stored import recalled_text
+        from ..run.store.location import store_path
 
-        return result, recalled_text(record)
+        return result, f"{recalled_text(record)}, in {store_path(self.kept.store)} (--no-cache searches again)"
 
     def several(self, top: int | None) -> Points[SearchResult]:
         """The best few, or the front."""

@@ -119,6 +119,14 @@ def near_word(word: str, known: Iterable[str]) -> str | None:
     return near if near.startswith("did you mean") else None
 
 
+def say_what_was_replaced() -> None:
+    """Name the files that a command has written over."""
+    files = sys.modules.get(f"{__package__.rpartition('.')[0]}.report.parts.files")
+    if files is not None and files.replaced:
+        say(f"note: written over: {', '.join(map(str, files.replaced))}")
+        files.replaced.clear()
+
+
 def complain(text: str) -> None:
     """Print an error message on stderr."""
     typer.echo(f"error: {text}", err=True)

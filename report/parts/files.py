@@ -9,6 +9,9 @@ from pathlib import Path
 
 from ...ir import TilewrightError
 
+replaced: list[Path] = []
+"""Files that were there before and said something else: commands say which."""
+
 
 def write_bytes(path: Path, data: bytes) -> Path:
     """Write a file, replacing one of that name only when all of it is written; folders are made if need be. What is no
@@ -26,6 +29,8 @@ def write_bytes(path: Path, data: bytes) -> Path:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.chmod(name, 0o666 & ~_umask())
+            if path.is_file() and path.read_bytes() != data:
+                replaced.append(path)
             os.replace(name, path)
         except BaseException:
             os.unlink(name)
