@@ -529,3 +529,34 @@ def test_settings_and_pictures_that_cannot_be(words: tuple[str, ...], message: s
     done = run(*words)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("search", *GEMM, "--time-limit", "5x"),
+            "--time-limit: found '5x', expected seconds, or a time such as 500ms",
+        ),
+        (("evaluate", "eyeriss"), "eyeriss: this is an architecture, expected a mapping"),
+        (
+            ("explore", "--network", "alexnet", "--arch", "eyeriss", "--sweep", "GLB.size=64KiB..1MiB"),
+            "hint: write GLB.size=64KiB:1MiB:x2",
+        ),
+    ],
+)
+def test_what_new_users_write_is_refused_with_what_to_write(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_times_have_units_and_files_that_are_written_over_are_named(tmp_path: Path) -> None:
+    for size, replaced in (("8", False), ("16", True)):
+        asked = ["search", "--gemm", f"M=4,N=4,K={size}", "--arch", "three_level", "--time-limit", "2min"]
+        done = run(*asked, "--out", tmp_path)
+        assert done.exit_code == 0, done.output
+        assert (f"note: written over: {tmp_path / 'mapping.json'}" in done.stderr) == replaced
+    done = run(*asked)
+    assert "TILEWRIGHT_STORE" in os.environ
+    assert f"in {os.environ['TILEWRIGHT_STORE']} (--no-cache" in " ".join(done.stdout.split())

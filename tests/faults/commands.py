@@ -141,7 +141,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "ROWSxCOLUMNS": ("x", "64", "0x64", "64x", "3x5x7", "-64x64"),
     "energy,latency": ("energy", "latency", "nonsense", "energy,energy"),
     "ADDRESS": ("nonsense", "tcp://", "tcp://host", "host:99999", "http://host/x"),
-    "SECONDS": ("x", "-1", "nan", "-inf", "1e400", "1 s"),
+    "SECONDS": ("x", "-1", "nan", "-inf", "1e400", "1 day"),
     "SIZE": (*NO_NUMBER, "0"),
     "NUMBER": NO_NUMBER,
     "N": (*NO_NUMBER, "0"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from importlib import resources
+from pathlib import Path
 
 import pytest
 import yaml
@@ -241,3 +242,13 @@ def test_errors_of_the_whole_file(tmp_path, text, message):
 def test_a_folder_is_not_a_network(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         load_network(tmp_path)
+
+
+def test_the_sizes_of_an_input_are_refused_with_those_of_the_output(tmp_path: Path) -> None:
+    path = tmp_path / "net.yaml"
+    row = "{name: first, op: conv, K: 6, C: 1, H: 28, W: 30, R: 5, S: 5, pad: 2, stride: 2}"
+    path.write_text(f"network: net\nlayers:\n  - {row}\n", encoding="utf-8")
+    with pytest.raises(ProblemError, match="missing P, Q") as caught:
+        load_network(path)
+    assert caught.value.hint is not None
+    assert "come to P: 14, Q: 15" in caught.value.hint
