@@ -155,10 +155,10 @@ def _size(field: Field, scale: Scale) -> int:
 
 
 def _ports(field: Field, scale: Scale) -> dict[str, float | None]:
-    """Bandwidth of one shared port, or of separate ports, in bits per cycle."""
+    """Bandwidth of one shared port, or of separate ports, by direction or by role, in bits per cycle."""
     if isinstance(field.value, str):
         return {"shared_bits_per_cycle": scale.bandwidth(field)}
-    members = field.members({}, ("read", "write"))
+    members = field.members({}, ("read", "write", *ROLES))
     return {f"{port}_bits_per_cycle": scale.bandwidth(member) for port, member in members.items()}
 
 

@@ -31,7 +31,8 @@
         access: 16 bit
         read: 6 pJ
         write: 6 pJ
-        bandwidth: {read: 8 B/cycle, write: 4 words/cycle}            # a port for each direction
+        bandwidth: {read: 8 B/cycle, write: 4 words/cycle}            # a port for each direction; or by role, for
+                                 # {input: 14 GB/s, weight: 34 GB/s}, of both directions
         keep: {input: must, weight: never, output: may}               # or one word for all; the default is must
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice

@@ -27,6 +27,7 @@ from pydantic import (
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
 from ..ir.errors import shown
+from ..ir.problem import ROLES
 from .units import LARGEST_BITS
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ class Memory(Spec):
     partition_bits   a private part per role instead (a role without a part uses `size_bits`)
     access_bits      the width that the energies are for
     read_energy_pj, write_energy_pj  energy of one access of `access_bits`; other widths cost in proportion
-    *_bits_per_cycle bandwidth of one instance; None is unbounded. `shared` is one port for both directions
+    *_bits_per_cycle bandwidth of one instance; None is unbounded. `shared` is one port for both directions, those by
+                     role carry its tensors alone, in both directions
     keeps            which tensors it keeps
     halo             how much of the tile it holds is kept when the tile slides:
                      `exact` all of it, `innermost` only along the innermost moving loop, `none` nothing
@@ -181,6 +183,9 @@ class Memory(Spec):
     read_bits_per_cycle: PerCycle | None = None
     write_bits_per_cycle: PerCycle | None = None
     shared_bits_per_cycle: PerCycle | None = None
+    input_bits_per_cycle: PerCycle | None = None
+    weight_bits_per_cycle: PerCycle | None = None
+    output_bits_per_cycle: PerCycle | None = None
     keeps: Keeps = Keeps()
     halo: Halo = "innermost"
     double_buffered: bool = False
@@ -210,6 +215,7 @@ class Memory(Spec):
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         rare: dict[str, Any] = {
             "is_cache": False,
+            **dict.fromkeys(f"{role}_bits_per_cycle" for role in ROLES),
             "line_bits": None,
             "banks": None,
             "bank_ports": 1,

@@ -15,6 +15,7 @@ from ..ir import ArchitectureError
 from ..ir.plain_text import on_one_line
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME
+from .ports import bounded_kinds
 from .spec import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from .units import number_text, shown, size_text
 
@@ -114,8 +115,7 @@ def _size(memory: Memory) -> str:
 def _bandwidth(memory: Memory) -> str:
     if memory.shared_bits_per_cycle is not None:
         return _per_cycle(memory.shared_bits_per_cycle)
-    ports = (("read", memory.read_bits_per_cycle), ("write", memory.write_bits_per_cycle))
-    given = [(name, _per_cycle(bits)) for name, bits in ports if bits is not None]
+    given = [(kind.name, _per_cycle(bits)) for kind, bits in bounded_kinds(memory)]
     return _mapping(given) if given else ""
 
 

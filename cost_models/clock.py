@@ -197,7 +197,7 @@ class _TimedWalk(Walk):
             bits = [access_bits(self.arch, boundary.tensor, accesses) for accesses in moved]
             taken: dict[Resource, float] = {}
             for port in ports_of(memory):
-                if most := max((port.cycles(b.read, b.write) for b in bits), default=0.0):
+                if most := max((port.cycles(boundary.tensor.role, b.read, b.write) for b in bits), default=0.0):
                     taken[memory.name, port.name] = most
             cycles.update(taken)
             if not memory.overlaps:

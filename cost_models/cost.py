@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..arch import Architecture, Footprint, Memory
 from ..ir import Mapping, MappingError, Node, Place, Role, Tensor, TilewrightError
@@ -23,7 +23,7 @@ from .fill import COMPUTE, idle_cycles, waiting_cycles
 from .filling import filling_cycles
 from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
-from .ports import AccessBits, Port, PortUse, access_bits, longest, ports_of, run_cycles
+from .ports import AccessBits, Port, PortUse, access_bits, longest, ports_of, run_cycles, uses_of_ports
 from .sets import distinct_sums
 from .zeros import TensorZeros, Zeros
 
@@ -312,8 +312,9 @@ def _memory_use(
 ) -> MemoryUse:
     busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest)
     every = _bits_through(arch, memory, tensors, counts.total, lines.total)
-    banks = [cycles for (name, _), cycles in lines.banks.items() if name == memory.name]
-    ports = tuple(_port_use(port, busiest, banks) for port in ports_of(memory))
+    uses = zip(ports_of(memory), uses_of_ports(memory, busiest, every), strict=True)
+    banks = [(tensors[tensor].role, cycles) for (name, tensor), cycles in lines.banks.items() if name == memory.name]
+    ports = tuple(_with_banks(port, use, banks) for port, use in uses)
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
         name=memory.name,
@@ -328,30 +329,33 @@ def _memory_use(
         cycles=longest(ports),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
-        read_bits=every.read,
-        write_bits=every.write,
+        read_bits=sum(read for read, _ in every.values()),
+        write_bits=sum(written for _, written in every.values()),
         ports=ports,
     )
 
 
-def _port_use(port: Port, bits: AccessBits, banks: Iterable[Lines]) -> PortUse:
-    """How long a port is busy with some bits, and waits for banks.
+def _with_banks(port: Port, use: PortUse, banks: Iterable[tuple[Role, Lines]]) -> PortUse:
+    """How long a port is busy that waits for banks.
 
-    banks  cycles for which each tensor keeps its busiest bank busy; they take turns only where banks do, since other
-           tensors may lie in other banks: `ports_of` bounds what all banks do together
+    banks  cycles for which each tensor, of a role, keeps its busiest bank busy; they take turns only where banks do,
+           since other tensors may lie in other banks: `ports_of` bounds what all banks do together
     """
-    waits = [port.carried(each.supplied + each.drained, each.collected + each.filled) for each in banks]
-    return PortUse(port.name, max([port.cycles(bits.read, bits.write), *map(float, waits)]))
+    waits = [port.carried(role, each.supplied + each.drained, each.collected + each.filled) for role, each in banks]
+    return replace(use, cycles=max([use.cycles, *map(float, waits)]))
 
 
 def _bits_through(
     arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable, lines: LineTable
-) -> AccessBits:
-    """Return the bits of all tensors that pass the ports of one memory."""
-    found = [
-        _bits(arch, memory, tensors[t], accesses, lines) for (name, t), accesses in table.items() if name == memory.name
-    ]
-    return sum(found, AccessBits(0, 0, 0, 0))
+) -> dict[Role, tuple[float, float]]:
+    """Return the bits that are read and written of one memory, by role."""
+    found: dict[Role, tuple[float, float]] = {}
+    for (name, tensor), accesses in table.items():
+        if name == memory.name:
+            bits, role = _bits(arch, memory, tensors[tensor], accesses, lines), tensors[tensor].role
+            read, written = found.get(role, (0, 0))
+            found[role] = read + bits.read, written + bits.write
+    return found
 
 
 def _bits(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, lines: LineTable) -> AccessBits:

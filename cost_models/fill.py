@@ -96,7 +96,7 @@ def tile_cycles(
         if memory.line_bits is not None:
             whole = lines[name, other, tensor.name] * memory.line_bits
             read, write = whole * (read > 0), whole * (write > 0)
-        return port_cycles(memory, read, write)
+        return port_cycles(memory, {tensor.role: (read, write)})
 
     return cycles(first.outer, first.inner, outer), cycles(first.inner, first.outer, inner)
 

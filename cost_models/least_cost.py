@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..arch import Architecture, Mac
-from ..ir import Cascade, Operation, Problem, Tensor
+from ..ir import Cascade, Operation, Problem, Role, Tensor
 from .intensity import compulsory_words
 from .objective import Capped, Objective
 from .ports import port_cycles, run_cycles
@@ -80,17 +80,21 @@ def _words(operation: Operation, tensor: Tensor) -> int:
 
 def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mapping[Tensor, float]) -> LeastCost:
     """By points and the unit that computes them, and by words of tensors that pass the outermost memory."""
-    energy, compute, filling, read, write, outermost = 0.0, 0.0, 0.0, 0.0, 0.0, arch.memories[0]
+    energy, compute, filling, outermost = 0.0, 0.0, 0.0, arch.memories[0]
+    passing: dict[Role, tuple[float, float]] = {}
     for number, unit in points:
         filling += arch.filling_cycles  # for every operation, at least once
         energy += number * unit.energy_pj
         compute += number / (arch.mac_instances * unit.per_cycle)
     for tensor, words in moved.items():
+        read, write = passing.get(tensor.role, (0.0, 0.0))
         if tensor.is_output:
             write += words * min(arch.width_bits(tensor), arch.partial_width_bits(tensor))
         else:
             read += words * arch.width_bits(tensor)
+        passing[tensor.role] = read, write
+    read, write = (sum(bits[way] for bits in passing.values()) for way in (0, 1))
     energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
-    waiting = [(outermost.overlaps, port_cycles(outermost, read, write))]
+    waiting = [(outermost.overlaps, port_cycles(outermost, passing))]
     cycles = float(run_cycles(compute, waiting)) + filling
     return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)

@@ -109,7 +109,7 @@ def _worth_trying(mapping: Mapping, arch: Architecture) -> list[Chosen]:
     every = _LayoutChoices([{}], np.zeros((1, 4)))
     for memory in arch.memories:
         if memory.line_bits is not None:
-            tensors, nothing = [], np.zeros((1, _FIGURES + len(list(ports_of(memory)))))
+            tensors, nothing = [], np.zeros((1, _FIGURES + 2 * len(list(ports_of(memory)))))
             for tensor in mapping.problem.tensors:
                 ways = possible_layouts(arch, memory, mapping.problem, tensor, held_width_bits(arch, memory, tensor))
                 counts = count_layouts(nest, boundaries, memory, tensor, list(ways))
@@ -127,8 +127,8 @@ def _stated(memory: Memory, tensor: Tensor, text: str) -> Chosen:
     return {f"{memory.name}.{tensor.name}": text} if text else {}
 
 
-_FIGURES = 6
-"""Of one tensor in one memory: energy, bits read and written, room by role; then cycles in banks, for every port."""
+_FIGURES = 4
+"""Of one tensor in one memory: energy, room by role; then cycles at every port, and in banks for every port."""
 _ROLES = "input", "weight", "output"
 
 
@@ -136,17 +136,19 @@ def _figures(memory: Memory, tensor: Tensor, counts: LayoutCounts, layouts: int)
     """(layouts, figures)"""
     assert memory.line_bits is not None
     ports = list(ports_of(memory))
-    found = np.zeros((_FIGURES + len(ports), layouts))
+    found = np.zeros((_FIGURES + 2 * len(ports), layouts))
+    beside = _FIGURES + len(ports)
     reads, writes = _both_ways(counts.total, layouts)
     energy = reads * memory.read_energy_pj + writes * memory.write_energy_pj
     found[0] = energy * (memory.line_bits / memory.access_bits)
     if ports:
         reads, writes = _both_ways(counts.busiest, layouts)
-        found[1:3] = memory.line_bits * reads, memory.line_bits * writes
+        bits = memory.line_bits * reads, memory.line_bits * writes
+        found[_FIGURES:beside] = [port.cycles(tensor.role, *bits) for port in ports]
     if counts.held is not None and capacity_parts(memory):
-        found[3 + _ROLES.index(tensor.role)] = counts.held * memory.line_bits
+        found[1 + _ROLES.index(tensor.role)] = counts.held * memory.line_bits
     if counts.banks is not None:
-        found[_FIGURES:] = [port.carried(*_both_ways(counts.banks, layouts)) for port in ports]
+        found[beside:] = [port.carried(tensor.role, *_both_ways(counts.banks, layouts)) for port in ports]
     return found.T
 
 
@@ -157,20 +159,17 @@ def _both_ways(passing: PortFigures, layouts: int) -> tuple[Figures, Figures]:
 
 def _of_memory(memory: Memory, tensors: Iterable[_LayoutChoices]) -> _LayoutChoices:
     """Layouts for all tensors of a memory: (choices, 4) as in `_worth_trying`."""
-    ports = list(ports_of(memory))
-    together = _LayoutChoices([{}], np.zeros((1, _FIGURES + len(ports))))
+    ports = len(list(ports_of(memory)))
+    together = _LayoutChoices([{}], np.zeros((1, _FIGURES + 2 * ports)))
     for each in tensors:
-        together = together.with_other(each, np.arange(_FIGURES + len(ports)) >= _FIGURES)
+        together = together.with_other(each, np.arange(_FIGURES + 2 * ports) >= _FIGURES + ports)
     figures = together.figures
     found = np.zeros((len(figures), 4))
     found[:, 0] = figures[:, 0]
-    cycles = found[:, 2 if memory.overlaps else 1]
-    for number, port in enumerate(ports):
-        own = np.maximum(port.cycles(figures[:, 1], figures[:, 2]), figures[:, _FIGURES + number])
-        np.maximum(cycles, own, out=cycles)
+    found[:, 2 if memory.overlaps else 1] = figures[:, _FIGURES:].max(axis=1, initial=0.0)
     copies = 2 if memory.double_buffered else 1
     for part in capacity_parts(memory):
-        roles = [3 + _ROLES.index(role) for role in part.roles]
+        roles = [1 + _ROLES.index(role) for role in part.roles]
         found[:, 3] = np.maximum(found[:, 3], copies * figures[:, roles].sum(axis=1) > part.bits)
     choices = _LayoutChoices(together.chosen, found)
     fits = np.flatnonzero(found[:, 3] == 0)

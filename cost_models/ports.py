@@ -6,7 +6,7 @@ what the cost model times one mapping with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import TypeVar
 
@@ -15,11 +15,17 @@ import numpy.typing as npt
 
 from ..arch import Architecture, Memory
 from ..arch.ports import PortKind, bounded_kinds, carries
-from ..ir import Tensor, ceil_div
+from ..ir import Role, Tensor, ceil_div
 from .counts import Accesses
 from .passing import bits_outwards
 
 Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
+
+Passing = Mapping[Role, tuple[float, float]]
+"""Bits of one memory that are read and written, by role."""
+
+Busy = Mapping[str, Passing]
+"""The same, by memory."""
 
 
 IDLE = PortKind("", False, False, "")
@@ -43,13 +49,20 @@ class Port:
         """Of it, among the ports of its memory."""
         return self.kind.name
 
-    def carried(self, reads: Figures, writes: Figures) -> Figures:
-        """What passes this port of what is read and written."""
-        return self.kind.reads * reads + self.kind.writes * writes
+    def carried(self, role: Role | None, reads: Figures, writes: Figures) -> Figures:
+        """What passes this port of what is read and written of a role; None: of all, a port of one alone left out."""
+        own = self.kind.role in (None, role)
+        return (own and self.kind.reads) * reads + (own and self.kind.writes) * writes
 
-    def cycles(self, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1) -> Figures:
-        """Cycles for the bits of so many instances, if each moves as many."""
-        return self.carried(read_bits, write_bits) / (instances * self.bits_per_cycle)
+    def cycles(
+        self, role: Role | None, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1
+    ) -> Figures:
+        """Cycles for the bits of a role (as in `carried`) at so many instances, if each moves as many."""
+        return self.carried(role, read_bits, write_bits) / (instances * self.bits_per_cycle)
+
+    def busy(self, passing: Passing) -> float:
+        """Cycles for the bits of all roles."""
+        return sum((self.cycles(role, *bits) for role, bits in passing.items()), 0.0)
 
     def of_banks(self, tensor: int) -> Port:
         """This port as it waits for the banks of a tensor."""
@@ -60,12 +73,14 @@ class Port:
 class PortUse:
     """The use of one bounded port of a memory.
 
-    name    "both", "read" or "write": what it carries
+    name    "both", "read" or "write", or the role of what it carries
     cycles  for which it is busy at the busiest instance
+    bits    that pass it at all instances, where it is one of a role; None: all of the memory's in its directions
     """
 
     name: str
     cycles: float
+    bits: float | None = None
 
 
 def ports_of(memory: Memory) -> Iterator[Port]:
@@ -75,9 +90,14 @@ def ports_of(memory: Memory) -> Iterator[Port]:
         yield Port(memory, kind, rate)
 
 
-def uses_of_ports(memory: Memory, read_bits: float, write_bits: float) -> tuple[PortUse, ...]:
-    """How long every bounded port of one instance is busy with its words."""
-    return tuple(PortUse(port.name, port.cycles(read_bits, write_bits)) for port in ports_of(memory))
+def uses_of_ports(memory: Memory, busiest: Passing, every: Passing | None = None) -> tuple[PortUse, ...]:
+    """How long every bounded port of one instance is busy with its words; `every`: those of all instances."""
+    every = every or {}
+    return tuple(PortUse(port.name, port.busy(busiest), _of_role(port, every)) for port in ports_of(memory))
+
+
+def _of_role(port: Port, every: Passing) -> float | None:
+    return sum(every.get(port.kind.role, (0.0, 0.0))) if port.kind.role else None
 
 
 def longest(uses: Iterable[PortUse], reads: bool | None = None) -> float:
@@ -89,15 +109,23 @@ def longest(uses: Iterable[PortUse], reads: bool | None = None) -> float:
 def added(*uses: tuple[PortUse, ...], shares: Iterable[float] = ()) -> tuple[PortUse, ...]:
     """The ports of one memory, busy with one thing after the other; or, by their shares, with a mixture of them."""
     parts = list(shares) or [1.0] * len(uses)
+
+    def mixed(figures: Iterable[float]) -> float:
+        return sum(part * figure for part, figure in zip(parts, figures, strict=True))
+
     return tuple(
-        PortUse(same[0].name, sum(part * use.cycles for part, use in zip(parts, same, strict=True)))
+        PortUse(
+            same[0].name,
+            mixed(use.cycles for use in same),
+            None if same[0].bits is None else mixed(use.bits or 0.0 for use in same),
+        )
         for same in zip(*uses, strict=True)
     )
 
 
-def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
+def port_cycles(memory: Memory, passing: Passing) -> float:
     """Return the cycles that the ports of one instance need for its words; 0 where they are unbounded."""
-    return longest(uses_of_ports(memory, read_bits, write_bits))
+    return longest(uses_of_ports(memory, passing))
 
 
 def run_cycles(compute: Figures, memories: Iterable[tuple[bool, Figures]]) -> Figures:

@@ -22,6 +22,7 @@ from math import inf
 from ..arch import Architecture, Memory
 from ..arch.ports import PortKind, stated_ports
 from .cost import Cost, MemoryUse
+from .ports import PortUse
 
 _BYTE = 8
 
@@ -91,15 +92,16 @@ def roofline(cost: Cost, arch: Architecture) -> Roofline:
 
 
 def _roofs(memory: Memory, use: MemoryUse, macs: int, peak: float) -> list[Roof]:
-    cycles = {port.name: port.cycles for port in use.ports}
+    uses = {port.name: port for port in use.ports}
     return [
-        _roof(kind, use, cycles.get(kind.name, 0.0), bits_per_cycle, macs, peak)
+        _roof(kind, use, uses.get(kind.name, PortUse(kind.name, 0.0)), bits_per_cycle, macs, peak)
         for kind, bits_per_cycle in stated_ports(memory)
     ]
 
 
-def _roof(port: PortKind, use: MemoryUse, cycles: float, bits_per_cycle: float | None, macs: int, peak: float) -> Roof:
-    moved = (port.reads * use.read_bits + port.writes * use.write_bits) / _BYTE
+def _roof(port: PortKind, use: MemoryUse, own: PortUse, bits_per_cycle: float | None, macs: int, peak: float) -> Roof:
+    every = port.reads * use.read_bits + port.writes * use.write_bits
+    moved = (every if own.bits is None else own.bits) / _BYTE
     intensity = macs / moved if moved else inf
     bandwidth = None if bits_per_cycle is None else use.instances * bits_per_cycle / _BYTE
     return Roof(
@@ -109,5 +111,5 @@ def _roof(port: PortKind, use: MemoryUse, cycles: float, bits_per_cycle: float |
         intensity=intensity,
         bytes_per_cycle=bandwidth,
         attainable=peak if bandwidth is None or not moved else min(peak, intensity * bandwidth),
-        reachable=macs / cycles if cycles else inf,
+        reachable=macs / own.cycles if own.cycles else inf,
     )

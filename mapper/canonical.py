@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..arch import Architecture
 from ..cost_models.cost import capacity_parts, held_width_bits
+from ..cost_models.ports import ports_of
 from ..ir import Cascade, Loop, Mapping, Node, Operation, SharedLoop, Tensor, Tree
 
 
@@ -70,6 +71,7 @@ def treatment(arch: Architecture, tensor: Tensor) -> object:
             memory.keeps[tensor.role],
             tuple(tensor.role in part.roles for part in capacity_parts(memory)),
             held_width_bits(arch, memory, tensor),
+            tuple(port.kind.role == tensor.role for port in ports_of(memory)),
         )
         for memory in arch.memories
     )

@@ -124,7 +124,7 @@ def _lowering_cost(form: Lowered, problem: Problem, machine: Architecture, close
             box = line_box(memory, form.product, operand, layout_in(memory, operand), width)
             extents = tensor_extents(form.product, operand)
             written = outer.line_bits * math.prod(map(ceil_div, extents, box))
-    cycles = port_cycles(outer, read, written)
+    cycles = port_cycles(outer, {image.role: (read, written)})
     energy = (read * outer.read_energy_pj + written * outer.write_energy_pj) / outer.access_bits
     return LoweringCost(*words, energy + cycles * machine.total_leakage_pj_per_cycle, cycles)
 

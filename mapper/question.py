@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeGuard, TypeVar, 
 
 from ..arch import Architecture
 from ..cost_models import Objective
-from ..ir import Cascade, Problem, Work
+from ..ir import Cascade, Mapping, Problem, Work
 from .constraints import Constraints
 from .constraints.trees import ANY_TREE, TreeConstraints
 from .means import DEFAULT_MEMORY_LIMIT, Means, within
@@ -87,6 +87,7 @@ class Question(Generic[W, K]):
                  chip but no shared loops, or `none`
     stays        of a cascade: (tensor, memory) of tensors from outside that lie there whole before the run, or are left
                  there after it: no word of them passes the outermost memory
+    known        a mapping of one operation that the search may begin with
     below        of a cascade: only mappings whose objective is less than this are of interest
     floor        of a cascade: none has less, as is known: of least energy alone. It ends a search that has found as
                  much
@@ -101,6 +102,7 @@ class Question(Generic[W, K]):
     limits: Limits = DEFAULT_LIMITS
     fuse: Fuse = "all"
     stays: tuple[tuple[str, str], ...] = ()
+    known: Mapping | None = None
     below: float = math.inf
     floor: float = 0.0
 

@@ -60,6 +60,7 @@ def _exact(question: NestQuestion, count: int) -> ExactSearch:
         question.constraints,
         question.limits.means(),
         count,
+        known=question.known,
     )
 
 
@@ -78,8 +79,11 @@ def search_in_turn(question: Asked, search: Callable[[Asked], Answer]) -> Answer
     if proof.interrupted:
         return replace(best, certificate=replace(proof, objective=question.objective.name))
     limit = {"latency": best.cost.latency_cycles} if _is_latency(first) else {"energy": best.cost.energy_pj}
-    among = replace(with_time_left(question, started), objective=second.capped(**limit))
-    found = search(among)
+    among = replace(with_time_left(question, started), objective=second.capped(**limit), known=best.mapping)
+    try:
+        found = search(among)
+    except UndecidedError:
+        return replace(best, certificate=replace(proof, objective=question.objective.name, lower_bound=0.0))
     then = found.certificate
     bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
     rules = {**proof.pruned, **then.pruned}

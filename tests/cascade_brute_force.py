@@ -31,7 +31,8 @@ from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, way
 from tilewright.cost_models.cost import capacity_parts, cost_of
 from tilewright.cost_models.fill import tile_cycles
 from tilewright.cost_models.ports import access_bits, ports_of
-from tilewright.ir import Cascade, Loop, Mapping, MappingError, Node, Operation, Problem, Tensor, ceil_div
+from tilewright.ir import Cascade, Loop, Mapping, MappingError, Node, Operation, Problem, Role, Tensor, ceil_div
+from tilewright.ir.problem import ROLES
 from tilewright.mapper.question import Fuse
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
@@ -43,12 +44,21 @@ Homes = dict[str, str]
 
 OBJECTIVES = ("energy", "latency", "edp")
 
+_WAYS = 2 * len(ROLES)
+"""Figures of a memory that its ports are timed by: bits read and written of each role."""
+
+
+def _place(memory: int, role: Role) -> int:
+    """The place of the bits of a role that a memory reads; those that it writes come next."""
+    return 1 + _WAYS * memory + 2 * ROLES.index(role)
+
 
 @dataclass(frozen=True)
 class Counted:
     """An operation in a tree.
 
-    words  by tensor: energy, then bits read and written of every memory, then cycles that its first tiles take of each
+    words  by tensor: energy, then bits read and written of every memory, by role, then cycles that its first tiles take
+           of each
     steps  in cycles
     held   what is held while it works
     """
@@ -183,18 +193,18 @@ class Trees:
         counts = count_way(way, self.arch)
         machine = self.arch.model_copy(update={"mac": self.arch.mac.of(way.operation.kind)})
         cost = cost_of(way.mapping, machine, counts)
-        words = {t.name: np.zeros(1 + 3 * len(self.arch.memories)) for t in way.operation.problem.tensors}
+        words = {t.name: np.zeros(1 + (_WAYS + 1) * len(self.arch.memories)) for t in way.operation.problem.tensors}
         for moved in (*cost.traffic, *cost.networks):
             words[moved.tensor][0] += moved.energy_pj
         for (memory, tensor), accesses in counts.busiest.items():
-            bits = access_bits(self.arch, way.operation.problem.tensor(tensor), accesses)
-            at = self.depth[memory]
-            words[tensor][1 + 2 * at : 3 + 2 * at] = bits.read, bits.write
+            one = way.operation.problem.tensor(tensor)
+            bits, at = access_bits(self.arch, one, accesses), _place(self.depth[memory], one.role)
+            words[tensor][at : at + 2] = bits.read, bits.write
         for first in counts.first_tiles:
             at = self.depth[first.outer]
             if self.arch.memories[at].overlaps and self.arch.memories[self.depth[first.inner]].overlaps:
                 cycles = tile_cycles(self.arch, way.operation.problem.tensor(first.tensor), first)
-                words[first.tensor][1 + 2 * len(self.arch.memories) + at] += first.times * max(cycles)
+                words[first.tensor][1 + _WAYS * len(self.arch.memories) + at] += first.times * max(cycles)
                 inner = self.arch.memories[self.depth[first.inner]]
                 assert inner.keeps_sums or inner.write_bits_per_cycle is None, "its port is at work as the tile comes"
         return Counted(words, cost.compute_cycles, held)
@@ -205,11 +215,12 @@ class Trees:
         ports = np.zeros((len(words), count))
         for at, memory in enumerate(self.arch.memories):
             for port in ports_of(memory):
-                cycles = port.cycles(words[:, 1 + 2 * at], words[:, 2 + 2 * at])
+                places = [(role, _place(at, role)) for role in ROLES]
+                cycles = sum(port.cycles(role, words[:, place], words[:, place + 1]) for role, place in places)
                 ports[:, at] = np.maximum(ports[:, at], cycles)
         overlapping = np.array([memory.overlaps for memory in self.arch.memories])
         # Whatever is further in waits for the first tiles, and for the last ones.
-        passing = np.cumsum(words[:, 1 + 2 * count :], axis=-1)
+        passing = np.cumsum(words[:, 1 + _WAYS * count :], axis=-1)
         steps, waiting = steps + passing[:, -1], ports.copy()
         waiting[:, 1:] += passing[:, :-1]
         return np.maximum(steps, (waiting * overlapping).max(axis=-1)) + (ports * ~overlapping).sum(axis=-1)
@@ -313,7 +324,7 @@ class Trees:
             self._own[visits, name, homes[name], _loops(items, name)] = own
 
     def _collected(self, operation: Operation, found: list[tuple[Items, float, list[Own]]]) -> Insides:
-        count, figures = len(found), 1 + 3 * len(self.arch.memories)
+        count, figures = len(found), 1 + (_WAYS + 1) * len(self.arch.memories)
         return Insides(
             [items for items, _, _ in found],
             np.array([steps for _, steps, _ in found]),

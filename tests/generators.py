@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keep, Keeps, Mac, Memory, Reuse
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
+from tilewright.ir.problem import ROLES
 
 
 def tensor(name: str, role: str, *ranks: object) -> Tensor:
@@ -181,8 +182,8 @@ def windows_below_arrays(rng: random.Random, most: int = 9) -> tuple[Problem, Ar
 
 def with_extras(rng: random.Random, arch: Architecture, *extras: str) -> Architecture:
     """The architecture with random figures for some of: leakage, block, hop, fill, ports (a port for each direction at
-    some memories), serial (some memories that do not overlap), widths (partial sums are wider), arrays (a hop along an
-    axis takes time)."""
+    some memories), roles (ports of one role, beside others), serial (some memories that do not overlap), widths
+    (partial sums are wider), arrays (a hop along an axis takes time)."""
     levels: list[Memory | Fanout] = []
     for level in arch.levels:
         changes: dict[str, object] = {}
@@ -212,6 +213,8 @@ def _memory_extras(rng: random.Random, extras: tuple[str, ...]) -> dict[str, obj
         changes["block_bits"] = rng.choice([None, 16, 24, 64])
     if "ports" in extras and rng.random() < 0.5:
         changes |= {"read_bits_per_cycle": 16.0, "write_bits_per_cycle": 8.0, "shared_bits_per_cycle": None}
+    if "roles" in extras:
+        changes |= {f"{role}_bits_per_cycle": rng.choice([None, 4.0, 8.0, 12.0]) for role in ROLES}
     if "serial" in extras:
         changes["overlaps"] = rng.random() < 0.5
     return changes

@@ -13,7 +13,7 @@ from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
 from ..fill import COMPUTE, Idle, idle_cycles, waiting_cycles
-from ..ports import added, longest, run_cycles, uses_of_ports
+from ..ports import Busy, added, longest, run_cycles, uses_of_ports
 from .visits import VisitSizes, first_tiles_of_visits, uneven_visits
 
 
@@ -31,7 +31,7 @@ def visit_cost(
     mapping: Mapping,
     arch: Architecture,
     again: int,
-    busy: dict[str, tuple[float, float]],
+    busy: Busy,
     start: int = 0,
     made: dict[str, VisitSizes] | None = None,
 ) -> Cost:
@@ -158,12 +158,12 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
     )
 
 
-def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]], idle: Idle) -> Cost:
+def _with_busy(cost: Cost, arch: Architecture, busy: Busy, idle: Idle) -> Cost:
     """The cost when ports are busy for other reasons too, and idle while the first and the last tiles pass; leakage by
     the latency that results."""
     memories = []
     for use, memory in zip(cost.memories, arch.memories, strict=True):
-        ports = added(use.ports, uses_of_ports(memory, *busy.get(memory.name, (0.0, 0.0))))
+        ports = added(use.ports, uses_of_ports(memory, busy.get(memory.name, {})))
         memories.append(replace(use, ports=ports, cycles=longest(ports)))
     waits = idle or {use.name: (0.0, 0.0) for use in memories} | {COMPUTE: (0.0, 0.0)}
     waiting = [

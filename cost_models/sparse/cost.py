@@ -8,12 +8,13 @@ be, and its metadata: nothing is left to luck. docs/sparse.md has it in words.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
 from ...arch.spec import SparseFormat
-from ...ir import Mapping, Problem, Tensor
+from ...ir import Mapping, Problem, Role, Tensor
 from ..closed_form import count_words
 from ..cost import (
     Cost,
@@ -110,6 +111,15 @@ def evaluate_sparse(mapping: Mapping, arch: Architecture, densities: MappingABC[
         leakage_pj=leakage,
         zeros=Zeros(operations, dense.energy_pj, dense.latency_cycles),
     )
+
+
+def _by_role(bits: Iterable[tuple[Role, _Bits]]) -> dict[Role, tuple[float, float]]:
+    """Bits that are read and written, by role."""
+    found: dict[Role, tuple[float, float]] = {}
+    for role, each in bits:
+        read, written = found.get(role, (0.0, 0.0))
+        found[role] = read + each.read, written + each.written
+    return found
 
 
 def held_tiles(sparse: SparseMapping) -> dict[tuple[str, str], HeldTile]:
@@ -227,9 +237,10 @@ def _memory(
 ) -> MemoryUse:
     tiles = [(key, tile) for key, tile in held.items() if key[0] == memory.name]
     every, busiest = (
-        [_bits(sparse, tile, table[key]) for key, tile in tiles] for table in (counts.total, counts.busiest)
+        _by_role((tile.tensor.role, _bits(sparse, tile, table[key])) for key, tile in tiles)
+        for table in (counts.total, counts.busiest)
     )
-    ports = uses_of_ports(memory, sum(each.read for each in busiest), sum(each.written for each in busiest))
+    ports = uses_of_ports(memory, busiest, every)
     return MemoryUse(
         name=memory.name,
         instances=sparse.arch.instances(memory.name),
@@ -238,7 +249,7 @@ def _memory(
         cycles=longest(ports),
         overlaps=memory.overlaps,
         energy_pj=sum(each.energy_pj for each in traffic if each.memory == memory.name),
-        read_bits=sum(each.read for each in every),
-        write_bits=sum(each.written for each in every),
+        read_bits=sum(read for read, _ in every.values()),
+        write_bits=sum(written for _, written in every.values()),
         ports=ports,
     )

@@ -207,7 +207,7 @@ class Costs:
                         [
                             (f.bits / fraction_of(port.bits_per_cycle), f.words)
                             for f in self.flows(t, pattern, busiest=True)
-                            if f.memory == m and (port.kind.reads if f.reads else port.kind.writes)
+                            if f.memory == m and (self.problem.tensors[t].role, f.reads) in port.kind.flows
                         ],
                     )
                     for pattern, y in options

@@ -111,6 +111,7 @@ class ExactSearch:
     surroundings  of a mapping that is a branch of a tree
     ceiling  mappings from this value on are not wanted
     effort  how the search goes about its work
+    known   a mapping to begin with
     floor   no mapping that has not been looked at has a lower value: as is known before, or from the start
     """
 
@@ -126,6 +127,7 @@ class ExactSearch:
     surroundings: Surroundings = ALONE
     ceiling: float = math.inf
     effort: Effort = EFFORT
+    known: Mapping | None = None
     pruned: Counter[str] = field(default_factory=Counter, init=False)
     interrupted: bool = field(default=False, init=False)
     out_of_time: bool = field(default=False, init=False)
@@ -180,6 +182,8 @@ class ExactSearch:
         return bool(self.found)
 
     def _solve(self, proof: bool) -> None:
+        if self.known is not None:
+            self.found.evaluate(self.known)
         self._start_from_full_lines()
         if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
             return

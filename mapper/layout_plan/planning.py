@@ -233,7 +233,7 @@ class _Planning:
         memory, arch = self.outer, self.arch
         assert memory.line_bits is not None
         bits = read * memory.line_bits, written * memory.line_bits
-        cycles = port_cycles(memory, *bits)
+        cycles = port_cycles(memory, {tensor.writers[0].tensor.role: bits})
         energy = (bits[0] * memory.read_energy_pj + bits[1] * memory.write_energy_pj) / memory.access_bits
         energy += cycles * arch.total_leakage_pj_per_cycle
         value = self.weights.of(energy, cycles)

@@ -99,7 +99,7 @@ def _bandwidths(arch: Architecture, memory: Memory) -> Iterator[Change]:
     for kind, bits in stated_ports(memory):
         if bits is None:
             continue
-        port = "" if kind.reads and kind.writes else kind.name
+        port = kind.key
         field = f"{memory.name}.bandwidth" + (f".{port}" if port else "")
         for factor in _FACTORS:
             each = f"{significant(bits * factor / 8)} B/cycle"

@@ -21,6 +21,7 @@ from ...cost_models.intensity import compulsory_words
 from ...cost_models.ports import port_cycles
 from ...cost_models.traffic_bounds import traffic_bound
 from ...ir import Problem
+from ...ir.problem import ROLES
 from ...ir.units import count, energy, significant
 
 
@@ -66,9 +67,11 @@ def distance_of(problem: Problem, arch: Architecture, cost: Cost, crossings: Seq
     bits = {t.name: least[t.name] * arch.width_bits(t) for t in problem.tensors}
     read = sum(bits[t.name] for t in problem.operands)
     written = bits[problem.output.name]
+    passing = {role: (sum(bits[t.name] for t in problem.operands if t.role == role), 0) for role in ROLES}
+    passing[problem.output.role] = 0, written
     transfers = (read * outermost.read_energy_pj + written * outermost.write_energy_pj) / outermost.access_bits
     compute = problem.macs / (arch.mac_instances * arch.mac.per_cycle)
-    port = port_cycles(outermost, read, written)
+    port = port_cycles(outermost, passing)
     return Distance(
         outermost=outermost.name,
         tensors=tuple(TensorDistance(t.name, crossed[t.name], least[t.name]) for t in problem.tensors),

@@ -221,8 +221,10 @@ class TestTpu:
         assert not memory("tpu_v1", "weight_register").double_buffered
 
     def test_bandwidths(self) -> None:
-        weights = memory("tpu_v1", "DRAM").shared_bits_per_cycle
+        outside = memory("tpu_v1", "DRAM")
+        weights = outside.weight_bits_per_cycle
         assert weights is not None
+        assert outside.input_bits_per_cycle == outside.output_bits_per_cycle == pytest.approx(14e9 * 8 / 700e6)
         assert weights == pytest.approx(34e9 * 8 / 700e6)
         assert load_arch("tpu_v1").mac_instances / (weights / 8) == pytest.approx(1349, abs=1)  # MACs a weight byte
         buffer = memory("tpu_v1", "unified_buffer")

@@ -79,7 +79,7 @@ def test_without_bandwidths_only_compute_takes_time() -> None:
 def drawn(seed: int) -> tuple[Mapping, Architecture]:
     """A random mapping; every other machine has ports for each direction as well."""
     rng = random.Random(seed)
-    problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), *["ports"] * (seed % 2))
+    problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), *["ports", "roles"] * (seed % 2))
     return random_mapping(rng, problem, arch, ragged=rng.random() < 0.5), arch
 
 

@@ -13,7 +13,7 @@ from tilewright.cost_models import cost_of, count_words, parse_objective
 from tilewright.cost_models.least_cost import least_cost
 from tilewright.ir import MappingError
 
-EXTRAS = ("leakage", "block", "hop", "fill", "ports", "serial", "widths")
+EXTRAS = ("leakage", "block", "hop", "fill", "ports", "roles", "serial", "widths")
 
 
 @pytest.mark.parametrize("seeds", blocks(60, 30))

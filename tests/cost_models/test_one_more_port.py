@@ -1,8 +1,10 @@
-"""A kind of port that these tests alone know: all that counts cycles asks `ports_of`, and sees it."""
+"""Ports of one role, and a kind of port that these tests alone know: all that counts cycles asks `ports_of`, and sees
+them."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -32,6 +34,7 @@ class WithBus(Memory):
 
 
 PORTS = ("read", "write", "bus")
+Ports = Callable[[Architecture, random.Random], Architecture]
 NONE: dict[str, Any] = dict.fromkeys(("shared_bits_per_cycle", "read_bits_per_cycle", "write_bits_per_cycle"))
 
 
@@ -55,6 +58,11 @@ def with_buses(arch: Architecture, rng: random.Random | None = None) -> Architec
             level = WithBus.model_validate(fields)
         levels.append(level)
     return arch.model_copy(update={"levels": tuple(levels)})
+
+
+def with_roles(arch: Architecture, rng: random.Random) -> Architecture:
+    """The machine with ports of some roles in every memory beside those that it has."""
+    return with_extras(rng, arch, "roles")
 
 
 def of_memories(arch: Architecture, **changes: Any) -> Architecture:
@@ -98,20 +106,21 @@ def searched(problem: Problem, arch: Architecture, strategy: str) -> float:
     return cost.latency_cycles
 
 
-def question(seed: int) -> tuple[Problem, Architecture]:
-    """An operation that brute force can try, on a machine that every search knows, with buses."""
+def question(seed: int, ports: Ports = with_buses) -> tuple[Problem, Architecture]:
+    """An operation that brute force can try, on a machine that every search knows, with other ports."""
     rng = random.Random(seed)
     known = {"reuse": "across_levels", "footprint": "exact", "latency": "steady"}
     while True:
         problem, arch = random_problem(rng), random_architecture(rng, memories=rng.randint(1, 2), capacity=200)
         arch = of_memories(arch.model_copy(update=known), halo="none")
         if brute_force.count(problem, arch, False, 600) < 600:
-            return problem, with_buses(arch, rng)
+            return problem, ports(arch, rng)
 
 
+@pytest.mark.parametrize("ports", [with_buses, with_roles])
 @pytest.mark.parametrize("seed", longer.seeds(30))
-def test_every_search_of_one_operation_sees_it(seed: int) -> None:
-    problem, arch = question(seed)
+def test_every_search_of_one_operation_sees_it(seed: int, ports: Ports) -> None:
+    problem, arch = question(seed, ports)
     (least,) = brute_force.best(problem, arch, False, (LATENCY,)).values()
     for strategy in ("exact", "cpsat"):
         assert searched(problem, arch, strategy) == pytest.approx(least), strategy
@@ -134,12 +143,13 @@ def least_of_trees(case: Case, arch: Architecture) -> float:
         return inf
 
 
+@pytest.mark.parametrize("ports", [with_buses, with_roles])
 @pytest.mark.parametrize("seed", longer.seeds(40))
-def test_the_search_of_trees_sees_it(seed: int) -> None:
+def test_the_search_of_trees_sees_it(seed: int, ports: Ports) -> None:
     case = random_case(seed)
     if case.arch.partial_sum_bits is not None:
         pytest.skip("the search knows a gap here")
-    both = with_buses(case.arch, random.Random(seed))
+    both = ports(case.arch, random.Random(seed))
     best = Case(case.kind, case.cascade, both, case.tiling, case.space, case.fuse).trees.best()
     least = best["latency"].value if best else inf
     assert least_of_trees(case, both) == pytest.approx(least)

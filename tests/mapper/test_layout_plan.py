@@ -148,7 +148,7 @@ def every_plan(graph: NetworkGraph, costs: Costs) -> Iterator[Point]:
     stands = joined(graph)
     layers = [o for o in graph if o.problem is not None]
     tensors = sorted({stands[o.name] for o in layers} - {stands["input"]})
-    cycles = port_cycles(ARCH.memories[0], 128 * 128, 128 * 128)
+    cycles = port_cycles(ARCH.memories[0], {"input": (128 * 128, 128 * 128)})
     for chosen in itertools.product(itertools.product(LAYOUTS, (False, True)), repeat=len(tensors)):
         state = dict(zip(tensors, chosen, strict=True)) | {stands["input"]: ("NCHW", False)}
         sums = {(CONVERSION * n, cycles * n) for n in (sum(also for _, also in chosen),)}

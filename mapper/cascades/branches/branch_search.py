@@ -16,7 +16,7 @@ from ...exact.tiles.visits import short_visits, size_of_visits
 from ...means import Means
 from ...space import Space
 from ...tilings import Tiling
-from ..terms.branch import BranchQuestion, NamedPort
+from ..terms.branch import BranchQuestion, NamedPort, by_memory
 from ..terms.upper_memories import with_room
 
 
@@ -86,7 +86,7 @@ class BranchSearches:
         return Surroundings(
             dict(question.homes),
             question.again,
-            {memory: (visits * read, visits * written) for memory, read, written in question.busy},
+            by_memory(question.busy, visits),
             {dim: size for dim, size in question.sizes if dim in question.cut},
             {dim: lasting for dim, (lasting, _) in told_apart.items()},
             {dim: short for dim, (_, short) in told_apart.items() if short},

@@ -2,7 +2,8 @@
 
 A resource is what computes, or a bounded port of a memory. Prices of those that overlap add up to 1; a memory that does
 not overlap adds its cycles to the run, so its ports share another 1. Of a memory with several instances the mean one
-counts, which is busy no longer than the busiest.
+counts, which is busy no longer than the busiest. Energies are of all roles together, so ports of one role cost nothing
+here.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Resources:
         found = {COMPUTING: computing}
         for memory, use in zip(self.arch.memories, cost.memories, strict=True):
             for port in ports_of(memory):
-                found[_named(port)] = port.cycles(float(use.read_bits), float(use.write_bits), use.instances)
+                found[_named(port)] = port.cycles(None, float(use.read_bits), float(use.write_bits), use.instances)
         return found
 
     def priced(self, energy: float, latency: float, prices: Prices) -> Architecture:
@@ -76,8 +77,8 @@ class Resources:
     def _priced(self, memory: Memory, energy: float, latency: float, prices: Prices) -> Memory:
         read, written = energy * memory.read_energy_pj, energy * memory.write_energy_pj
         for port in ports_of(memory):
-            each = port.cycles(float(memory.access_bits), 0.0, self.arch.instances(memory.name))
-            more = port.cycles(0.0, float(memory.access_bits), self.arch.instances(memory.name))
+            each = port.cycles(None, float(memory.access_bits), 0.0, self.arch.instances(memory.name))
+            more = port.cycles(None, 0.0, float(memory.access_bits), self.arch.instances(memory.name))
             price = latency * prices.get(_named(port), 0.0)
             read, written = read + price * each, written + price * more
         return memory.model_copy(

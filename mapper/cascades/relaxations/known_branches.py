@@ -237,11 +237,8 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
 
 def _is_less_busy(one: BranchQuestion, other: BranchQuestion, visits: float) -> bool:
     """Whether no more is at the ports in a visit than in so many visits of another question."""
-    most = {memory: (visits * read, visits * written) for memory, read, written in other.busy}
-    return all(
-        reaches(most.get(memory, (0.0, 0.0))[0], read) and reaches(most.get(memory, (0.0, 0.0))[1], written)
-        for memory, read, written in one.busy
-    )
+    most = {(memory, role): (visits * read, visits * written) for memory, role, read, written in other.busy}
+    return all(all(map(reaches, most.get((memory, role), (0.0, 0.0)), bits)) for memory, role, *bits in one.busy)
 
 
 def _move_all(operation: Operation, dims: Iterable[str]) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from ....arch import Memory
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import is_plain
-from ....ir import Cascade, Operation, Tensor
+from ....ir import Cascade, Operation, Role, Tensor
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
@@ -114,11 +114,11 @@ class TensorBounds:
         if one.is_output:
             returning = passing - words
             drained = bits * passing if self.memories.arch.inner_drain_read else None
-            self._book(found, user, outer, bits * returning, bits * passing)
-            self._book(found, user, inner, drained, bits * returning)
+            self._book(found, user, outer, one.role, bits * returning, bits * passing)
+            self._book(found, user, inner, one.role, drained, bits * returning)
         else:
-            self._book(found, user, outer, bits * passing, None)
-            self._book(found, user, inner, None, bits * passing)
+            self._book(found, user, outer, one.role, bits * passing, None)
+            self._book(found, user, inner, one.role, None, bits * passing)
         moving = tuple(i for i in above if self.dims[i].of(user.name) in one.dims)
         tile = words / self._product(moving)
         moves = self.part.steps or any(self.memories.arch.loop_moves(self.dims[i].of(user.name), one) for i in above)
@@ -170,7 +170,7 @@ class TensorBounds:
         found.energy[:] += (self.part.full_share(place) * self.memories.further_pj(one, home.name)) * words
         if self.memories.ports:
             bits = words * self.memories.arch.width_bits(one)
-            self._book_cycles(found, user, home, *((None, bits) if one.is_output else (bits, None)))
+            self._book_cycles(found, user, home, one.role, *((None, bits) if one.is_output else (bits, None)))
 
     @cached_property
     def _every(self) -> Above:
@@ -214,17 +214,31 @@ class TensorBounds:
                 if own == memory and part == role:
                     found.bits[place * rooms + i] += bits
 
-    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None) -> None:
-        """Bits that a memory reads and writes for an operation; None for none."""
+    def _book(
+        self,
+        found: Least,
+        user: Operation,
+        memory: Memory,
+        role: Role,
+        read: Floats | None,
+        written: Floats | None,
+    ) -> None:
+        """Bits of a role that a memory reads and writes for an operation; None for none."""
         share = self.part.full_share(self._places[user.name])
         if read is not None:
             found.energy[:] += (share * memory.read_energy_pj / memory.access_bits) * read
         if written is not None:
             found.energy[:] += (share * memory.write_energy_pj / memory.access_bits) * written
-        self._book_cycles(found, user, memory, read, written)
+        self._book_cycles(found, user, memory, role, read, written)
 
     def _book_cycles(
-        self, found: Least, user: Operation, memory: Memory, read: Floats | None, written: Floats | None
+        self,
+        found: Least,
+        user: Operation,
+        memory: Memory,
+        role: Role,
+        read: Floats | None,
+        written: Floats | None,
     ) -> None:
         place = self._places[user.name]
         share = self.part.full_share(place)
@@ -232,4 +246,4 @@ class TensorBounds:
         for number, port in enumerate(self.memories.ports):
             if port.memory is memory:
                 bits = none if read is None else read, none if written is None else written
-                found.cycles[place, number] += share * port.cycles(*bits)
+                found.cycles[place, number] += share * port.cycles(role, *bits)

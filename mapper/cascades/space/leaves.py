@@ -140,7 +140,7 @@ class Leaves:
         """What a branch weighs at least with some mappings of its even visit."""
         (share, question), less = even, self.weights.energy * one.less_pj
         more, slower = one.part / share, one.slower if self.bounds.timed else 1.0
-        busy = tuple((memory, read / more, written / more) for memory, read, written in question.busy)
+        busy = tuple((memory, role, read / more, written / more) for memory, role, read, written in question.busy)
         asked = replace(question, busy=busy, slower=slower, beside=one.beside)
         asked = replace(asked, keeps=one.keeps, wider=one.wider, waits_for=one.waits_for)
         outcome = self.least_of_way(part, [(one.part, asked)], cutoff + less)

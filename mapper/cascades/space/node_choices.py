@@ -15,10 +15,10 @@ from ....ir import Operation, ceil_div
 from ...means import Means
 from ..relaxations.loop_weights import LoopWeights
 from ..relaxations.part_bounds import PartBounds
-from ..terms.branch import Room, Sizes
+from ..terms.branch import Busy, Room, Sizes
 from ..terms.generations import Generations
 from ..terms.held_sums import HeldSums
-from ..terms.parts import Brief, Busy, VisitedPart, less_rooms
+from ..terms.parts import Brief, VisitedPart, less_rooms
 from ..terms.ragged_loops import below_loops, full_share
 from ..terms.upper_memories import Floats, SumNode
 from ..terms.upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes

@@ -282,7 +282,7 @@ class BranchTable:
         if not timed:
             return np.array([energy])
         bits = far, near
-        ports = [port.cycles(*bits[number]) for number, port in machine.ports]
+        ports = [port.cycles(None, *bits[number]) for number, port in machine.ports]
         return np.array([energy, 0.0, 0.0, *ports])
 
     # ---- mappings ------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def with_sources(
         if memory == 1 or FAR in sources:
             bits = read[memory] * level.read_energy_pj + written[memory] * level.write_energy_pj
             energy = energy + bits / level.access_bits
-    ports = [port.cycles(read[m], written[m]) for m, port in machine.ports] if timed else []
+    ports = [port.cycles(None, read[m], written[m]) for m, port in machine.ports] if timed else []
     return energy, ports
 
 

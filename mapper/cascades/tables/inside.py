@@ -233,7 +233,7 @@ class InsideTable:
             energy = energy + (read * memory.read_energy_pj + written * memory.write_energy_pj) / memory.access_bits
             cycles = np.zeros(len(row))
             for port in ports_of(memory):
-                cycles = np.maximum(cycles, port.cycles(read, written, instances))
+                cycles = np.maximum(cycles, port.cycles(None, read, written, instances))
             if memory.overlaps:
                 busiest = np.maximum(busiest, cycles)
             else:

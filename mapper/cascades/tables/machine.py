@@ -31,6 +31,8 @@ def refusal(cascade: Cascade, arch: Architecture, space: Space, tiling: Tiling, 
         return f"private parts of {outside[1].name}"
     if arch.latency != "steady" or arch.overlap != "within_operations":
         return "latency with fill, or overlap across operations"
+    if any(port.kind.role for memory in arch.memories for port in ports_of(memory)):
+        return "ports of one role"
     if any(memory.block_bits for memory in arch.memories) or any(fanout.hop_pj_per_bit for fanout in arch.fanouts):
         return "energy of blocks or hops"
     return next(filter(None, (_operation_refused(operation, arch) for operation in cascade.operations)), None)

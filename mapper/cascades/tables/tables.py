@@ -19,7 +19,7 @@ from ...pareto.weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, We
 from ...question import FREE
 from ...space import Space
 from ...tilings import Tiling
-from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
+from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes, by_memory
 from ..terms.upper_memories import UNBOUNDED, without_leakage
 from .branches import BranchTable, Sources, TableChoices, lower_steps
 from .cuts import FAR, NEAR, fronts
@@ -225,11 +225,11 @@ class TableBranches:
     def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
         """(choices,) cycles of a visit, by timed columns."""
         machine = self.machine
-        busy = {memory: (read, written) for memory, read, written in question.busy}
+        busy = by_memory(question.busy)
         busiest, serial = columns[1], columns[2]
         alone = [np.zeros_like(serial), np.zeros_like(serial)]
         for (number, port), cycles in zip(machine.ports, columns[3:], strict=True):
-            cycles = cycles + port.cycles(*busy.get(port.memory.name, (0.0, 0.0)))
+            cycles = cycles + port.busy(busy.get(port.memory.name, {}))
             if port.memory.overlaps:
                 busiest = np.maximum(busiest, cycles)
             else:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from ....cost_models.cascades import VisitSizes
-from ....ir import Loop, Node, ceil_div
+from ....ir import Loop, Node, Role, ceil_div
 from ...pareto.weights import UNKNOWN, LeastOfEach, OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
@@ -25,12 +25,22 @@ Homes = tuple[tuple[str, str], ...]
 Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
 
+Busy = tuple[tuple[str, Role, float, float], ...]
+"""Bits that are read and written for other reasons, by memory and role."""
 
 NamedPort = tuple[str, str]
 """A memory, and the name of one of its ports."""
 
 Slot = tuple[str, int, str]
 """A loop of instances side by side: array, axis (0 is x and 1 is y), dimension."""
+
+
+def by_memory(busy: Busy, visits: float = 1) -> dict[str, dict[Role, tuple[float, float]]]:
+    """The bits of so many visits."""
+    found: dict[str, dict[Role, tuple[float, float]]] = {}
+    for memory, role, read, written in busy:
+        found.setdefault(memory, {})[role] = visits * read, visits * written
+    return found
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,8 @@ class BranchQuestion:
     keeps      (memory, tensor) of those inside arrays, whether the one keeps the other
     wider      by tensor, so many times as wide are its words
     waits_for  the port that alone takes cycles; None: all do, and computing
-    busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
-               cycles of ports, and no energy here
+    busy       what the nodes above need for this operation: bits read and written per visit, by memory and
+               role. It takes cycles of ports, and no energy here
     """
 
     operation: str
@@ -63,7 +73,7 @@ class BranchQuestion:
     homes: Homes
     room: Room
     again: int = 1
-    busy: tuple[tuple[str, float, float], ...] = ()
+    busy: Busy = ()
     cut: frozenset[str] = frozenset()
     over: Sizes = ()
     made: tuple[tuple[str, VisitSizes], ...] = ()

@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from ....ir import Operation, Tree
-from .branch import BranchQuestion, Homes, Room, Sizes
+from ....ir import Operation, Role, Tree
+from .branch import BranchQuestion, Busy, Homes, Room, Sizes
 from .held_sums import HeldSums, held_by
 from .ragged_loops import Overs, full_share, mean_visits
 from .sharing import LoopAbove
 from .windowed import Uneven
-
-Busy = tuple[tuple[str, float, float], ...]
-"""Bits that a memory reads and writes, by memory."""
 
 
 class Brief(NamedTuple):
@@ -93,7 +90,7 @@ class VisitedPart:
         """What the branch of one operation is asked that finds its tensors in some memories."""
         busy, part = self.busy[place], self.part_of(place)
         if part != 1:
-            busy = tuple((memory, read / part, written / part) for memory, read, written in busy)
+            busy = tuple((memory, role, read / part, written / part) for memory, role, read, written in busy)
         cut = self.cut[place] if self.cut else frozenset[str]()
         over = tuple((one.dim, one.whole) for one in self.over_of(place))
         name, sizes, room = self.names[place], self.sizes[place], self.room[place]
@@ -249,9 +246,10 @@ def less_room(room: Room, taken: Room) -> Room | None:
 
 def with_busy(one: Busy, other: Busy, visits: float) -> Busy:
     """What is needed per visit inside, of what each visit outside needs."""
-    read: dict[str, float] = {}
-    written: dict[str, float] = {}
-    for memory, reads, writes in (*one, *other):
-        read[memory] = read.get(memory, 0.0) + reads / visits
-        written[memory] = written.get(memory, 0.0) + writes / visits
-    return tuple((memory, read[memory], written[memory]) for memory in sorted(read))
+    read: dict[tuple[str, Role], float] = {}
+    written: dict[tuple[str, Role], float] = {}
+    for memory, role, reads, writes in (*one, *other):
+        where = memory, role
+        read[where] = read.get(where, 0.0) + reads / visits
+        written[where] = written.get(where, 0.0) + writes / visits
+    return tuple((*where, read[where], written[where]) for where in sorted(read))

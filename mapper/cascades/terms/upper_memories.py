@@ -15,8 +15,7 @@ from ....cost_models.cost import capacity_parts, tensor_tile_words
 from ....cost_models.ports import Port, port_cycles, ports_of
 from ....ir import Cascade, Operation, Role, Tensor
 from ...pareto.weights import Weights
-from .branch import Room
-from .parts import Busy
+from .branch import Busy, Room, by_memory
 
 Floats = npt.NDArray[np.float64]
 
@@ -163,15 +162,15 @@ class UpperMemories:
 
     def port_cycles(self, busy: Busy) -> Floats:
         """(ports,) cycles that bits take at each bounded port of the memories outside all arrays."""
-        bits = {memory: (read, written) for memory, read, written in busy}
-        return np.array([port.cycles(*bits.get(port.memory.name, (0.0, 0.0))) for port in self.ports])
+        bits = by_memory(busy)
+        return np.array([port.busy(bits.get(port.memory.name, {})) for port in self.ports])
 
     def further_bits(self, tensor: Tensor, words: float, home: str) -> Busy:
         """Bits that pass at a home further out than the nearest memory, at least, for so many words of a tensor."""
         if home == self.nearest:
             return ()
         bits = words * self.arch.width_bits(tensor)
-        return ((home, 0.0, bits) if tensor.is_output else (home, bits, 0.0),)
+        return ((home, tensor.role, *((0.0, bits) if tensor.is_output else (bits, 0.0))),)
 
     def further_pj(self, tensor: Tensor, home: str) -> float:
         """pJ per word at least, by which a tensor costs more from a home further out than the nearest one, whether a
@@ -212,7 +211,7 @@ class UpperMemories:
         through = weights.energy * self.through_pj(tensor, home, near.name)
         if near.keeps[tensor.role] == "must":
             return through
-        reads, writes = port_cycles(near, 1.0, 0.0), port_cycles(near, 0.0, 1.0)
+        reads, writes = (port_cycles(near, {tensor.role: bit}) for bit in ((1.0, 0.0), (0.0, 1.0)))
         saved = []
         for far in self.upper[self.depth[home] : -1]:
             read = far.read_energy_pj / far.access_bits - near.read_energy_pj / near.access_bits

@@ -17,8 +17,7 @@ from ....cost_models.cost import Cost, tensor_tile_words
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import is_plain
 from ....ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Role, Tensor, ceil_div
-from .branch import Sizes
-from .parts import Busy
+from .branch import Busy, Sizes
 
 
 class LoopOver(NamedTuple):
@@ -156,7 +155,7 @@ class UpperNodes:
                 level = self._memories[name]
                 energy += (reading * level.read_energy_pj + writing * level.write_energy_pj) / level.access_bits
             outer = memory
-        busy = tuple((name, read[name], written[name]) for name in read if read[name] or written[name])
+        busy = tuple((name, one.role, read[name], written[name]) for name in read if read[name] or written[name])
         return UpperCost(energy, busy, tuple(words), tuple(stays))
 
     def _passing(
@@ -207,7 +206,7 @@ class UpperNodes:
         written = problem.tensor(tensor)
         return UpperCost(
             mean * sum(share * _moving_pj(cost) for share, cost in visits),
-            _mean_bits(visits, mean),
+            _mean_bits(written.role, visits, mean),
             tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
             tuple(nest.innermost_serving(written, position) < start for position in positions),
         )
@@ -218,15 +217,15 @@ def _moving_pj(cost: Cost) -> float:
     return sum(use.energy_pj for use in cost.memories) + sum(hops.energy_pj for hops in cost.networks)
 
 
-def _mean_bits(visits: tuple[tuple[float, Cost], ...], mean: float) -> Busy:
-    """Bits that each memory reads and writes for a visit, in the mean; `mean`: of how many visits each is."""
+def _mean_bits(role: Role, visits: tuple[tuple[float, Cost], ...], mean: float) -> Busy:
+    """Bits of a role that each memory reads and writes for a visit, in the mean; `mean`: of how many visits each is."""
     bits: dict[str, list[float]] = {}
     for share, cost in visits:
         for use in cost.memories:
             moved = bits.setdefault(use.name, [0.0, 0.0])
             moved[0] += mean * share * use.read_bits
             moved[1] += mean * share * use.write_bits
-    return tuple((name, read, written) for name, (read, written) in bits.items() if read or written)
+    return tuple((name, role, read, written) for name, (read, written) in bits.items() if read or written)
 
 
 def _tile_words(mapping: Mapping, position: int, tensor: str, arch: Architecture) -> int:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....arch import Architecture, Fanout, Memory
+from ....arch.ports import bounded_kinds
 from ....arch.units import shown
 from ....ir import Loop, Mapping, MappingError, Node, Tensor
 from ...timeloop.architecture import spatial_name
@@ -77,19 +78,25 @@ def _refuse(mapping: Mapping, arch: Architecture) -> None:
         if not _NAME.fullmatch(name):
             hint = "rename it: letters, digits, - and _"
             raise MappingError(f"they cannot hold the name {shown(name)}", where=_FILES, hint=hint)
-    for memory in arch.memories:
-        if memory.block_bits not in (None, memory.access_bits):
-            raise MappingError(f"{memory.name} has blocks of another width than its accesses", where=_FILES)
-        if memory.line_bits is not None:
-            raise MappingError(f"{memory.name} has lines, which are counted otherwise there", where=_FILES)
-        if not memory.overlaps:
-            raise MappingError(f"{memory.name} does not overlap its transfers with compute", where=_FILES)
+    _refuse_memories(arch)
     _refuse_arrays(arch)
     for dim, size in mapping.problem.dims:
         covered = math.prod(loop.trips for loop in mapping.nest.loops if loop.dim == dim)
         if covered != size:
             message = f"the last tile of {dim} is ragged: its loops cover {covered} of {size}"
             raise MappingError(message, where=_FILES, hint="search with --tiling perfect, or --to timeloop")
+
+
+def _refuse_memories(arch: Architecture) -> None:
+    for memory in arch.memories:
+        if memory.block_bits not in (None, memory.access_bits):
+            raise MappingError(f"{memory.name} has blocks of another width than its accesses", where=_FILES)
+        if memory.line_bits is not None:
+            raise MappingError(f"{memory.name} has lines, which are counted otherwise there", where=_FILES)
+        if any(kind.role for kind, _ in bounded_kinds(memory)):
+            raise MappingError(f"{memory.name} has ports of one role each", where=_FILES)
+        if not memory.overlaps:
+            raise MappingError(f"{memory.name} does not overlap its transfers with compute", where=_FILES)
 
 
 def _refuse_arrays(arch: Architecture) -> None:

@@ -89,7 +89,8 @@ class BoundaryBounds:
         memory, tensor = found.boundary.outer, found.boundary.tensor
         instances = np.asarray(self._outer_loads(tensor, memory))
         bits = zeros.least_bits(memory, tensor) * macs * found.moved
-        self.cost_columns.book(costs, self.hierarchy.memories[memory], bits, np.zeros(1), instances)
+        level, role = self.hierarchy.memories[memory], self.tensors[tensor].role
+        self.cost_columns.book(costs, level, role, (bits, np.zeros(1)), instances)
         self.cost_columns.book_energy(costs, macs * self.hierarchy.arch.mac.energy_pj * found.done)
         return np.moveaxis(costs, 0, 1)
 
@@ -184,10 +185,10 @@ class BoundaryBounds:
         if not tensor.is_output:
             outer_bits, inner_bits = bits or self._least_bits(boundary)
             read = served * (outer_bits * outer_gaps.words * timed)
-            self.cost_columns.book(costs, outer, read, nothing, outer_instances, costing=costing)
+            self.cost_columns.book(costs, outer, tensor.role, (read, nothing), outer_instances, costing=costing)
             if inner:
                 written = filled * (inner_bits * inner_gaps.words * timed)
-                self.cost_columns.book(costs, inner, nothing, written, inner_instances, costing=costing)
+                self.cost_columns.book(costs, inner, tensor.role, (nothing, written), inner_instances, costing=costing)
                 width = self.cost_columns.arch.partial_width_bits(tensor)
                 self.cost_columns.book_refills(costs, outer, inner, tensor, filled * width / inner_instances)
             return found
@@ -200,7 +201,7 @@ class BoundaryBounds:
         widths = arch.partial_width_bits(tensor), arch.width_bits(tensor)
         reading = read * outer_gaps.sums * timed
         writing = (written * outer_gaps.sums + outer_gaps.of_finished(finished, *widths)) * timed
-        self.cost_columns.book(costs, outer, reading, writing, outer_instances, costing=costing)
+        self.cost_columns.book(costs, outer, tensor.role, (reading, writing), outer_instances, costing=costing)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
             # charge repeat visits alike, so the visits after the first are at least those at one of them, and those at
@@ -213,7 +214,7 @@ class BoundaryBounds:
             finished = self._finished(boundary.tensor, boundary.inner, once)
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
             more = inner_gaps.sums * timed
-            self.cost_columns.book(costs, inner, read * more, written * more, inner_instances)
+            self.cost_columns.book(costs, inner, tensor.role, (read * more, written * more), inner_instances)
             width = self.cost_columns.arch.partial_width_bits(tensor)
             self.cost_columns.book_refills(costs, outer, inner, tensor, filled * width / inner_instances)
         return found

@@ -36,7 +36,7 @@ def lines_that_wait(bounds: Bounds, model: TrafficModel, state: State, rows: Row
             words = tensor_tile_words(tensor, bounds.hierarchy.problem.sizes)
             bits = np.maximum(own - at_cells, 0.0) * (words * columns.arch.width_bits(tensor))
             level = bounds.hierarchy.memories[memory]
-            columns.book(found, level, bits, np.zeros(1), model.instances(rows, memory))
+            columns.book(found, level, tensor.role, (bits, np.zeros(1)), model.instances(rows, memory))
     return found
 
 

@@ -139,7 +139,7 @@ class BoundaryCosts:
                 if tensor.is_output and outer:
                     written = written + gaps.of_finished(finished, *self._widths(tensor))
             read, written = read * timed, written * timed
-            self.cost_columns.book(costs, level, read, written, instances, in_blocks, moved / timed)
+            self.cost_columns.book(costs, level, tensor.role, (read, written), instances, in_blocks, moved / timed)
             if not outer:
                 arriving = filled * self.cost_columns.arch.partial_width_bits(tensor) / instances
                 outside = self.hierarchy.memories[boundary.outer]
@@ -147,7 +147,7 @@ class BoundaryCosts:
             own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
             if own is not None:
                 busiest = own[0] * timed, own[1] * timed
-                self.cost_columns.book_busiest(costs, level, (read, written), instances, busiest)
+                self.cost_columns.book_busiest(costs, level, tensor.role, (read, written), instances, busiest)
         if zeros is not None and self._is_unsettled(zeros, model, boundary):
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * moved)
         if zeros is not None and fill_point is not None:
@@ -178,7 +178,8 @@ class BoundaryCosts:
         bits = self._word_bits(model, rows, found.boundary, memory) * model.computed(rows, found.boundary)
         instances = model.instances(rows, memory)
         level = self.hierarchy.memories[memory]
-        self.cost_columns.book(costs, level, bits * found.moved, np.zeros(1), instances)
+        role = self.hierarchy.problem.tensors[found.boundary.tensor].role
+        self.cost_columns.book(costs, level, role, (bits * found.moved, np.zeros(1)), instances)
         operations = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
         self.cost_columns.book_energy(costs, operations * found.done)
 
@@ -216,10 +217,12 @@ class BoundaryCosts:
         waiting = lines.cycles_per_word(model, rows, boundary, memory)
         if waiting is None:
             return
-        waiting = waiting / self.cost_columns.arch.partial_width_bits(self.hierarchy.problem.tensors[boundary.tensor])
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        waiting = waiting / self.cost_columns.arch.partial_width_bits(tensor)
         level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
         reads, writes = bits
-        self.cost_columns.book_banks(costs, level, boundary.tensor, reads * waiting, writes * waiting, instances)
+        banks = reads * waiting, writes * waiting
+        self.cost_columns.book_banks(costs, level, tensor.role, boundary.tensor, banks, instances)
 
     @property
     def knows_busiest(self) -> bool:

@@ -23,7 +23,7 @@ from ....arch import Architecture, Memory
 from ....cost_models import EDP, ENERGY, Objective
 from ....cost_models.cost import largest_tile_bits
 from ....cost_models.ports import IDLE, Port, ports_of, run_cycles
-from ....ir import Tensor
+from ....ir import Role, Tensor
 from ....ir.problem import ROLES
 from ...tilings import Tiling
 from ..question.surroundings import ALONE, Surroundings
@@ -88,7 +88,7 @@ class CostColumns:
         """Cycles of every port that other things take."""
         found = []
         for port in self.ports:
-            found.append(port.cycles(*self.surroundings.busy.get(port.memory.name, (0.0, 0.0))))
+            found.append(port.busy(self.surroundings.busy.get(port.memory.name, {})))
         return tuple(found)
 
     @property
@@ -125,12 +125,12 @@ class CostColumns:
         """Note words that are read, not only looked at, from a memory whose tile is not known."""
         self._unsettled_column(costs, tensor)[:] += words
 
-    def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
+    def settle(self, costs: Floats, tensor: int, memory: Memory, role: Role, bits: Floats, instances: Floats) -> None:
         """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
         if tensor in self._unsettled:
             words = self._unsettled_column(costs, tensor).copy()
             self._unsettled_column(costs, tensor)[:] = 0.0
-            self.book(costs, memory, words * bits, np.zeros(1), instances)
+            self.book(costs, memory, role, (words * bits, np.zeros(1)), instances)
 
     def _unsettled_column(self, costs: Floats, tensor: int) -> Floats:
         """(rows,) words that are read from a memory whose tile is not known: a view of their column."""
@@ -149,28 +149,35 @@ class CostColumns:
         self,
         costs: Floats,
         memory: Memory,
-        read_bits: Floats,
-        write_bits: Floats,
+        role: Role,
+        bits: tuple[Floats, Floats],
         instances: Floats,
         in_blocks: Floats | None = None,
         costing: Floats | float = 1.0,
     ) -> None:
-        """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
+        """Add one memory's bits of a role, summed over its instances, to the columns; `costs` is (columns, ...).
 
+        bits       read and written
         costing    which part of them costs energy
         in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
                    None: they are not, which is a bound
         """
-        reads, writes = read_bits, write_bits
+        reads, writes = bits
         if memory.block_bits and in_blocks is not None:
-            reads, writes = (_whole(bits, memory.block_bits * in_blocks) for bits in (read_bits, write_bits))
+            reads, writes = (_whole(each, memory.block_bits * in_blocks) for each in bits)
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy * costing)
-        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+        self._book_cycles(costs, memory, role, None, bits, instances)
 
     def book_busiest(
-        self, costs: Floats, memory: Memory, every: tuple[Floats, Floats], instances: Floats, own: tuple[Floats, Floats]
+        self,
+        costs: Floats,
+        memory: Memory,
+        role: Role,
+        every: tuple[Floats, Floats],
+        instances: Floats,
+        own: tuple[Floats, Floats],
     ) -> None:
         """Add cycles that the busiest instance takes longer than what has been booked.
 
@@ -179,7 +186,7 @@ class CostColumns:
         """
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory and port.waits_for is None:
-                more = np.maximum(port.cycles(*own) - port.cycles(*every, instances), 0.0)
+                more = np.maximum(port.cycles(role, *own) - port.cycles(role, *every, instances), 0.0)
                 costs[column] += more
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * more
@@ -201,17 +208,23 @@ class CostColumns:
                         costs[column + len(self.ports)] += self.exchange_rate * refills * waiting
 
     def book_banks(
-        self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
+        self, costs: Floats, memory: Memory, role: Role, tensor: int, cycles: tuple[Floats, Floats], instances: Floats
     ) -> None:
         """Add cycles for which a tensor keeps banks of one memory busy, summed over its instances."""
-        self._book_cycles(costs, memory, tensor, reading, writing, instances)
+        self._book_cycles(costs, memory, role, tensor, cycles, instances)
 
     def _book_cycles(
-        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
+        self,
+        costs: Floats,
+        memory: Memory,
+        role: Role,
+        waits_for: int | None,
+        passing: tuple[Floats, Floats],
+        instances: Floats,
     ) -> None:
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory and port.waits_for == waits_for:
-                cycles = port.cycles(reads, writes, instances)
+                cycles = port.cycles(role, *passing, instances)
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles

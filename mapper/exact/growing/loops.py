@@ -261,11 +261,11 @@ class _Loops(LoopBand):
             if not zeros.depend_on_tiles(memory, t):
                 continue
             more = zeros.bits(memory, t, stage.tiles) - zeros.least_bits(memory, t)
-            instances = self.model.instances(rows, memory)
-            columns.settle(stage.costs, t, level, more, instances)
+            instances, role = self.model.instances(rows, memory), self.hierarchy.problem.tensors[t].role
+            columns.settle(stage.costs, t, level, role, more, instances)
             for each in pending:
                 if each.boundary.tensor == t and each.boundary.outer == memory:
-                    columns.settle(each.costs, t, level, more, instances)
+                    columns.settle(each.costs, t, level, role, more, instances)
         return pending
 
     def _finishable(self, stage: Stage, node_group: NodeGroup) -> Stage:

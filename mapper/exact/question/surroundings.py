@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ....cost_models.cascades import VisitSizes
+from ....cost_models.ports import Busy
 from ....ir import Mapping
 
 
@@ -19,7 +20,8 @@ class Surroundings:
     homes  by tensor, the memory that it comes from and goes to, where that is not the outermost one
     again  visits that add to one output tile, one after the other. In the first of them alone no sum comes in, and in
            the last of them alone its words are finished
-    busy   bits that each memory reads and writes for other reasons, in one instance: they take cycles of its ports
+    busy   bits that each memory reads and writes for other reasons, by role, in one instance: they take cycles of its
+           ports
     cut    by dimension that loops outside cut, the elements of the tile of one visit: tiles inside divide it. Where it
            does not divide the dimension, the last visit is shorter, and costs are those of all visits together
     made   by dimension along which visits are uneven, how many of them make so many positions; costs are those of all
@@ -30,7 +32,7 @@ class Surroundings:
 
     homes: dict[str, str] = field(default_factory=dict)
     again: int = 1
-    busy: dict[str, tuple[float, float]] = field(default_factory=dict)
+    busy: Busy = field(default_factory=dict)
     cut: dict[str, int] = field(default_factory=dict)
     made: dict[str, VisitSizes] = field(default_factory=dict)
     short: dict[str, VisitSizes] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
 EXTRAS = ("leakage", "block", "hop", "fill", "arrays")
-PORTS = ("ports", "serial", "widths")
+PORTS = ("ports", "roles", "serial", "widths")
 CASES = [*((extra,) for extra in EXTRAS), PORTS, ("arrays", "serial"), (*EXTRAS, *PORTS)]
 PAIRS = 10
 MOST = 120

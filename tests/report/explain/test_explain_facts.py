@@ -32,7 +32,7 @@ def explained(mapping: Mapping, arch: object) -> Explanation:
 @settings(max_examples=60)
 @given(SEEDS)
 def test_shares_and_factors_add_up(seed: int) -> None:
-    mapping, arch = random_case(seed, "leakage", "hop", "ports", "serial", "widths", *["fill"] * (seed % 2))
+    mapping, arch = random_case(seed, "leakage", "hop", "ports", "roles", "serial", "widths", *["fill"] * (seed % 2))
     e = explained(mapping, arch)
     cost = e.cost
     assert sum(part.energy_pj for part in e.energy) == pytest.approx(cost.energy_pj)

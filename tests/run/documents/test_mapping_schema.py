@@ -33,7 +33,7 @@ from tilewright.run.documents.schemas import schema_path, schema_text
 GOLDEN = Path(__file__).parents[2] / "golden"
 OLD_DOCUMENTS = sorted(GOLDEN.glob("mapping-*/*.json"))
 OLD_LAYERS = sorted(GOLDEN.glob("mapping-1/*.json"))
-EXTRAS = ("leakage", "block", "hop", "fill", "ports", "serial", "widths")
+EXTRAS = ("leakage", "block", "hop", "fill", "ports", "roles", "serial", "widths")
 
 
 @cache

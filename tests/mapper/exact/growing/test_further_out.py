@@ -23,7 +23,7 @@ from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import load_layer
 
-EXTRAS = ("leakage", "block", "hop", "fill", "ports", "serial", "widths", "arrays")
+EXTRAS = ("leakage", "block", "hop", "fill", "ports", "roles", "serial", "widths", "arrays")
 
 
 def machine(rng: random.Random, **settings: int) -> Architecture:
