@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from .explanations import explain
     from .explorations import explore
     from .im2col import search_im2col
-    from .ir import Cascade, LoopNest, Mapping, Problem, TilewrightError
+    from .ir import Cascade, InfeasibleError, LoopNest, Mapping, Problem, TilewrightError
     from .layout_plans import plan_layouts
     from .many import search_many
+    from .mapper.constraints.files import list_dataflows
     from .memory import plan_memory
+    from .network_roofline import roofline
     from .results import SearchResult, evaluate
     from .run.documents.mappings import load_mapping
     from .searches import search, search_pareto, search_top
@@ -45,6 +47,7 @@ __all__ = [
     "Architecture",
     "Cascade",
     "CompiledNetwork",
+    "InfeasibleError",
     "LoopNest",
     "Mapping",
     "Problem",
@@ -63,6 +66,7 @@ __all__ = [
     "explore",
     "gemm",
     "list_archs",
+    "list_dataflows",
     "list_networks",
     "load_arch",
     "load_layer",
@@ -71,6 +75,7 @@ __all__ = [
     "load_network_plan",
     "plan_layouts",
     "plan_memory",
+    "roofline",
     "search",
     "search_im2col",
     "search_many",
@@ -83,6 +88,7 @@ _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
     "CompiledNetwork": "compiled",
+    "InfeasibleError": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
     "Problem": "ir",
@@ -100,6 +106,7 @@ _HOME = {
     "explore": "explorations",
     "gemm": "workloads",
     "list_archs": "arch",
+    "list_dataflows": "mapper.constraints.files",
     "list_networks": "workloads",
     "load_arch": "arch",
     "load_layer": "workloads",
@@ -108,6 +115,7 @@ _HOME = {
     "load_network_plan": "compiled",
     "plan_layouts": "layout_plans",
     "plan_memory": "memory",
+    "roofline": "network_roofline",
     "search": "searches",
     "search_im2col": "im2col",
     "search_many": "many",

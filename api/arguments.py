@@ -23,7 +23,7 @@ from .mapper.means import DEFAULT_MEMORY_LIMIT, LEAST_MEMORY_LIMIT
 from .mapper.question import FUSES, AnyQuestion, Fuse, Limits, NestQuestion, Question, TreeQuestion
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling, tiling_for
-from .workloads import load_layer
+from .workloads import NetworkLayer, load_layer
 
 if TYPE_CHECKING:
     from .cost_models.sparse import DensityLike
@@ -74,13 +74,14 @@ def question_of(
     """The question that arguments of `search` ask about a problem or a cascade; all of them checked."""
     kind = tiling_or_default(tiling)
     check_choice("space", space, SPACES)
-    wanted = parse_objective(objective)
     if not isinstance(work, Cascade):
         layer, machine = as_problem(work), as_architecture(arch)
+        wanted = parse_objective(objective, machine.clock_hz)
         return Question(layer, machine, wanted, kind, space, load_constraints(constraints, layer, machine), limits)
 
     check_choice("fuse", fuse, FUSES)
     machine = as_architecture(arch)
+    wanted = parse_objective(objective, machine.clock_hz)
     for operation in work:
         check_countable(operation.problem)
     every_tree: TreeQuestion = Question(work, machine, wanted, kind, space, fuse=fuse, limits=limits)
@@ -126,9 +127,11 @@ def tilings_of(problem: Problem, known: Sequence[Tiling] = TILINGS) -> Sequence[
 
 
 def as_problem(problem: object) -> Problem:
-    """The problem itself, or the layer of that name; not larger than can be counted."""
+    """The problem itself, of a network's row too, or the layer of that name; not larger than can be counted."""
     if isinstance(problem, str):
         layer = load_layer(problem)
+    elif isinstance(problem, NetworkLayer):
+        layer = problem.problem
     elif isinstance(problem, Problem):
         layer = problem
     else:

@@ -29,7 +29,7 @@ from .run.store.opening import opened_for_many
 from .searches import warn
 from .workloads import Network, load_network
 from .workloads.network import Widths
-from .workloads.networks import check_widths, dims_by_file, is_onnx
+from .workloads.networks import check_widths, dims_by_network, is_onnx
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -127,30 +127,29 @@ def workloads_of(
 ) -> list[Workload]:
     """Networks, and how a command names each of them.
 
-    Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
+    Raises ProblemError for a network that cannot be loaded, and for sizes of symbols that none of them has.
     """
     checks.mapping({} if dims is None else dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
-    files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
-    if dims and not files:
-        hint = "sizes of symbols belong to ONNX files, which are given by their paths"
-        raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
+    named = [network for network in networks if not isinstance(network, Network)]
+    if dims and not named:
+        hint = "give them to load_network"
+        raise ProblemError(f"{next(iter(dims))} is given, and all networks have their sizes", where="dims", hint=hint)
     check_widths(widths)
-    if widths != "file" and not files:
+    if widths != "file" and not any(map(is_onnx, named)):
         raise ProblemError("only ONNX files have widths of their own, and no network is one", where="widths")
-    # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
-    sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
+    # One network says itself what is wrong with its sizes; of several, each takes those that it knows.
+    sizes = dims_by_network(named, dims or {}) if len(named) > 1 else {os.fspath(one): dims or {} for one in named}
     return [_workload(network, sizes, widths) for network in networks]
 
 
 def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
     if isinstance(network, Network):
         return Workload(network, network.name)
-    if not is_onnx(network):
-        return Workload(load_network(network), os.fspath(network))
     dims = sizes[os.fspath(network)]
     options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
-    options += ["--widths", widths] if widths != "file" else []
-    return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
+    apart = widths if is_onnx(network) else "file"
+    options += ["--widths", apart] if apart != "file" else []
+    return Workload(load_network(network, dims, apart), os.fspath(network), tuple(options))
 
 
 def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:

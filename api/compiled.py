@@ -430,7 +430,7 @@ def network_question(
     check_choice("space", space, SPACES)
     check_choice("fuse", fuse, FUSES)
     count = checks.whole(most, "the number of operations of a group")
-    wanted, kind = parse_objective(objective), tiling_or_default(tiling)
+    wanted, kind = parse_objective(objective, arch.clock_hz), tiling_or_default(tiling)
     check_objective(wanted)
     uncounted = network.uncounted
     return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits, uncounted=uncounted)

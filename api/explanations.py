@@ -187,7 +187,7 @@ class _Goal:
 def _asked(found: ToExplain, searching: Searching) -> _Goal:
     certificate, notes = found.certificate, []
     stated = certificate.objective if certificate else "edp"
-    wanted = parse_objective(stated if searching.objective is None else searching.objective)
+    wanted = parse_objective(stated if searching.objective is None else searching.objective, found.arch.clock_hz)
     if wanted.is_lexicographic:
         notes.append(f"Changes are compared by {wanted.parts[0].name}, the first part of {wanted.name}.")
         wanted = wanted.parts[0]
@@ -314,7 +314,9 @@ def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Search
 def searched_for(problem: Problem, arch: Architecture, searching: Searching) -> ToExplain:
     """The best mapping of a layer, to be explained."""
     asked = _Goal(
-        parse_objective(searching.objective or "edp"), searching.tiling or tiling_for(), searching.space or "even"
+        parse_objective(searching.objective or "edp", arch.clock_hz),
+        searching.tiling or tiling_for(),
+        searching.space or "even",
     )
     result = _Searches(problem, asked, searching).best(arch)
     return ToExplain(result.mapping, arch, result.certificate)

@@ -59,7 +59,8 @@ def plan_layouts(
         raise ProblemError("which layer reads which is not known", where=f"network {found.name}", hint=hint)
     limits = limits_of(time_limit, memory_limit)
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    asked, machine = parse_objective(objective), as_architecture(arch)
+    machine = as_architecture(arch)
+    asked = parse_objective(objective, machine.clock_hz)
     kind = tiling_or_default(tiling)
     check_choice("space", space, SPACES)
     allowed = [

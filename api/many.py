@@ -6,7 +6,15 @@ import os
 from collections.abc import Iterable
 from typing import TypeAlias, Unpack
 
-from .arguments import ArchitectureLike, ConstraintsLike, as_architecture, limits_of, question_of, tiling_or_default
+from .arguments import (
+    ArchitectureLike,
+    ConstraintsLike,
+    as_architecture,
+    as_problem,
+    limits_of,
+    question_of,
+    tiling_or_default,
+)
 from .batches import NetworkLike, Running
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
@@ -19,10 +27,10 @@ from .options import ManyKeywords, takes
 from .results import ManyResult, SearchResult
 from .run.batch.job import Failure, Outcome
 from .run.batch.run import BatchResult
-from .workloads import Network, load_network
+from .workloads import Network, NetworkLayer, load_network
 from .workloads.networks import is_onnx
 
-LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
+LayersLike: TypeAlias = Iterable[Problem | NetworkLayer | str] | NetworkLike
 
 
 @takes(ManyKeywords)
@@ -37,7 +45,7 @@ def search_many(
 ) -> list[ManyResult | SearchCancelledError]:
     """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
-    layers      problems, or layers by name; or a network, by its name or path too
+    layers      problems, rows of a network, or layers by name; or a network, by its name or path too
     arch, objective, tiling, space, constraints, time_limit, memory_limit  as of `search`, for every layer
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
@@ -64,8 +72,10 @@ def search_many(
         checks.function(each, "each")
     checks.function(cancel, "cancel")
     limits, kind = limits_of(options["time_limit"], options["memory_limit"]), tiling_or_default(tiling)
-    machine, wanted = as_architecture(arch), parse_objective(objective)
-    questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]
+    machine = as_architecture(arch)
+    wanted = parse_objective(objective, machine.clock_hz)
+    problems = [problem for _, _, problem in rows_of(layers)[1]]
+    questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in problems]
     places: dict[str, list[int]] = {}
     for number, question in enumerate(questions):
         places.setdefault(question.key, []).append(number)
@@ -79,15 +89,18 @@ def search_many(
     return [_result_or_cancelled(question, found) for question in questions]
 
 
-def _layers_of(layers: LayersLike) -> list[Problem | str]:
-    """The layers of a list, of a network, or of the network or layer that a name says."""
+def rows_of(layers: LayersLike) -> tuple[str, list[tuple[str, int, Problem]]]:
+    """The layers of a list, of a network, or of the network or layer that a name says: names, occurrences, problems;
+    and what they are called together."""
     if isinstance(layers, str | os.PathLike) and (is_onnx(layers) or ":" not in os.fspath(layers)):
         layers = load_network(layers)
     if isinstance(layers, Network):
-        return [row.problem for row in layers.layers]
-    if isinstance(layers, str | os.PathLike):
-        return [os.fspath(layers)]
-    return checks.items(layers, "layers", 'a network, or a list such as ["resnet50:conv1"]', ProblemError)
+        return layers.name, [(row.name, row.repeat, row.problem) for row in layers.layers]
+    listed = [os.fspath(layers)] if isinstance(layers, str | os.PathLike) else layers
+    given = checks.items(listed, "layers", 'a network, or a list such as ["resnet50:conv1"]', ProblemError)
+    found = [(as_problem(one), one.repeat if isinstance(one, NetworkLayer) else 1) for one in given]
+    title = found[0][0].name if len(found) == 1 else f"{len(found)} layers"
+    return title, [(problem.name, repeat, problem) for problem, repeat in found]
 
 
 def _result_or_cancelled(question: NestQuestion, found: BatchResult) -> ManyResult | SearchCancelledError:

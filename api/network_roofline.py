@@ -1,18 +1,25 @@
-"""The roofline of layers: each distinct layer's best mapping, searched once."""
+"""Rooflines of layers: each distinct layer's best mapping, searched once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Unpack
 
 from .arch import Architecture
-from .arguments import ConstraintsLike, question_of, tiling_or_default
+from .arguments import ArchitectureLike, ConstraintsLike, as_architecture, limits_of, question_of, tiling_or_default
 from .ir import Problem
+from .ir.display import Shown
+from .many import LayersLike, rows_of
 from .mapper.question import Limits
 from .mapper.strategies import Exact
 from .mapper.tilings import Tiling
-from .report.pages.roofline import RooflineChart, roofline_chart
+from .options import LimitKeywords, takes
+from .report.pages.roofline import RooflineChart, draw_roofline, roofline_chart
 from .results import SearchResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Layer = tuple[str, int, Problem]
 """A layer's name, its occurrences, and the problem."""
@@ -49,6 +56,47 @@ class RooflineSearches:
         tiling = tiling_or_default(self.tiling)
         question = question_of(problem, self.arch, self.objective, tiling, "even", self.constraints, self.limits)
         return SearchResult.of(question, Exact().search(question))
+
+
+@dataclass(frozen=True)
+class RooflineResult(Shown):
+    """Layers under the roofs of a machine.
+
+    chart    the roofs, and a dot for each distinct layer
+    results  of the searches behind the dots
+    """
+
+    chart: RooflineChart
+    results: tuple[SearchResult, ...]
+
+    def figure(self) -> Figure:
+        """The picture. Raises TilewrightError when matplotlib is missing."""
+        return draw_roofline(self.chart)
+
+
+@takes(LimitKeywords)
+def roofline(
+    layers: LayersLike,
+    arch: ArchitectureLike,
+    objective: str = "edp",
+    tiling: Tiling | None = None,
+    constraints: ConstraintsLike = None,
+    memory: str | None = None,
+    **options: Unpack[LimitKeywords],
+) -> RooflineResult:
+    """How near the best mappings of layers come to the roofs of a machine.
+
+    layers  as of `search_many`: problems, layers by name, or a network
+    arch, objective, tiling, constraints, time_limit, memory_limit  as of `search`, for every layer
+    memory  whose traffic the intensity is about; the outermost one if not given
+
+    Raises TilewrightError as `search` does, and when the machine has no such memory.
+    """
+    chip, limits = as_architecture(arch), limits_of(options["time_limit"], options["memory_limit"])
+    name, rows = rows_of(layers)
+    searches = RooflineSearches(chip, objective, tiling, constraints, limits)
+    chart, results = searched_roofline(f"{name} on {chip.name}", searches, rows, memory)
+    return RooflineResult(chart, tuple(results))
 
 
 def searched_roofline(

@@ -13,6 +13,8 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
+from .inputs.checks import known_keywords
+
 if TYPE_CHECKING:
     from .arguments import LayoutLike, SizeLike, StoreLike, WeightsLike
     from .cost_models.sparse import DensityLike
@@ -58,7 +60,7 @@ OPTIONS: Final[MappingABC[str, Option]] = {
         "WHAT",
         "What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
         '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
-        'With limits: "energy where latency <= 20000".',
+        'With limits: "latency where energy <= 3 uJ".',
         words="objective",
     ),
     "tiling": Option(
@@ -121,7 +123,7 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "dims": Option(
         None,
         "SYMBOL=SIZE",
-        "The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
+        "The size of a symbolic dimension of a network, such as batch=1 or kv=4096; may be repeated.",
         "--dim",
     ),
     "inputs": Option(
@@ -250,10 +252,6 @@ def takes(kind: type, **defaults: object) -> Callable[[F], F]:
         def called(*arguments: Any, **given: Any) -> Any:
             from .report.parts.progress import signs_of_life
 
-            named = {one.name for one in own}
-            for name in given:
-                if name not in known and name not in named:
-                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
             if "progress" in known:
                 return function(*arguments, **{**known, **given})
             with signs_of_life(f"tw.{function.__name__}", wanted=None):
@@ -261,7 +259,7 @@ def takes(kind: type, **defaults: object) -> Callable[[F], F]:
 
         options = [_parameter(name, kind.__annotations__[name], default) for name, default in known.items()]
         called.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-        return called  # type: ignore[return-value]
+        return known_keywords(called)  # type: ignore[return-value]
 
     return decorate
 

@@ -182,6 +182,7 @@ def verify_program(
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
 
 
+@checks.known_keywords
 def evaluate(
     mapping: Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,

@@ -124,13 +124,18 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
 
     Raises ArchitectureError when there is no such machine, file or field, or when the file cannot be understood.
     """
+    return parse_arch(*arch_file(name_or_path), set)
+
+
+def arch_file(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
+    """The text of an architecture's file, and how messages call it. Raises ArchitectureError where there is none."""
     name = checks.path(
         name_or_path, "the architecture", "a name of the library or the path of a file", ArchitectureError
     )
     known = list_archs()
     if isinstance(name_or_path, str) and name in known:
         path = _LIBRARY / f"{name}.yaml"
-        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}", set)
+        return read_text(path, f"library/{path.name}"), f"library/{path.name}"
     if isinstance(name_or_path, str) and not is_path(name):
         raise ArchitectureError(
             f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
@@ -142,7 +147,7 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
         raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
     if other := tool_file(text, name):
         raise ArchitectureError(f"this is {other.what}, expected an architecture file", where=name, hint=other.hint)
-    return parse_arch(text, name, set)
+    return text, name
 
 
 def _instead_of(path: Path, known: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ limits if asked.
     energy * latency ** 0.5           a formula (`formula.py`) never falls when energy or latency grows: the proof of a
     max(energy, 2 * latency)          search compares bounds of the two, and takes it for granted
     latency,energy                    the least latency, and of all mappings that have it the one of the least energy
-    energy where latency <= 20000     the least energy of all mappings within a limit
+    energy where latency <= 20000     the least energy of all mappings within a limit; it may have a unit: 25 us
 
 `parse_objective` makes an `Objective` of such a text; the objective's name reads back as the same objective.
 """
@@ -23,6 +23,7 @@ from typing import TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..arch.units import cycles, energy_pj
 from ..ir import TilewrightError, did_you_mean
 from .formula import canonical, function_of, number_text, parse_expression
 
@@ -135,11 +136,13 @@ _NAME_OF_FORMULA = {
     "latency ** 2 * energy": ED2P,
     "energy * latency * latency": ED2P,
 }
-_LIMIT = re.compile(r"\s*(energy|latency)\s*<=\s*([\w.+-]+)\s*")
+_LIMIT = re.compile(r"\s*(energy|latency)\s*<=\s*([-+]?\d*\.?\d+(?:e[-+]?\d+)?)\s*([a-zA-Z]*)\s*", re.IGNORECASE)
 
 
-def parse_objective(objective: ObjectiveLike) -> Objective:
+def parse_objective(objective: ObjectiveLike, clock_hz: float | None = None) -> Objective:
     """The objective that a text names; an objective is returned as it is.
+
+    clock_hz  of the machine, for limits in seconds
 
     Raises TilewrightError, with the part that is wrong and the reason, for a text that cannot be understood, or whose
     value may fall while energy or latency grows.
@@ -148,15 +151,15 @@ def parse_objective(objective: ObjectiveLike) -> Objective:
         return objective
     if not isinstance(objective, str):
         raise TilewrightError(f"found {objective!r}, expected a text or an Objective", where="objective")
-    return _parsed(objective)
+    return _parsed(objective, clock_hz)
 
 
 @cache
-def _parsed(text: str) -> Objective:
+def _parsed(text: str, clock_hz: float | None) -> Objective:
     try:
         base, *limits = re.split(r"\bwhere\b", text, maxsplit=1)
         objective = _unlimited(base.strip())
-        return _limited(objective, limits[0]) if limits else objective
+        return _limited(objective, limits[0], clock_hz) if limits else objective
     except TilewrightError as error:
         raise error.located("objective") from None
 
@@ -188,23 +191,18 @@ def _lexicographic(names: list[str]) -> Objective:
     return Objective(",".join(names), parts[0].unit, parts=parts)
 
 
-def _limited(objective: Objective, limits: str) -> Objective:
-    """An objective with the limits of a text."""
+def _limited(objective: Objective, limits: str, clock_hz: float | None) -> Objective:
+    """An objective with the limits of a text: numbers of pJ and cycles, or quantities."""
     for limit in re.split(r"\band\b", limits):
         found = _LIMIT.fullmatch(limit)
-        most = _number(found[2]) if found else None
-        if found is None or most is None or not isfinite(most):
+        if found is None or not isfinite(most := float(found[2])):
             message = f"the limit is {limit.strip()!r}, expected energy or latency, <= and a number"
-            raise TilewrightError(message, hint='write "energy where latency <= 20000"')
-        objective = objective.capped(**{found[1]: most})
+            raise TilewrightError(message, hint='write "energy where latency <= 20000", or "<= 25 us"')
+        what, unit = found[1].lower(), f"1 {found[3]}"
+        if found[3]:
+            most *= energy_pj(unit) if what == "energy" else cycles(unit, clock_hz=clock_hz)
+        objective = objective.capped(**{what: most})
     return objective
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _capped(base: Objective, energy: float, latency: float) -> Capped:

@@ -7,17 +7,42 @@ numbers; True and False do not.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
 
-from ..ir import TilewrightError
+from ..ir import TilewrightError, did_you_mean
 from ..ir.errors import shown as shown
 
 F = TypeVar("F")
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def known_keywords(function: C) -> C:
+    """Have a function answer keywords that it does not know with the nearest one that it does, as the commands do."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                found = f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                raise TypeError(f"{found}; {key_hint(name, known)}")
+        return function(*arguments, **given)
+
+    return called  # type: ignore[return-value]
+
+
+def key_hint(word: str, known: Iterable[str]) -> str:
+    """As `did_you_mean`, but a word that differs in case alone counts as near."""
+    names = list(known)
+    same = [name for name in names if name.lower() == word.lower()]
+    return f"did you mean {same[0]!r}?" if same else did_you_mean(word, names)
 
 
 def whole(

@@ -34,7 +34,7 @@ def html_of(value: Any) -> str:
             return show(value)
     if isinstance(getattr(value, "answer", None), NetworkAnswer):
         return _compiled(value.answer)
-    return _result(value)
+    return _roofline(value) if hasattr(value, "chart") else _result(value)
 
 
 def _compiled(answer: NetworkAnswer) -> str:
@@ -47,6 +47,12 @@ def _result(result: Any) -> str:
     from .pages.result import result_page
 
     return to_html(result_page(result.answer, result.arch))
+
+
+def _roofline(found: Any) -> str:
+    from .pages.roofline import roofline_page
+
+    return _drawn(found.figure, found.chart.title) + to_html(roofline_page(found.chart, found.results[0].arch))
 
 
 def _cost(cost: Cost) -> str:

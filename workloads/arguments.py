@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from ..inputs import checks
-from ..ir import Problem, ProblemError, Rank, Role, Tensor, did_you_mean
+from ..ir import Problem, ProblemError, Rank, Role, Tensor
 
 Bits = Mapping[str, int]
 """Widths in bits by role: any of input, weight, partial (partial sums of the output), output."""
@@ -19,19 +19,12 @@ WIDEST = 4096
 BITS_KEYS = ("input", "weight", "partial", "output")
 
 
-def key_hint(word: str, known: Iterable[str]) -> str:
-    """As `did_you_mean`, but a word that differs in case alone counts as near."""
-    names = list(known)
-    same = [name for name in names if name.lower() == word.lower()]
-    return f"did you mean {same[0]!r}?" if same else did_you_mean(word, names)
-
-
 def check_keys(given: Mapping[str, object], where: str, required: Collection[str], optional: Collection[str]) -> None:
     """ProblemError for the first unknown key (the nearest known one is the hint), or for missing ones."""
     known = [*required, *optional]
     for key in given:
         if key not in known:
-            raise ProblemError(f"unknown key {key!r}", where=where, hint=key_hint(str(key), known))
+            raise ProblemError(f"unknown key {key!r}", where=where, hint=checks.key_hint(str(key), known))
     missing = [key for key in required if key not in given]
     if missing:
         optional_keys = f"; optional: {', '.join(optional)}" if optional else ""

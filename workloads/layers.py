@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..inputs.checks import known_keywords
 from ..ir import Problem, ProblemError, Rank, Role
 from .arguments import Bits, Pair, axes, build, pair, title_of, whole
 
 
+@known_keywords
 def conv2d(
     K: int,
     C: int,
@@ -108,6 +110,7 @@ def _check_groups(K: int, C: int, groups: int, where: str) -> None:
             )
 
 
+@known_keywords
 def gemm(M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None = None) -> Problem:
     """A matrix product: O[m,n] += A[m,k] * W[k,n]; A has the role input, W the role weight.
 
@@ -119,6 +122,7 @@ def gemm(M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None =
     return _matmul({"M": M, "N": N, "K": K}, (), title_of(name, "gemm"), bits)
 
 
+@known_keywords
 def batched_gemm(B: int, M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None = None) -> Problem:
     """B independent matrix products: O[b,m,n] += A[b,m,k] * W[b,k,n]; A has the role input, W the role weight.
 

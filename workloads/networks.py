@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _SHIPPED = Path(__file__).parent / "networks"
 
-_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published", "blocks", "graph"))
+_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "dims", "published", "blocks", "graph"))
+_WORDS = ("name", "op", "spec", "text", "note", "density", "layer", "reads", "writes", "block", "names", "rows")
+"""Keys of rows and entries under which no sizes stand."""
 _PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
 # By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
 _ROW_REQUIRED = {
@@ -57,7 +59,7 @@ def load_network(
     """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
     name_or_path  which one
-    dims    of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
+    dims    the sizes of its symbolic dimensions: {"batch": 1}; a table has its own where none are given
     widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
             (a table's always are)
     inputs  of an ONNX file, values that inputs have in every run: {"sr": 16000}
@@ -76,19 +78,71 @@ def load_network(
 
         fixed = {name: FixedInput(value) for name, value in (inputs or {}).items()}
         return load_onnx(Path(path), {**(dims or {}), **fixed}, widths)
-    if dims:
-        raise ProblemError(f"{next(iter(dims))} is given, but a table has no symbolic dimensions", where=path)
     if inputs:
         raise ProblemError(f"{next(iter(inputs))} is given, but a table has no inputs of fixed values", where=path)
     if widths != "file":
         raise ProblemError("the words of a table are the architecture's: widths belong to ONNX files", where=path)
+    file, where = _table_at(name_or_path)
+    return _network_of(_read_table(file, where), dims or {}, where)
+
+
+def edited_table(
+    name_or_path: str | os.PathLike[str], dims: Mapping[str, int], settings: Mapping[str, str]
+) -> tuple[Network, str]:
+    """A network of a table, and the text of its file, to start one of your own from.
+
+    dims      sizes of its symbolic dimensions
+    settings  of keys of its rows, by "LAYER.KEY": {"conv1.K": "96"}
+
+    Raises ProblemError as `load_network` does, and where what is set makes no table.
+    """
+    import yaml
+
+    file, where = _table_at(name_or_path)
+    data = _read_table(file, where)
+    if not dims and not settings:
+        return _network_of(data, {}, where), file.read_text(encoding="utf-8")
+    if dims:
+        data["dims"] = _sizes_of(data, dims, where)
+    _network_of(data, {}, where)
+    rows = {row["name"]: row for row in data["layers"]}
+    for field, value in settings.items():
+        layer, _, key = field.rpartition(".")
+        if layer not in rows:
+            hint = did_you_mean(layer or field, rows)
+            raise ProblemError(f"no layer {layer or field!r}, expected LAYER.KEY=VALUE", where=where, hint=hint)
+        rows[layer][key] = yaml.safe_load(value)
+    return _network_of(data, {}, where), "".join(line for key, each in data.items() for line in _lines_of(key, each))
+
+
+def _lines_of(key: str, value: Any, indent: str = "") -> Iterator[str]:
+    """A key as the shipped tables have it: a line for each row and entry."""
+    import yaml
+
+    def flow(each: Any) -> str:
+        return yaml.safe_dump(each, default_flow_style=True, sort_keys=False, width=10**6).removesuffix("...\n").strip()
+
+    if isinstance(value, list) and any(isinstance(row, dict) for row in value):
+        yield f"{indent}{key}:\n"
+        yield from (f"{indent}  - {flow(row)}\n" for row in value)
+    elif isinstance(value, dict) and any(isinstance(each, list) for each in value.values()):
+        yield f"{indent}{key}:\n"
+        for name, each in value.items():
+            yield from _lines_of(name, each, f"{indent}  ")
+    else:
+        yield f"{indent}{key}: {flow(value)}\n"
+
+
+def _table_at(name_or_path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """The file of a table, and how messages call it."""
+    path = os.fspath(name_or_path)
     if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
-        return _read_network(Path(path), path)
+        return Path(path), path
     known = list_networks()
     if path not in known:
         hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml or .onnx"
         raise ProblemError(f"unknown network {path!r}", hint=hint)
-    return _read_network(_SHIPPED / f"{path}.yaml", f"{path}.yaml")
+    return _SHIPPED / f"{path}.yaml", f"{path}.yaml"
 
 
 def check_widths(widths: object, where: str | None = None) -> None:
@@ -103,24 +157,34 @@ def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
     return path.lower().endswith(ONNX)
 
 
-def dims_by_file(paths: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """For each of these ONNX files, the sizes of the symbols that it knows.
+def dims_by_network(networks: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """For each of these networks, the sizes of the symbols that it knows.
 
-    Raises ProblemError for a size that none of them knows, and for symbols of any of them without a size, all at once.
+    Raises ProblemError for a size that none of them knows, and for symbols of ONNX files without one, all at once.
     """
-    from .onnx.files import missing_sizes, symbols_of
-
-    known = {os.fspath(path): symbols_of(Path(path)) for path in paths}
+    known = {os.fspath(network): _symbols_of(network) for network in networks}
     every = list(dict.fromkeys(symbol for symbols in known.values() for symbol in symbols))
     where = ", ".join(known)
     for symbol in dims:
         if symbol not in every:
-            hint = did_you_mean(symbol, every) if every else "their inputs have no symbols"
+            hint = did_you_mean(symbol, every) if every else "they have no symbols"
             raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
-    missing = [symbol for symbol in every if symbol not in dims]
+    needed = dict.fromkeys(symbol for path, symbols in known.items() if is_onnx(path) for symbol in symbols)
+    missing = [symbol for symbol in needed if symbol not in dims]
     if missing:
+        from .onnx.files import missing_sizes
+
         raise missing_sizes({symbol: [] for symbol in missing}, where)
-    return {path: {symbol: dims[symbol] for symbol in symbols} for path, symbols in known.items()}
+    return {path: {symbol: dims[symbol] for symbol in symbols if symbol in dims} for path, symbols in known.items()}
+
+
+def _symbols_of(network: str | os.PathLike[str]) -> tuple[str, ...]:
+    if is_onnx(network):
+        from .onnx.files import symbols_of
+
+        return symbols_of(Path(network))
+    file, where = _table_at(network)
+    return tuple(_typed(_read_table(file, where), "dims", dict, where, {}))
 
 
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
@@ -163,12 +227,19 @@ def split_reference(reference: str) -> tuple[str, str]:
     return network, layer
 
 
-def _read_network(file: Path, where: str) -> Network:
+def _read_table(file: Path, where: str) -> dict[str, Any]:
+    """What the file of a table says; its rows are not looked at."""
     text = read_yaml(file, where, "a table of layers", f"shipped networks: {', '.join(list_networks())}")
     if isinstance(text, dict) and "operations" in text:
         hint = "search, bound, space, evaluate, verify, explain and emit take it; networks are tables of layers"
         raise ProblemError("found a cascade of operations, expected a network", where=where, hint=hint)
-    data = _table(text, where, *_NETWORK_KEYS)
+    return _table(text, where, *_NETWORK_KEYS)
+
+
+def _network_of(data: dict[str, Any], dims: Mapping[str, int], where: str) -> Network:
+    """The network of a table. Raises ProblemError where it is none."""
+    sizes = _sizes_of(data, dims, where)
+    data = data | {key: _with_sizes(data[key], sizes) for key in ("layers", "blocks", "graph") if key in data}
     name = _typed(data, "network", str, where)
     whole("batch", data.get("batch", 1), where)
     for number, figure in enumerate(_typed(data, "published", list, where, []), 1):
@@ -181,16 +252,39 @@ def _read_network(file: Path, where: str) -> Network:
     name_of, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ProblemError(f"two layers are named {name_of!r}", where=where, hint="use repeat for equal layers")
-    graph = _graph(data, layers, name, where) if "graph" in data else None
-    return Network(name, _typed(data, "source", str, where, ""), layers, wiring=graph)
+    return Network(name, _typed(data, "source", str, where, ""), layers, wiring=_graph(data, layers, name, where))
 
 
 def _graph(data: dict[str, Any], layers: Sequence[NetworkLayer], network: str, where: str) -> NetworkGraph:
-    from .graph.tables import TableRow, read_graph
+    """The graph that a table states; one that states none is a chain."""
+    from .graph.tables import TableRow, chain_of, read_graph
 
     pads = [pair("pad", row.get("pad", 0), where, minimum=0) for row in data["layers"]]
     rows = {layer.name: TableRow(layer, pad) for layer, pad in zip(layers, pads, strict=True)}
+    if "graph" not in data:
+        return chain_of(rows, network, where)
     return read_graph(data["graph"], data.get("blocks", {}), rows, network, where)
+
+
+def _sizes_of(data: dict[str, Any], dims: Mapping[str, int], where: str) -> dict[str, int]:
+    """The sizes of the symbols of a table: as given, or its own."""
+    stated = _typed(data, "dims", dict, where, {})
+    for symbol in dims:
+        if symbol not in stated:
+            hint = "write 'dims: {kv: 2048}' in the table, and kv where the size stands"
+            raise ProblemError(
+                f"unknown dimension {symbol!r}", where=where, hint=did_you_mean(symbol, stated) if stated else hint
+            )
+    return {symbol: whole(f"dims: {symbol}", size, where) for symbol, size in {**stated, **dims}.items()}
+
+
+def _with_sizes(value: Any, sizes: Mapping[str, int]) -> Any:
+    """Rows or entries with sizes in place of their symbols."""
+    if isinstance(value, dict):
+        return {key: each if key in _WORDS else _with_sizes(each, sizes) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_sizes(each, sizes) for each in value]
+    return sizes.get(value, value) if isinstance(value, str) else value
 
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import typer
 from ..ir import TilewrightError, Work, did_you_mean
 from ..ir.files import beginning_of
 from . import completions
-from .machines import architecture_named
-from .options import DimsOption, JsonOption, SetOption, sizes_of_symbols
-from .terminal import near_word, show_document, show_page
+from .machines import architecture_named, settings_named
+from .options import DimsOption, JsonOption, QuietOption, SetOption, sizes_of_symbols
+from .terminal import near_word, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -56,7 +56,7 @@ def list_names(
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
     if dim and network is None:
-        raise TilewrightError("symbols belong to an ONNX file, and none is given", where="--dim")
+        raise TilewrightError("symbols belong to a network, and none is given", where="--dim")
     found = _names(what, network, sizes_of_symbols(dim))
     if json:
         show_document([{"name": name} | ({"description": text} if text else {}) for name, text in found.items()])
@@ -72,7 +72,7 @@ def show(
             metavar="NAME",
             autocompletion=completions.anything,
             help="An architecture, a network, a layer such as resnet50:conv1, layers joined by + or .., a dataflow, a "
-            "YAML or ONNX file, or mapping-schema.",
+            "YAML or ONNX file, mapping-schema or architecture-schema.",
         ),
     ],
     set_fields: SetOption = None,
@@ -80,15 +80,27 @@ def show(
         Path | None, typer.Option(metavar="FILE", help="Draw the architecture as a picture, into this file.")
     ] = None,
     dim: DimsOption = None,
+    yaml: Annotated[
+        bool,
+        typer.Option(
+            "--yaml", help="Print the file of an architecture or of a network, to start one of your own from."
+        ),
+    ] = False,
     json: JsonOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Show an architecture, the layers of a network, one layer, a cascade, the file of a dataflow, or the JSON Schema
     of mapping.json.
 
+    With --quiet it only checks what is named.
+
     \b
     tilewright show eyeriss
+    tilewright show eyeriss --yaml > my_chip.yaml
     tilewright show systolic --set array=128x128 --svg systolic.svg
     tilewright show resnet50
+    tilewright show alexnet --set fc8.N=10 --yaml > mine.yaml
+    tilewright show llama3_8b_decode_block --dim kv=4096
     tilewright show resnet50:layer1.0.conv2
     tilewright show gpt2_small:qk+softmax+av
     tilewright show weight-stationary
@@ -97,8 +109,10 @@ def show(
     """
     from ..mapper.constraints.files import dataflow_text, list_dataflows
     from ..run.documents.schemas import SCHEMA_NAME, schema_text
-    from ..workloads import ONNX
 
+    if (svg is not None) + yaml + json > 1:
+        given = [option for option, has in (("--svg", svg), ("--yaml", yaml), ("--json", json)) if has]
+        raise TilewrightError(f"expected one of {' and '.join(given)}, found {len(given)}", where=given[0])
     if name in list_dataflows():
         _only_architectures(name, set_fields, svg)
         show_document(_plain(dataflow_text(name)) if json else dataflow_text(name))
@@ -107,13 +121,12 @@ def show(
         _only_architectures(name, set_fields, svg)
         show_document(schema_text())
         return
-    if dim and ONNX not in name.lower():
-        raise TilewrightError(f"symbols belong to an ONNX file, and {name} is none", where="--dim")
+    if yaml:
+        show_document(_file_of(name, sizes_of_symbols(dim), set_fields))
+        return
     found = _found(name, sizes_of_symbols(dim), set_fields)
     if svg is not None:
-        if json:
-            raise TilewrightError("expected one of --svg and --json, found both", where="--svg")
-        typer.echo(_draw(found, svg))
+        show_line(str(_draw(found, svg)))
         return
     from ..report.pages.describe import data_of, page_of
 
@@ -121,6 +134,32 @@ def show(
         show_document(data_of(found))
     else:
         show_page(page_of(found))
+
+
+def _file_of(name: str, dims: Mapping[str, int], settings: list[str] | None) -> str:
+    """The text of the file of an architecture or of a network's table, with what is set."""
+    from ..arch import list_archs, load_arch
+    from ..arch.loader import arch_file
+    from ..arch.writer import architecture_text
+    from ..workloads import list_networks
+    from ..workloads.networks import edited_table
+
+    chosen = settings_named(settings or ())
+    if name in list_networks() or (name.endswith((".yaml", ".yml")) and _is_network_file(Path(name))):
+        return edited_table(name, dims, chosen)[1]
+    if name in list_archs() or name.endswith((".yaml", ".yml")):
+        _refuse_dims(name, dims)
+        return architecture_text(load_arch(name, chosen)) if chosen else arch_file(name)[0]
+    _found(name, dims, settings)
+    hint = "`tilewright list archs` and `tilewright list networks` say which there are"
+    raise TilewrightError(
+        f"{name} has no file of its own, expected an architecture or a network", where="--yaml", hint=hint
+    )
+
+
+def _refuse_dims(name: str, dims: Mapping[str, int]) -> None:
+    if dims:
+        raise TilewrightError(f"symbols belong to a network, and {name} is none", where="--dim")
 
 
 def _plain(text: str) -> object:
@@ -183,16 +222,20 @@ def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Ar
     """Whatever has that name: a file says itself which of three kinds it is."""
     from ..arch import list_archs
     from ..workloads import ONNX, list_networks, load_layer, load_network, names_cascade, resolve_cascade
+    from ..workloads.networks import edited_table
 
     is_yaml = name.endswith((".yaml", ".yml"))
     if name not in list_archs() and names_cascade(name, dims):
         _only_architectures(name, settings)
         return resolve_cascade(name, dims)
     if name in list_archs() or (is_yaml and not _is_network_file(Path(name))):
+        _refuse_dims(name, dims)
         return architecture_named(name, settings)
     if name in list_networks() or name.lower().endswith(ONNX) or is_yaml:
+        if settings and not name.lower().endswith(ONNX):
+            return edited_table(name, dims, settings_named(settings))[0]
         _only_architectures(name, settings)
-        return load_network(name, {} if is_yaml else dims)
+        return load_network(name, dims)
     if ":" in name:
         _only_architectures(name, settings)
         return load_layer(name, dims)

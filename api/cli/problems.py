@@ -98,12 +98,11 @@ def cascade_named(
     """
     from ..workloads import ONNX, cascade_from_texts, resolve_cascade
 
-    if op or f"{ONNX}:" not in (source or ""):
-        if dims:
-            hint = "the sizes of other cascades stand beside --op, or in the file"
-            raise TilewrightError("symbols belong to layers of an ONNX file", where="--dim", hint=hint)
-        if widths_named(widths) != "file":
-            raise TilewrightError("only layers of an ONNX file have widths of their own", where="--widths")
+    if dims and (op or ":" not in (source or "")):
+        hint = "the sizes of other cascades stand beside --op, or in the file"
+        raise TilewrightError("symbols belong to layers of a network", where="--dim", hint=hint)
+    if (op or f"{ONNX}:" not in (source or "")) and widths_named(widths) != "file":
+        raise TilewrightError("only layers of an ONNX file have widths of their own", where="--widths")
 
     if source is None:
         hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"
@@ -145,7 +144,7 @@ def problem_named(
 
     if dims and (layer is None or einsum is not None):
         hint = "the sizes of other layers stand in the layer itself"
-        raise TilewrightError("symbols belong to a layer of an ONNX file", where="--dim", hint=hint)
+        raise TilewrightError("symbols belong to a layer of a network", where="--dim", hint=hint)
     if conv is not None:
         return conv_from_text(conv)
     if gemm is not None:

@@ -27,6 +27,10 @@ SEGMENT_COLUMNS = (
 """Of the table of a plan's groups."""
 
 
+ASSUMED = "a chain, since its table has no graph: a layer reads the one before, or, where sizes differ, its own input"
+"""What is said of a network that does not say which layer reads which."""
+
+
 def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Group:
     """Which operations are mapped together, what they cost, what that saves, and what is proven."""
     question = answer.question
@@ -34,6 +38,7 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     operations = sum(len(segment.names) for segment in counted)
     rows = [
         ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
+        *([("Order", ASSUMED)] if question.graph.is_assumed else []),
         ("MACs", question.uncounted.beside(answer.macs)),
         *outside_rows(answer),
         *architecture_rows(question.arch),

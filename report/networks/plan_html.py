@@ -15,7 +15,7 @@ from ..parts.html import joined
 from ..parts.proofs import proof_rows, verdict_of
 from ..parts.text import pairs
 from ..web import Details, Page, folded, page_html, rendered, section, timeline
-from .network_plan import OUTSIDE_TEXT, fusing_verdict, moved_text, outside_rows, part_name, plan_sections
+from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, moved_text, outside_rows, part_name, plan_sections
 from .schedule import Tile, memory_lanes, shifts_of
 
 TILES = (
@@ -40,6 +40,7 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
         title=f"{question.graph.network} on {question.arch.name}",
         asked=[
             ("Objective", f"{proof.objective}: {told}"),
+            *([("Order", ASSUMED)] if question.graph.is_assumed else []),
             ("MACs", question.uncounted.beside(answer.macs)),
             *outside_rows(answer),
             ("Energy", energy(answer.energy_pj)),

@@ -44,6 +44,7 @@ _TERA, _GIGA = 1e12, 1e9
 class Dot:
     """One layer. Intensities are FLOP/byte, rates FLOP/s, two FLOP to a MAC.
 
+    name        of the layer
     repeat      occurrences of the layer
     intensity   with its best mapping; infinite if nothing moves
     attained    with its best mapping
@@ -65,9 +66,11 @@ class Dot:
 class RooflineChart:
     """All that a roofline shows.
 
+    title      of the chart
     memory     whose port the bytes are counted at
     peak       FLOP/s of all MACs
     bandwidth  bytes/s of the port; None is unbounded, and then there is no ridge
+    dots       a layer each
     """
 
     title: str

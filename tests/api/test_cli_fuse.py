@@ -29,7 +29,6 @@ graph: [up, down]
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pair.yaml").write_text(NETWORK, encoding="utf-8")
-    (tmp_path / "plain.yaml").write_text(NETWORK.replace("graph: [up, down]\n", ""), encoding="utf-8")
     return "pair.yaml"
 
 
@@ -78,7 +77,6 @@ def test_sizes_are_explored_by_what_the_network_reaches(pair: str, tmp_path: Pat
         (["--dataflows", "free"], "--dataflows: dataflows constrain single layers"),
         (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler: whole networks are searched by processes"),
         (["--group", "0"], "operations of a group"),
-        (["--networks", "plain.yaml"], "which layer reads which is not known"),
         (["--networks", "pair.yaml,pair.yaml"], "two networks are named 'pair'"),
         (["--objective", "latency,energy"], "latency,energy is not known for networks"),
     ],

@@ -44,6 +44,33 @@ def test_the_layers_of_a_table() -> None:
     assert run("show", "resnet50").stdout == done.stdout
 
 
+def test_sizes_of_a_table_have_names() -> None:
+    grown = tw.load_network("llama3_8b_decode_block", {"kv": 4096})
+    assert grown.layer("qk").problem.sizes["K"] == grown.layer("av").problem.sizes["K"] == 4096
+    assert grown.weights == tw.load_network("llama3_8b_decode_block").weights
+    assert "K=4096" in run("show", "llama3_8b_decode_block:qk", "--dim", "kv=4096").stdout
+    assert "unknown dimension 'vk'\nhint: known: kv" in refused("network", "llama3_8b_decode_block", "--dim", "vk=4096")
+
+
+def test_a_table_of_ones_own_starts_from_another(tmp_path: Path) -> None:
+    """The file as it is; or with sizes and keys set, in the form of the others, and checked."""
+    table = run("show", "gpt2_small", "--dim", "seq=77", "--set", "lm_head.N=1000", "--yaml").stdout
+    path = tmp_path / "mine.yaml"
+    path.write_text(table)
+    mine = tw.load_network(path)
+    assert mine.layer("lm_head").problem.sizes == {"M": 77, "N": 1000, "K": 768}
+    assert mine.wiring is not None
+    assert len(mine.wiring.occurrences) == len(tw.load_network("gpt2_small").wiring.occurrences)  # type: ignore[union-attr]
+    assert "- {name: ff1, op: gemm, B: 1, M: seq, N: 3072" in table
+    done = run("show", path, "-q")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "no layer 'head'" in refused("show", "gpt2_small", "--set", "head.N=10", "--yaml")
+    assert "expected equal sizes" in refused("show", "llama3_8b_block", "--set", "o_proj.N=8192")
+    assert "name: eyeriss" in run("show", "eyeriss", "--yaml").stdout
+    assert "\n    x: 3\n" in run("show", "eyeriss", "--set", "array.x=3", "--yaml").stdout
+    assert "has no file of its own" in refused("show", "resnet50:conv1", "--yaml")
+
+
 def test_the_width_of_words_is_an_option() -> None:
     documents = [json.loads(run("network", "alexnet", "--word", bits, "--json").stdout) for bits in (8, 16)]
     for narrow, wide in zip(*(document["layers"] for document in documents), strict=True):
@@ -95,9 +122,9 @@ def test_what_goes_wrong(model: Path) -> None:
     assert "unknown dimension 'bach'\nhint: did you mean 'batch'?" in refused("network", model, "--dim", "bach=1")
     assert "batch is given twice" in refused("network", model, "--dim", "batch=1", "--dim", "batch=2")
     assert "batch is 'x', expected a whole number" in refused("network", model, "--dim", "batch=x")
-    assert "a table has no symbolic dimensions" in refused("network", "resnet50", "--dim", "batch=1")
-    assert "symbols belong to an ONNX file" in refused("list", "layers", "--dim", "batch=1")
-    assert "symbols belong to a layer of an ONNX file" in refused(
+    assert "unknown dimension 'batch'" in refused("network", "resnet50", "--dim", "batch=1")
+    assert "symbols belong to a network" in refused("list", "layers", "--dim", "batch=1")
+    assert "symbols belong to a layer of a network" in refused(
         "search", "--gemm", "M=4,N=4,K=4", "--arch", "eyeriss", "--dim", "batch=1"
     )
     assert "did you mean 'two'?" in refused("search", f"{model}:twoo", "--arch", "eyeriss", "--dim", "batch=1")

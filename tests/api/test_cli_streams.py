@@ -132,7 +132,7 @@ def test_quiet_prints_nothing_but_errors_and_documents(command: str, here: Path)
         (("results", "list", "--limit", "-1"), "--limit"),
         (("verify", "mapping.json", "--sets", "--floats"), "--floats: a proof by integer sets runs nothing"),
         (("explain", "mapping.json", "--no-changes", "--time-limit", "3"), "--time-limit: it is for searches"),
-        (("show", "eyeriss", "--dim", "batch=1"), "--dim: symbols belong to an ONNX file"),
+        (("show", "eyeriss", "--dim", "batch=1"), "--dim: symbols belong to a network"),
     ],
 )
 def test_what_would_be_ignored_is_refused(words: tuple[str, ...], message: str, here: Path) -> None:

@@ -275,11 +275,9 @@ def test_an_onnx_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["mlp.yaml", "--group", "0"], "operations of a group"),
         (["mlp.yaml", "--fuse", "some"], "unknown fuse"),
         (["mlp.yaml", "--no-cache", "--store", "x"], "leaves the store alone"),
-        (["plain.yaml"], "which layer reads which is not known"),
     ],
 )
 def test_errors_are_one_message(table: str, tmp_path: Path, arguments: list[str], message: str) -> None:
-    (tmp_path / "plain.yaml").write_text(TABLE[: TABLE.index("blocks")], encoding="utf-8")
     done = run(["compile", *arguments, *MACHINE])
     assert done.exit_code == 2
     assert done.stderr.startswith("error: ")

@@ -21,11 +21,11 @@ from make_api import interface_lines, public_objects, reference
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "public_interface.txt"
 NAMES = """
-    Architecture Cascade CompiledNetwork LoopNest Mapping Problem SearchResult
+    Architecture Cascade CompiledNetwork InfeasibleError LoopNest Mapping Problem SearchResult
     TilewrightError __version__ batched_gemm cascade cascade_of compare compile conv2d einsum evaluate explain
-    explore gemm list_archs list_networks load_arch load_layer load_mapping load_network
+    explore gemm list_archs list_dataflows list_networks load_arch load_layer load_mapping load_network
     load_network_plan
-    plan_layouts plan_memory search search_im2col search_many search_pareto search_top simulate
+    plan_layouts plan_memory roofline search search_im2col search_many search_pareto search_top simulate
 """
 HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}
 

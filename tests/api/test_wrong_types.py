@@ -30,7 +30,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str, tuple[object, ...]]] = {
     "sizes": (lambda x: tw.einsum("mk,kn->mn", x, m=4, k=4, n=4), "sizes", (None,)),
     "layer": (lambda x: tw.load_layer(x), "the layer is", ()),
     "network": (lambda x: tw.load_network(x), "the network is", ()),
-    "dims": (lambda x: tw.load_network("alexnet", x), "dims is|given", (None,)),
+    "dims": (lambda x: tw.load_network("alexnet", x), "dims is|given|unknown dimension", (None,)),
     "load_arch": (lambda x: tw.load_arch(x), "the architecture is", ()),
     "set": (lambda x: tw.load_arch("eyeriss", x), "set", (None,)),
     "load_mapping": (lambda x: tw.load_mapping(x), "the mapping is", ()),

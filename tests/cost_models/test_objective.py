@@ -182,7 +182,10 @@ def test_limits() -> None:
         ("energy where", None, "the limit is ''"),
         ("energy where power <= 3", None, "the limit is 'power <= 3'"),
         ("energy where latency < 3", None, "the limit is 'latency < 3'"),
-        ("energy where latency <= 1e", None, "expected energy or latency, <= and a number"),
+        ("energy where latency <= e", None, "expected energy or latency, <= and a number"),
+        ("energy where latency <= 1e", None, "is not a unit of duration"),
+        ("energy where energy <= 3 us", None, "is not a unit of energy"),
+        ("energy where latency <= 3 us", None, "no clock is known; expected cycles"),
         ("energy where latency <= -3", None, "expected 0 or more"),
     ],
 )
@@ -192,6 +195,13 @@ def test_refusals_say_which_part_and_why(text: str, part: str | None, why: str) 
     assert (caught.value.where or "").startswith("objective")
     if part is not None:
         assert caught.value.where == f"objective: {part}"
+
+
+def test_limits_may_have_units() -> None:
+    both = "energy where energy <= 3 uJ and latency <= 25us"
+    assert parse_objective(both, clock_hz=2e8).name == "energy where energy <= 3000000 and latency <= 5000"
+    assert parse_objective("latency where energy <= 1.5e3 nJ").name == "latency where energy <= 1500000"
+    assert parse_objective("energy where latency <= 20 cycles").name == "energy where latency <= 20"
 
 
 def test_other_things_are_no_objectives() -> None:

@@ -279,12 +279,35 @@ def test_sums_of_one_word(tmp_path: Path) -> None:
         cascade_of(path, "fc+add")
 
 
-def test_a_table_without_a_graph(tmp_path: Path) -> None:
+PLAIN = """
+network: plain
+layers:
+  - {name: c1, op: conv, K: 8, C: 3, P: 16, Q: 16, R: 3, S: 3, pad: 1}
+  - {name: c2, op: conv, K: 8, C: 8, P: 8, Q: 8, R: 3, S: 3, pad: 1, stride: 2, repeat: 1}
+  - {name: dw, op: conv, K: 8, C: 8, P: 8, Q: 8, R: 3, S: 3, pad: 1, groups: 8, repeat: 2}
+  - {name: fc, op: gemm, M: 1, N: 10, K: 512, weight: true}
+  - {name: odd, op: gemm, M: 1, N: 10, K: 11, weight: true}
+  - {name: qk, op: gemm, M: 1, N: 10, K: 10, weight: false}
+"""
+
+
+def test_a_table_without_a_graph_is_a_chain(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
-    path.write_text("network: plain\nlayers:\n  - {name: fc, op: gemm, M: 1, N: 2, K: 3, weight: true}\n")
-    assert load_network(path).wiring is None
-    with pytest.raises(ProblemError, match="which layer reads which is not known"):
-        cascade_of(path, "fc")
+    path.write_text(PLAIN)
+    graph = load_network(path).wiring
+    assert graph is not None
+    assert graph.is_assumed
+    assert {one.name: one.reads for one in graph if one.kind == "layer"} == {
+        "c1": ("input",),
+        "c2": ("c1",),
+        "dw.1": ("c2",),
+        "dw.2": ("dw.1",),
+        "fc": ("dw.2",),
+        "odd": ("odd.input",),
+        "qk": ("odd", "qk.input"),
+    }
+    assert len(cascade_of(path, "c2+dw.1").operations) == 2
+    assert load_network("alexnet").wiring.is_assumed is False  # type: ignore[union-attr]
 
 
 ROWS = """

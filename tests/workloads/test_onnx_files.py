@@ -39,7 +39,7 @@ def test_symbols(tmp_path):
         "unknown dimension 'lenght'\nhint: did you mean 'length'?"
     )
     assert "dims: batch is 0, expected a whole number, 1 or more" in refused(path, {"batch": 0, "length": 1})
-    assert "resnet50: batch is given, but a table has no symbolic dimensions" in refused("resnet50", {"batch": 1})
+    assert "resnet50.yaml: unknown dimension 'batch'" in refused("resnet50", {"batch": 1})
 
 
 def test_axes_of_one_symbol_may_be_told_apart(tmp_path):

@@ -116,6 +116,7 @@ class NetworkGraph:
 
     meaning  what it computes beyond them, where that is stated
     widths   bits of the words of what is made, by who makes it, where a program stores them wider than they say
+    is_assumed  whether it is a chain since the network does not say which layer reads which
 
     Raises ProblemError for names that are not unique.
     """
@@ -124,6 +125,7 @@ class NetworkGraph:
     occurrences: tuple[Occurrence, ...]
     meaning: NetworkMeaning | None = field(default=None, compare=False, repr=False)
     widths: Mapping[str, int] = field(default_factory=dict, hash=False)
+    is_assumed: bool = False
 
     def __post_init__(self) -> None:
         if len(self.by_name) != len(self.occurrences):

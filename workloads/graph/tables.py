@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ...ir import ProblemError, did_you_mean
@@ -64,6 +65,36 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
         if BETWEEN.get(occurrence.kind) == 2:
             _check_fits(graph, occurrence, where)
     return graph
+
+
+def chain_of(rows: Mapping[str, TableRow], network: str, where: str) -> NetworkGraph:
+    """The graph of a table that states none: every layer reads what the one before makes, or, where that has another
+    size, an input of its own."""
+    entries: list[object] = []
+    last, made = "", (0,)
+    for name, row in rows.items():
+        problem = row.layer.problem
+        for number in range(1, row.layer.repeat + 1):
+            local = f"{name}.{number}" if row.layer.repeat > 1 else name
+            before = [last] if last and _fits(row, made) else []
+            count = (1 if row.layer.is_weight else len(problem.operands)) - len(before)
+            inputs = [f"{local}.input{i or ''}" for i in range(count)] if last or count > 1 else []
+            entries += [{"name": one, "op": OUTSIDE} for one in inputs]
+            entries.append({"name": local, "layer": name, "reads": [*before, *inputs] or INPUT})
+            last, made = local, tuple(problem.sizes[rank[0][0]] for rank in problem.output.ranks)
+    return replace(read_graph(entries, {}, rows, network, where), is_assumed=True)
+
+
+def _fits(row: TableRow, made: tuple[int, ...]) -> bool:
+    """Whether a layer can read a tensor of that shape as its first operand: windows with zeros before it and what a
+    stride leaves over; without windows, as many words in any shape."""
+    sizes, ranks = row.layer.problem.sizes, row.layer.problem.operands[0].ranks
+    needs = [1 + sum(step * (sizes[dim] - 1) for dim, step in rank) for rank in ranks]
+    if all(len(rank) == 1 for rank in ranks):
+        return prod(needs) == prod(made)
+    across = zip(needs[-2:], made[-2:], row.pads, (rank[0][1] for rank in ranks[-2:]), strict=False)
+    inside = all(need <= size + 2 * pad < need + step for need, size, pad, step in across)
+    return len(made) > 2 and prod(needs[:-2]) == prod(made[:-2]) and inside
 
 
 def _check_fits(graph: NetworkGraph, occurrence: Occurrence, where: str) -> None:
