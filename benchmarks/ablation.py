@@ -133,6 +133,16 @@ def operations() -> Iterator[Asked]:
         yield Asked("operations", what, arch, "energy", tiling, changed=(("DRAM.line", line),))
     for what, arch in ((point, "eyeriss_v2_like"), (conv, "scnn_like")):
         yield Asked("operations", what, arch, "energy", dense=(("W", 0.4),))
+    first, small = "resnet50:conv1", "resnet50:layer3.x.conv2"
+    for what, arch, memories, objective in (
+        (first, "eyeriss", "DRAM GLB spad", "edp"),
+        (first, "diannao", "DRAM SB NBout NBin NFU2_registers", "energy"),
+        (small, "eyeriss", "GLB", "energy"),
+        (depth, "eyeriss", "GLB spad", "edp"),
+    ):
+        yield Asked(
+            "operations", what, arch, objective, changed=tuple((f"{m}.halo", "exact") for m in memories.split())
+        )
     # Longer ones, for what is made for searches that take long.
     yield Asked("operations", "resnet50:layer3.x.conv2", "simba", "edp", "ragged")
     yield Asked("operations", "bert_base:ff2", "eyeriss_like", "edp", "ragged")
@@ -238,6 +248,12 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "tables for choices": ("operations", ((f"{EXACT}.exploring.own_tables", "OwnTablesAsked.pay", _no),)),
     "bounds by own arrays": ("operations", ((f"{EXACT}.growing.context", "SearchContext.many_arrays", property(_no)),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
+    "halos from loop to loop": (
+        "operations",
+        ((f"{EXACT}.question.reduced", "ReducedQuestion.follows_halos", property(_no)),),
+    ),
+    "orders that may be best": ("operations", ((f"{EXACT}.exploring.finishing", "Finishing._few_orders", _no),)),
+    "rough groups": ("operations", ((f"{EXACT}.exploring.own_tables", "RoughGroups.pay", _no),)),
     "mirrored dimensions": ("operations", ((f"{EXACT}.question.reduced", "mirror_of", _none),)),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
     "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),

@@ -47,7 +47,8 @@ def context_of(
     constraints: Constraints = FREE,
 ) -> SearchContext:
     """What a search of a problem has at hand."""
-    hierarchy, cost_columns = Hierarchy(problem, arch, space), CostColumns.of(arch, rate)
+    follows = tiling == "perfect" and arch.reuse != "at_node"
+    hierarchy, cost_columns = Hierarchy(problem, arch, space, follows_halos=follows), CostColumns.of(arch, rate)
     even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
     group_cells = (effort.group_cells, effort.first_cells)
     lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=group_cells)
@@ -192,7 +193,10 @@ def _placed(step: Step, hierarchy: Hierarchy, node_group: NodeGroup) -> Step:
     fill_points = step.fill_points
     still = step.state.waiting
     if hierarchy.is_last(node_group):
-        fill_points, still = (*fill_points, *((c, FillPoint(step.path.band, step.tile)) for c in still)), ()
+        fill_points, still = (
+            (*fill_points, *((c, FillPoint(step.path.band, step.tile, at_end=True)) for c in still)),
+            (),
+        )
     return replace(
         step,
         path=step.path.placing(node_group),

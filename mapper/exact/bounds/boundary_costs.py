@@ -22,6 +22,7 @@ from ..counting.zeros import EVERYTHING, Left
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
 from ..table_memo import TableBudget, TableMemo
+from ..tiles.instances import axis_limits
 from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup, Limit
 from .left_at_tiles import LeftAtTiles
@@ -65,12 +66,16 @@ class BoundaryBounds:
         zeros = cost_columns.zeros
         self._left_at_tiles = None if zeros is None else LeftAtTiles(hierarchy, lattice, arrays, zeros)
 
-    def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
-        """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
-        return self._memo.of(("cost", boundary, passed), lambda: self._cost(boundary, passed))
+    def cost(self, boundary: MemoryBoundary, passed: int, slid: bool = False) -> Floats:
+        """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`.
 
-    def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
-        words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
+        slid  whether that is the tile to which a smaller one has slid
+        """
+        slid = slid and self.hierarchy.memories[boundary.inner].halo == "exact"
+        return self._memo.of(("cost", boundary, passed, slid), lambda: self._cost(boundary, passed, slid))
+
+    def _cost(self, boundary: MemoryBoundary, passed: int, slid: bool) -> Floats:
+        words = np.ascontiguousarray(self.words_at_tiles(boundary, passed, slid)).ravel()
         gaps, bits = self._gaps_at_tiles(boundary, passed), self._bits_at_tiles(boundary)
         left = None if self._left_at_tiles is None else self._left_at_tiles.of(boundary, passed)
         costs = self.book(boundary, passed, words, gaps=gaps, bits=bits, left=left)
@@ -115,11 +120,31 @@ class BoundaryBounds:
         outer = self._bits.around(boundary.outer, boundary.tensor)
         return np.ravel(outer), np.ravel(self._bits.within(boundary.inner, boundary.tensor))
 
-    def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
-        """(lattice) words of a boundary that is charged at each tile."""
+    def words_at_tiles(self, boundary: MemoryBoundary, passed: int, slid: bool = False) -> Floats:
+        """(lattice) words of a boundary that is charged at each tile; `slid` as `cost` has it, where overlaps are kept
+        at every move."""
+        hierarchy, t = self.hierarchy, boundary.tensor
         perfect = self.lattice.tiling == "perfect" or self.lattice.for_perfect
-        exact = self.hierarchy.keeps_overlaps(boundary, not (perfect and self.cost_columns.counts_words))
-        return np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
+        exact = hierarchy.keeps_overlaps(boundary, not (perfect and self.cost_columns.counts_words))
+        words = self._words_at_tiles(t, exact and (slid or not hierarchy.follows_halos))
+        if slid and exact and self._knows_halo(t, passed):
+            halo = hierarchy.kept_halo(t)
+            part = halo.at_tiles[np.ix_(*(np.argsort(np.argsort(self.lattice.tiles[d])) for d in halo.dims))]
+            words = np.maximum(self._words_at_tiles(t, False) * self.lattice.along(halo.dims, part), words)
+        return np.broadcast_to(words, self.lattice.shape)
+
+    def _knows_halo(self, t: int, passed: int) -> bool:
+        """Tell whether it is known what overlaps leave of a tensor's words: of perfect tiles, where no array further
+        out spreads windows."""
+        hierarchy, problem = self.hierarchy, self.hierarchy.problem
+        if self.lattice.tiling != "perfect" or not hierarchy.follows_halos:
+            return False
+        windows = [self.dims[d] for d in hierarchy.kept_halo(t).dims]
+        return all(
+            math.prod(axis_limits(problem, fanout, dim)) == 1
+            for fanout in hierarchy.fanouts[passed:]
+            for dim in windows
+        )
 
     def at_last(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, one cell) of a boundary that is charged at the last tile: once a visit."""

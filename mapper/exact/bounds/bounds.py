@@ -276,7 +276,7 @@ class Bounds:
         if not move.sliding:
             return after
         for boundary in move.sliding:
-            after = after + part.of(self.boundaries.cost(boundary, charged.passed))
+            after = after + part.of(self.boundaries.cost(boundary, charged.passed, slid=True))
         return part.grow_around(after, move.dims)
 
     def after_fixed(self, state: State, move: LoopCharge) -> Floats:

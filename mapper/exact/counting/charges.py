@@ -58,8 +58,33 @@ class BoundaryCosts:
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
-            return distinct, distinct
+            if not self.hierarchy.follows_halos:
+                return distinct, distinct
+            filled, served = model.filled_and_served(rows, boundary, fill_point, exactly)
+            if fill_point.slide is None:
+                return filled, served
+            in_each, together = self._kept_parts(model, rows, boundary, fill_point)
+            return np.maximum(filled * in_each, distinct), np.maximum(served * together, distinct)
         return model.filled_and_served(rows, boundary, fill_point, exactly)
+
+    def _kept_parts(
+        self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint
+    ) -> tuple[Floats, Floats]:
+        """(rows,) of the words that tiles are given which slide along a loop, the part that they are given at least if
+        no overlap is lost; in each instance, and of those that are served together. 0 where nothing is known."""
+        assert fill_point.slide is not None
+        halo, (d, above) = self.hierarchy.kept_halo(boundary.tensor), fill_point.slide
+        held = rows.tiles[model.path.node_group_of(boundary.inner, boundary.tensor)]
+        bands = [*model.path.bands, *[np.inf] * len(rows.arrays)]
+        outside = [array for band, array in zip(bands, rows.arrays, strict=False) if band > fill_point.band]
+        known = np.prod([np.ones(len(rows)), *(array[:, halo.dims].prod(axis=1) for array in outside)], axis=0) == 1
+        shared = [rows.arrays[f] for f in model.sharing(boundary)]
+        joined = np.prod([held, *shared], axis=0)
+        together = (joined == fill_point.tile)[:, halo.dims].all(axis=1)
+        in_each = known * halo.parts_of_slides(held, fill_point.tile, d, above)
+        return in_each, np.where(
+            together, known * halo.parts_of_slides(fill_point.tile, fill_point.tile, d, above), 0.0
+        )
 
     def of(
         self,

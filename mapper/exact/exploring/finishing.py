@@ -18,6 +18,7 @@ from ..growing.nest_builder import build_mapping
 from ..question.canonical import CanonicalForm
 from ..question.single_axes import on_both_axes
 from .found import BestFound
+from .orders import moves_windows_of_others, useful_orders
 
 
 @dataclass
@@ -77,8 +78,21 @@ class Finishing:
             [self.context.limits.spans(f) for f in range(len(self.context.hierarchy.fanouts))],
         )
         start = len(mapping.problem.tensors) + self.context.visit.loops_outside
+        if self._has_exact_halo(batch) and self._few_orders(mapping):
+            yield from useful_orders(mapping, self.context.hierarchy, start)
+            return
         every_order = self._has_exact_halo(batch) or bool(self.best.surroundings.short)
-        yield from _all_orders(mapping, start) if every_order else (mapping,)
+        yield from all_orders(mapping, start) if every_order else (mapping,)
+
+    def _few_orders(self, mapping: Mapping) -> bool:
+        """Whether it is known which orders of loops may be best (`orders.py`): where the best mapping alone is wanted,
+        and no array moves windows that another loop moves inside it."""
+        hierarchy = self.context.hierarchy
+        if not hierarchy.follows_halos or self.context.every_mapping or hierarchy.arch.latency != "steady":
+            return False
+        if any(fanout.hop_pj_per_bit for fanout in hierarchy.fanouts):
+            return False
+        return not moves_windows_of_others(mapping)
 
     def _has_exact_halo(self, batch: Batch) -> bool:
         hierarchy = self.context.hierarchy
@@ -90,7 +104,7 @@ class Finishing:
         )
 
 
-def _all_orders(mapping: Mapping, start: int) -> Iterator[Mapping]:
+def all_orders(mapping: Mapping, start: int) -> Iterator[Mapping]:
     """Yield every mapping that differs only in the order of temporal loops between the same nodes and spatial loops,
     from some position on: above it stand nodes, and loops over visits."""
     above, below = mapping.nest.items[:start], mapping.nest.items[start:]

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from ....arch import Architecture, Fanout, Keep, Memory
 from ....ir import Problem
 from ...space import Space
+from ..tiles.halos import KeptHalo
 from ..tiles.visits import UnevenVisits
 
 MAC = -1
@@ -88,6 +89,7 @@ class Hierarchy:
     homes  per tensor, the memory that it comes from and goes to, outside all fanouts; none: the outermost one
     visit  per dimension, elements of the tile that mappings end with: of one visit; none: the whole problem
     uneven  per dimension, visits that are not alike, where there are such; none: along no dimension
+    follows_halos  whether what memories with `halo: exact` keep is followed from loop to loop (`tiles/halos.py`)
     """
 
     problem: Problem
@@ -96,6 +98,7 @@ class Hierarchy:
     homes: tuple[int, ...] = ()
     visit: tuple[int, ...] = ()
     uneven: tuple[UnevenVisits | None, ...] = ()
+    follows_halos: bool = False
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
@@ -148,9 +151,20 @@ class Hierarchy:
     def sliding(self, boundary: MemoryBoundary) -> frozenset[int]:
         """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
         tensor, names = self.problem.tensors[boundary.tensor], self.problem.dim_names
-        if tensor.is_output or self.memories[boundary.inner].halo != "innermost":
+        halo = self.memories[boundary.inner].halo
+        if tensor.is_output or not (halo == "innermost" or (halo == "exact" and self.follows_halos)):
             return frozenset()
         return frozenset(names.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)
+
+    def kept_halo(self, tensor: int) -> KeptHalo:
+        """Return what is known of the overlaps of an operand's tiles along windows."""
+        if tensor not in self._halos:
+            self._halos[tensor] = KeptHalo(self.problem, self.problem.tensors[tensor], self.arch.footprint)
+        return self._halos[tensor]
+
+    @cached_property
+    def _halos(self) -> dict[int, KeptHalo]:
+        return {}
 
     def placements(self) -> Iterator[Placement]:
         """Yield every choice of memories for every tensor that the architecture allows."""

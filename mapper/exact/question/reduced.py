@@ -77,7 +77,14 @@ class ReducedQuestion:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes, self.visit.uneven)
+        visit, follows = self.visit, self.follows_halos
+        return Hierarchy(self.problem, self.arch, self.space, self._homes, visit.sizes, visit.uneven, follows)
+
+    @property
+    def follows_halos(self) -> bool:
+        """Whether it is known what `halo: exact` keeps from loop to loop (`tiles/halos.py`)."""
+        plain = self.zeros is None and not self.has_lines and self.arch.reuse == "across_levels"
+        return plain and self.counted == "perfect" and self.surroundings is ALONE
 
     @property
     def _homes(self) -> tuple[int, ...]:

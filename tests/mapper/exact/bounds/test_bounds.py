@@ -15,7 +15,7 @@ import brute_force
 import longer
 from generators import random_architecture, random_problem, windows_below_arrays, with_wide_sums
 from paths import Step, context_of, random_uneven, steps_to
-from tilewright.arch import Architecture
+from tilewright.arch import Architecture, Fanout, Memory
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.constraints import Constraints
@@ -298,3 +298,29 @@ def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None
             checked += 1
     assert longer.occurs(checked > 35)
     assert longer.occurs((coarse > 0) == (most_cells < 1000))
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("seeds", longer.blocks(40, 20))
+def test_overlaps_kept_at_every_move(seeds: range) -> None:
+    """Memories with `halo: exact`, and loops in any order; bounds know more than the words that are distinct."""
+    checked = known = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        problem, arch = windows_below_arrays(rng, 4)
+        sizes = tuple((d, n * rng.choice([1, 2, 2, 3, 4])) for d, n in problem.dims)
+        problem = Problem("larger", sizes, problem.tensors)
+        arch = arch.model_copy(update={"levels": tuple(with_exact_halo(each) for each in arch.levels)})
+        context = context_of(problem, arch, "perfect", "uneven", rng.choice([None, 3.0]))
+        less = replace(context.hierarchy, follows_halos=False)
+        context_of_less = replace(context, costs=replace(context.costs, hierarchy=less))
+        for mapping, cost in mappings_that_fit((random_uneven(rng, problem, arch, False) for _ in range(6)), arch):
+            last = check_path(mapping, cost, context, rng)[-1]
+            checked += 1
+            known += bool((last.costs(context) > last.costs(context_of_less) * SLACK).any())
+    assert longer.occurs(checked > 60)
+    assert longer.occurs(known > 20)
+
+
+def with_exact_halo(level: Memory | Fanout) -> Memory | Fanout:
+    return level.model_copy(update={"halo": "exact"}) if isinstance(level, Memory) else level
