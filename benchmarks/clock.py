@@ -18,10 +18,11 @@ from pathlib import Path
 
 import tilewright as tw
 from tilewright.arch import Architecture
-from tilewright.cost_models import clocked_cycles, evaluate
+from tilewright.cost_models import evaluate
 from tilewright.ir import Mapping
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from event_clock import clocked_cycles
 
 MACHINES = ("eyeriss", "tpu_v1", "three_level")
 SMALL = (tw.gemm(16, 16, 16), tw.gemm(32, 24, 16), tw.conv2d(K=8, C=8, P=8, Q=8, R=3, S=3))
@@ -124,7 +125,7 @@ HEAD = """# Latency by formula and by the clock
 
     python benchmarks/clock.py --out results/clock/README.md
 
-makes this page. The clock (`cost_models/clock.py`) runs every transfer of a small mapping on the ports that it needs,
+makes this page. The clock (`tests/event_clock.py`) runs every transfer of a small mapping on the ports that it needs,
 with double buffers, and uses none of the formulas of [the cost model](../../docs/cost-model.md). `steady` is the time
 of the busiest resource alone, `with_fill` adds what it waits for before and after.
 """

@@ -1,6 +1,5 @@
 """The cost of a mapping: counts, energy and latency, and the simulator that checks the counts."""
 
-from .clock import clocked_cycles
 from .closed_form import count_words
 from .cost import Cost, Held, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of
 from .counts import Accesses, AccessTable, Counts
@@ -32,7 +31,6 @@ __all__ = [
     "TensorTraffic",
     "best_choices",
     "check_fit",
-    "clocked_cycles",
     "cost_of",
     "count_words",
     "evaluate",

@@ -12,22 +12,17 @@ recount.py     these means against such walks, as `verify` does it
 cost.py        words, energy, cycles, capacity
 choices.py     the best formats, where several are allowed
 least.py       words and operations that are left on any machine
-sparseloop.py  counts by the conventions of Timeloop's sparse model, for comparison
-sparseloop_nest.py     tiles, chances and formats by its rules
-sparseloop_savings.py  gating and skipping by its rules
-ranks.py       its formats
 """
 
 from .choices import evaluate_zeros
 from .cost import evaluate_sparse
-from .densities import Banded, Density, Even, Measured, Structured, Uniform
+from .densities import Banded, Density, Measured, Structured, Uniform
 from .parsing import DensityLike, densities_of, density_text, parse_densities, with_densities
 
 __all__ = [
     "Banded",
     "Density",
     "DensityLike",
-    "Even",
     "Measured",
     "Structured",
     "Uniform",

@@ -65,10 +65,6 @@ class Density(Protocol):
         """The same in brief, for tiles of any size."""
         ...
 
-    def within(self, words: int, nonzeros: int) -> Density:
-        """The density inside a tile of so many words that is known to hold so many nonzero ones."""
-        ...
-
 
 def mean(occupancy: Occupancy) -> float:
     """Nonzero words on average."""
@@ -99,31 +95,6 @@ class Uniform:
 
     def _nonzeros(self, words: int) -> int:
         return max(1, math.ceil(self.fraction * words - 1e-9))
-
-    def within(self, words: int, nonzeros: int) -> Density:
-        return Uniform(nonzeros / words)
-
-
-@dataclass(frozen=True)
-class Even:
-    """Every tile holds its share of the nonzero words, rounded down or up: Sparseloop's "fixed structured".
-
-    fraction  of nonzero words
-    """
-
-    fraction: float
-
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
-        del tensor  # a tile knows its share whatever it is a part of
-        share = math.prod(tile) * self.fraction
-        below = math.floor(share)
-        return {below: 1.0 - (share - below)} | ({below + 1: share - below} if share > below else {})
-
-    def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        return TileWords.of(self.nonzeros(tile, tensor))
-
-    def within(self, words: int, nonzeros: int) -> Density:
-        return Even(nonzeros / words)
 
 
 @dataclass(frozen=True)
@@ -173,9 +144,6 @@ class Structured:
             found = _sum(found, hypergeometric(last - first, held, words))
         return found
 
-    def within(self, words: int, nonzeros: int) -> Density:
-        return Even(nonzeros / words)
-
 
 @dataclass(frozen=True)
 class Banded:
@@ -199,9 +167,6 @@ class Banded:
         index = np.indices(tuple(tensor), sparse=True)
         first, second = (index[rank] for rank in self.ranks)
         return np.broadcast_to(np.abs(first - second) <= self.width, tuple(tensor))
-
-    def within(self, words: int, nonzeros: int) -> Density:
-        return Even(nonzeros / words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +193,6 @@ class Measured:
         known = TileWords.of(self.nonzeros(tile, tensor))
         zeros = int(_counted(np.asarray(self.values == 0, dtype=np.int64), tile).max())
         return replace(known, least=math.prod(map(min, tile, tensor)) - zeros)
-
-    def within(self, words: int, nonzeros: int) -> Density:
-        return Uniform(nonzeros / words)
 
 
 def _counted(flags: npt.NDArray[np.int64], tile: Shape) -> npt.NDArray[np.int64]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...ir import Problem, Tensor, TilewrightError, did_you_mean
 from ...ir.errors import shown
-from .densities import Banded, Density, Even, Measured, Structured, Uniform
+from .densities import Banded, Density, Measured, Structured, Uniform
 
 _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
 _STRUCTURE = re.compile(r"([0-9]{1,6}):([0-9]{1,6})(?:@(.{1,60}))?")
@@ -107,8 +107,6 @@ def _written(density: Density, tensor: Tensor) -> str:
     if isinstance(density, Measured):
         bits = np.packbits(np.ascontiguousarray(density.values != 0).reshape(-1))
         return _MASK + base64.b64encode(zlib.compress(bits.tobytes())).decode()
-    if isinstance(density, Even):
-        raise TilewrightError("this density is of Sparseloop's model alone", where=f"density of {tensor.name}")
     return density_text(density, tensor)
 
 
@@ -146,7 +144,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _density(value: DensityLike, tensor: Tensor, problem: Problem, where: str) -> Density:
-    if isinstance(value, Uniform | Even | Structured | Banded | Measured):
+    if isinstance(value, Uniform | Structured | Banded | Measured):
         return value
     if isinstance(value, np.ndarray):
         return Measured(value)

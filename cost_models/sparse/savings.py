@@ -66,9 +66,3 @@ def box(tensor: Tensor, extents: MappingABC[str, int], footprint: Footprint = "b
         distinct_sums(tuple(c for _, c in rank), tuple(extents[dim] for dim, _ in rank), footprint)
         for rank in tensor.ranks
     )
-
-
-def compose(outer: float, inner: float) -> float:
-    """The chance that a saving further in leaves out what one further out has not: tiles inside an empty one are empty
-    as well."""
-    return 0.0 if inner <= outer else 1.0 - (1.0 - inner) / (1.0 - outer)

@@ -6,11 +6,12 @@ import random
 from statistics import median
 
 import pytest
+from event_clock import clocked_cycles
 
 import longer
 from generators import memory, random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture, Keeps, Mac, Memory
-from tilewright.cost_models import clocked_cycles, evaluate
+from tilewright.cost_models import evaluate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.workloads import gemm
 

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 import pytest
+from event_clock import clocked_cycles
 
 import brute_force
 import longer
@@ -17,7 +18,7 @@ from generators import random_architecture, random_mapping, random_problem, with
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from tilewright.arch import ports as kinds
 from tilewright.arch.spec import PerCycle
-from tilewright.cost_models import LATENCY, clocked_cycles, cost_of, count_words, ports, roofline
+from tilewright.cost_models import LATENCY, cost_of, count_words, ports, roofline
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.tables.tables import supports

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from event_clock import clocked_cycles
 
 from tilewright import search
 from tilewright.arch import Architecture, parse_arch
-from tilewright.cost_models import clocked_cycles, evaluate
+from tilewright.cost_models import evaluate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.workloads import gemm
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from event_clock import clocked_cycles
 
 import tilewright as tw
 from tilewright.arch import Architecture, load_arch
-from tilewright.cost_models import clocked_cycles
 from tilewright.ir import ArchitectureError, TilewrightError
 
 GEMM = tw.gemm(4, 4, 4)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from sparseloop import Even
 
 from tilewright.cost_models.sparse.densities import (
     Banded,
     Density,
-    Even,
     Measured,
     Occupancy,
     Structured,

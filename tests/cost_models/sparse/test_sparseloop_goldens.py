@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sparseloop import Even, SparseloopCounts, count_sparseloop
+from sparseloop_nest import SparseMachine
+from sparseloop_ranks import RankFormat
 
 from generators import tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import Accesses, AccessTable, count_words
-from tilewright.cost_models.sparse.densities import Density, Even, Uniform
-from tilewright.cost_models.sparse.ranks import RankFormat
+from tilewright.cost_models.sparse.densities import Density, Uniform
 from tilewright.cost_models.sparse.savings import Saving
-from tilewright.cost_models.sparse.sparseloop import SparseloopCounts, count_sparseloop
-from tilewright.cost_models.sparse.sparseloop_nest import SparseMachine
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, TilewrightError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "timeloop_sparse_runs.jsonl"

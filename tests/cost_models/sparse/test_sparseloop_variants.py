@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sparseloop import count_sparseloop
 from test_sparseloop_goldens import MOVES, densities_of, features_of, machine_of, mapping_of
 
 from longer import blocks
 from tilewright.cost_models import count_words
-from tilewright.cost_models.sparse.sparseloop import count_sparseloop
 
 DIMS = {"A": "MK", "W": "KN", "Z": "MN"}
 FORMATS = ("CP", "RLE", "B")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .densities import Density, empty
+from tilewright.cost_models.sparse.densities import Density, empty
 
 RankKind = Literal["UOP", "UB", "CP", "RLE", "B"]
 COMPRESSED: frozenset[RankKind] = frozenset(("CP", "RLE", "B"))

@@ -12,16 +12,36 @@ from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...arch import Architecture
-from ...ir import Loop, Mapping, Tensor, TilewrightError
-from ..boundaries import Boundary
-from ..closed_form import count_words
-from ..counts import Accesses, AccessTable
-from .densities import Density, empty, mean
-from .ranks import Units, tile_units
-from .savings import compose
-from .sparseloop_nest import SparseMachine, SparseNest
-from .sparseloop_savings import Useless, own_savings
+from sparseloop_nest import SparseMachine, SparseNest
+from sparseloop_ranks import Units, tile_units
+from sparseloop_savings import Useless, own_savings
+
+from tilewright.arch import Architecture
+from tilewright.cost_models.boundaries import Boundary
+from tilewright.cost_models.closed_form import count_words
+from tilewright.cost_models.counts import Accesses, AccessTable
+from tilewright.cost_models.sparse.densities import Density, Measured, Occupancy, Shape, TileWords, Uniform, empty, mean
+from tilewright.ir import Loop, Mapping, Tensor, TilewrightError
+
+
+@dataclass(frozen=True)
+class Even:
+    """Every tile holds its share of the nonzero words, rounded down or up: Sparseloop's "fixed structured".
+
+    fraction  of nonzero words
+    """
+
+    fraction: float
+
+    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
+        del tensor  # a tile knows its share whatever it is a part of
+        share = math.prod(tile) * self.fraction
+        below = math.floor(share)
+        return {below: 1.0 - (share - below)} | ({below + 1: share - below} if share > below else {})
+
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
+        return TileWords.of(self.nonzeros(tile, tensor))
+
 
 Moves = dict[str, int]
 """Words, or units of metadata, by `reads`, `fills` and `updates`."""
@@ -112,7 +132,7 @@ class _Model:
             moved = {move: n - _floor(n * (1.0 - share)) for move, n in dense.items()} if has else dense
             before = tuple(entering)
             moved = {move: _passed(n, before) for move, n in moved.items()}
-            useless = compose(past, own.chance) if own else 0.0
+            useless = _compose(past, own.chance) if own else 0.0
             left = _left_out(tensor, moved, useless)
             traffic.actual = {move: moved[move] - left[move] for move in moved}
             for kind, words in (("gating", traffic.gated), ("skipping", traffic.skipped)):
@@ -247,10 +267,17 @@ class _Model:
         return "gated" if self.nest.machine.mac_gates else "done"
 
 
+def _compose(outer: float, inner: float) -> float:
+    """The chance that a saving further in leaves out what one further out has not: tiles inside an empty one are empty
+    as well."""
+    return 0.0 if inner <= outer else 1.0 - (1.0 - inner) / (1.0 - outer)
+
+
 def _inside(density: Density | None, words: int, nonzeros: int) -> Density:
+    """The density inside a tile of so many words that is known to hold so many nonzero ones."""
     if density is None:
         raise TilewrightError("a format for a tensor without a density", hint="give its density")
-    return density.within(words, nonzeros)
+    return (Uniform if isinstance(density, Uniform | Measured) else Even)(nonzeros / words)
 
 
 def _by_move(accesses: Accesses) -> Moves:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...arch import Architecture
-from ...ir import Loop, Mapping, Tensor, TilewrightError
-from ..boundaries import Boundary, boundaries_of
-from .densities import Density, Occupancy
-from .ranks import COMPRESSED, RankFormat
-from .savings import Saving, box
+from sparseloop_ranks import COMPRESSED, RankFormat
+
+from tilewright.arch import Architecture
+from tilewright.cost_models.boundaries import Boundary, boundaries_of
+from tilewright.cost_models.sparse.densities import Density, Occupancy
+from tilewright.cost_models.sparse.savings import Saving, box
+from tilewright.ir import Loop, Mapping, Tensor, TilewrightError
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from ...ir import Tensor
-from ..boundaries import Boundary
-from .densities import empty
-from .savings import Kind, box
-from .sparseloop_nest import SparseNest
+from sparseloop_nest import SparseNest
+
+from tilewright.cost_models.boundaries import Boundary
+from tilewright.cost_models.sparse.densities import empty
+from tilewright.cost_models.sparse.savings import Kind, box
+from tilewright.ir import Tensor
 
 
 @dataclass(frozen=True)

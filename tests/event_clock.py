@@ -27,14 +27,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from ..arch import Architecture
-from ..ir import Mapping
-from .boundaries import Boundary
-from .counts import Accesses
-from .filling import empties_array
-from .layouts import refuse_lines
-from .ports import access_bits, ports_of
-from .simulator import Coordinates, Walk
+from tilewright.arch import Architecture
+from tilewright.cost_models.boundaries import Boundary
+from tilewright.cost_models.counts import Accesses
+from tilewright.cost_models.filling import empties_array
+from tilewright.cost_models.layouts import refuse_lines
+from tilewright.cost_models.ports import access_bits, ports_of
+from tilewright.cost_models.simulator import Coordinates, Walk
+from tilewright.ir import Mapping
 
 MACS = "MACs"
 """The resource that computes, beside the ports."""
