@@ -1,4 +1,4 @@
-"""What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
+"""What a fused mapping costs: the closed form of its counts, capacity, energy and latency."""
 
 from ..cost import Held, Occupancy
 from .asks import Ask, includes, reads_all, reads_plainly, words_exchanged
@@ -7,7 +7,6 @@ from .closed_form import count_tree, count_way
 from .cost import RunTotals, cost_of_counts, evaluate_tree, whole_cost
 from .lines import lines_of_tree
 from .open_layouts import with_best_layouts
-from .simulator import simulate_tree, walk_tree_lines
 from .tensor_layouts import check_lined_cascade, with_work_layouts
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
 from .visits import VisitSizes
@@ -37,11 +36,9 @@ __all__ = [
     "occupancy",
     "reads_all",
     "reads_plainly",
-    "simulate_tree",
     "taken_bits",
     "tiles_in",
     "visit_cost",
-    "walk_tree_lines",
     "ways_of",
     "whole_cost",
     "with_best_layouts",

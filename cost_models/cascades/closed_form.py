@@ -21,7 +21,7 @@ from .ways import Way, ways_of
 
 
 def count_tree(fused: Mapping, arch: Architecture) -> dict[str, Counts]:
-    """Words that every memory reads and writes for each operation, and its compute steps; equal to `simulate_tree`.
+    """Words that every memory reads and writes for each operation, and its compute steps; equal to a walk step by step.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """

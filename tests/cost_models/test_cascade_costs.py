@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
+from tree_simulator import simulate_tree
 from trees import random_cascade, random_tree
 
 from generators import memory, random_architecture
 from tilewright.arch import Architecture, Fanout, Keeps, Mac, Memory, parse_arch
 from tilewright.cost_models import Cost, cost_of, count_words, evaluate
-from tilewright.cost_models.cascades import cost_of_counts, count_tree, live_in, occupancy, simulate_tree, ways_of
+from tilewright.cost_models.cascades import cost_of_counts, count_tree, live_in, occupancy, ways_of
 from tilewright.ir import Mapping, MappingError, Node
 from tilewright.workloads import cascade
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from tree_simulator import simulate_tree
 from trees import KINDS, random_cascade, random_tree
 
 import longer
 from generators import random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture
 from tilewright.cost_models import count_words, simulate
-from tilewright.cost_models.cascades import count_tree, simulate_tree, ways_of
+from tilewright.cost_models.cascades import count_tree, ways_of
 from tilewright.cost_models.counts import FirstTile
 from tilewright.ir import (
     Call,

@@ -7,16 +7,16 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from tree_simulator import TreeWalk, simulate_tree
 from window_trees import KINDS, random_windows
+from windowed_walk import WindowedWalk
 
 import longer
 from generators import random_architecture
 from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import evaluate
-from tilewright.cost_models.cascades import count_tree, simulate_tree
+from tilewright.cost_models.cascades import count_tree
 from tilewright.cost_models.cascades.asks import exchanged_words
-from tilewright.cost_models.cascades.simulator import TreeWalk
-from tilewright.cost_models.cascades.windowed_walk import WindowedWalk
 from tilewright.ir import Mapping, MappingError, Renews
 from tilewright.workloads import cascade
 
@@ -49,7 +49,7 @@ class _Watched(WindowedWalk):
 
 @pytest.mark.long
 def test_a_node_holds_as_many_words_as_its_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.cost_models.cascades.simulator.WindowedWalk", _Watched)
+    monkeypatch.setattr("tree_simulator.WindowedWalk", _Watched)
     exact = 0
     for seed in range(120):
         fused, arch = random_case(seed)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from small_networks import SMALL, attention, convolved, pooled
+from tree_simulator import simulate_tree
 
 from tilewright.arch import load_arch
 from tilewright.cost_models import evaluate
-from tilewright.cost_models.cascades import count_tree, simulate_tree
+from tilewright.cost_models.cascades import count_tree
 from tilewright.ir import Cascade, Mapping, ProblemError
 from tilewright.mapper.emit import emit_numpy, verify_numpy
 from tilewright.workloads import (

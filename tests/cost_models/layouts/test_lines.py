@@ -6,6 +6,7 @@ import random
 from functools import cache
 
 import pytest
+from line_walk import walk_lines
 
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import Architecture, Memory, load_arch
@@ -16,7 +17,6 @@ from tilewright.cost_models.cost import held_width_bits
 from tilewright.cost_models.layouts import Arrangement, count_lines
 from tilewright.cost_models.layouts.choices import with_layouts as laid_out
 from tilewright.cost_models.layouts.lines import LaidOut, count_layouts
-from tilewright.cost_models.layouts.walk import walk_lines
 from tilewright.ir import LoopNest, Mapping, Problem, Tensor
 from tilewright.workloads import gemm
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from tree_simulator import walk_tree_lines
 from trees import random_cascade, random_tree
 
 import tilewright as tw
@@ -13,7 +14,6 @@ from longer import TIMES
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models.cascades import ways_of, with_work_layouts
 from tilewright.cost_models.cascades.lines import lines_of_way
-from tilewright.cost_models.cascades.simulator import walk_tree_lines
 from tilewright.ir import Cascade, Mapping, MappingError, TilewrightError
 
 PAIR = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]

@@ -7,12 +7,12 @@ import random
 from pathlib import Path
 
 import pytest
+from tree_simulator import simulate_tree
 from window_brute_force import WindowCase, best_windowed, random_window_case
 
 import tilewright as tw
 from longer import TIMES, blocks
 from tilewright.cost_models import evaluate, parse_objective
-from tilewright.cost_models.cascades import simulate_tree
 from tilewright.ir import InfeasibleError, Loop
 from tilewright.mapper.answer import Answer
 from tilewright.mapper.cascades import search_cascade

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tree_simulator import simulate_tree
 
 import longer
 import tilewright as tw
 from tilewright.arch import Architecture
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, evaluate
 from tilewright.cost_models.cascades.closed_form import count_tree
-from tilewright.cost_models.cascades.simulator import simulate_tree
 from tilewright.ir import Cascade, InfeasibleError, Mapping, Node, Tree, UndecidedError
 from tilewright.mapper.answer import Answer
 from tilewright.mapper.canonical import under_names_of

@@ -13,17 +13,18 @@ import itertools
 from collections import defaultdict
 from collections.abc import Set
 
-from ...arch import Architecture, Memory
-from ...ir import Address, Loop, Mapping, Place, Tensor, Tree
-from ..boundaries import Boundary
-from ..counts import Counts
-from ..layouts import LineCounts
-from ..layouts.walk import LinesSeen
-from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Tile, Walk
-from .asks import readers_of
-from .tensor_layouts import laid_out_for
-from .ways import Way, ways_of
-from .windowed_walk import Values, WindowedWalk
+from line_walk import LinesSeen
+from windowed_walk import Values, WindowedWalk
+
+from tilewright.arch import Architecture, Memory
+from tilewright.cost_models.boundaries import Boundary
+from tilewright.cost_models.cascades.asks import readers_of
+from tilewright.cost_models.cascades.tensor_layouts import laid_out_for
+from tilewright.cost_models.cascades.ways import Way, ways_of
+from tilewright.cost_models.counts import Counts
+from tilewright.cost_models.layouts import LineCounts
+from tilewright.cost_models.simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Tile, Walk
+from tilewright.ir import Address, Loop, Mapping, Place, Tensor, Tree
 
 
 class TreeWalk:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Set
 from collections.abc import Mapping as MappingABC
 from dataclasses import astuple
 
-from ...arch import Architecture, Memory
-from ...ir import Mapping, Tensor
-from ..boundaries import Boundary
-from ..counts import FirstTile
-from ..simulator import Coordinates, Element, Walk
-from .layout import layout_in
-from .lines import FirstLines, LaidOut, LineCounts, Lines, LineTable, Width, laid_out
+from tilewright.arch import Architecture, Memory
+from tilewright.cost_models.boundaries import Boundary
+from tilewright.cost_models.counts import FirstTile
+from tilewright.cost_models.layouts.layout import layout_in
+from tilewright.cost_models.layouts.lines import FirstLines, LaidOut, LineCounts, Lines, LineTable, Width, laid_out
+from tilewright.cost_models.simulator import Coordinates, Element, Walk
+from tilewright.ir import Mapping, Tensor
 
 Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
 """By memory, tensor, instance; and kind."""

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ...arch import Architecture, Memory
-from ...ir import Address, Loop, Mapping, Node, Place, Renews
-from ..boundaries import Boundary, chains_of
-from ..counts import Accesses, Counts
-from ..simulator import Coordinates, Element, Holder, SimulationError, Tile, Walk
-from .closed_form import above_the_split
-from .visits import visit_mapping, whole_mapping
-from .ways import Way
-from .windows import exchange_of
+from tilewright.arch import Architecture, Memory
+from tilewright.cost_models.boundaries import Boundary, chains_of
+from tilewright.cost_models.cascades.closed_form import above_the_split
+from tilewright.cost_models.cascades.visits import visit_mapping, whole_mapping
+from tilewright.cost_models.cascades.ways import Way
+from tilewright.cost_models.cascades.windows import exchange_of
+from tilewright.cost_models.counts import Accesses, Counts
+from tilewright.cost_models.simulator import Coordinates, Element, Holder, SimulationError, Tile, Walk
+from tilewright.ir import Address, Loop, Mapping, Node, Place, Renews
 
 Values = dict[Place, int]
 """Where the temporal loops of the tree stand."""
