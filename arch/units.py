@@ -17,8 +17,8 @@ A number is never read without its unit. Arithmetic is exact until the last step
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..ir import ArchitectureError, did_you_mean
@@ -108,44 +108,96 @@ _WRITTEN_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
 
 @dataclass(frozen=True)
 class _Kind:
-    """What is being read: its name with an article, an example, and the units that may be written."""
+    """What is being read: its name with an article, an example, and the units that a hint lists.
+
+    table  of a quantity in simple units, how much each of them is
+    zero   whether it may be: a model may leave a part out
+    """
 
     what: str
     example: str
     units: tuple[str, ...]
+    table: Mapping[str, Fraction | int] = field(default_factory=dict)
+    zero: bool = False
 
     @property
     def expected(self) -> str:
         return f"expected {self.what} such as {self.example}"
 
+    def value(self, text: str) -> Fraction:
+        """A quantity in simple units."""
+        number, unit = self.split(text)
+        if unit not in self.table:
+            raise self.wrong_unit(text, unit)
+        return number * self.table[unit]
 
-def _kind(what: str, example: str, units: Iterable[str]) -> _Kind:
-    return _Kind(what, example, tuple(units))
+    def split(self, text: str) -> tuple[Fraction, str]:
+        """The number and the unit of a quantity."""
+        match = _QUANTITY.fullmatch(text.strip())
+        if match is None:
+            raise ArchitectureError(f"{shown(text)} is not {self.what}, {self.expected}")
+        number, unit = Fraction(match[1]), match[2].strip()
+        if _MORE_DIGITS.match(unit):
+            message = f"the number of {shown(text)} has too many digits, {self.expected}"
+            raise ArchitectureError(message, hint="numbers have up to 30 digits, and exponents up to 2")
+        if not unit:
+            raise ArchitectureError(f"{shown(text)} has no unit, {self.expected}", hint=self._units_hint())
+        if number < 0 or (number == 0 and not self.zero):
+            raise ArchitectureError(f"{shown(text)} is {'negative' if number else 'zero'}, {self.expected}")
+        return number, unit
+
+    def bits_of(self, unit: str, word_bits: int | None, text: str) -> int:
+        """Bits of one unit of size."""
+        if unit in _WORDS and word_bits is None:
+            raise ArchitectureError(f"{shown(text)} is in words, and no word width is known here, expected bit or B")
+        if unit not in _WORDS and unit not in _SIZES:
+            raise self.wrong_unit(text, unit)
+        return _SIZES.get(unit) or word_bits or 0
+
+    def wrong_unit(self, text: str, unit: str) -> ArchitectureError:
+        message = f"{shown(unit)} in {shown(text)} is not a unit of {self.what.split()[1]}, {self.expected}"
+        return ArchitectureError(message, hint=self._unit_hint(unit))
+
+    def _unit_hint(self, unit: str) -> str:
+        if unit[0] in ",_'":
+            return "write the number without separators, such as 1024"
+        size = unit.partition("/")[0].strip()
+        if size in AMBIGUOUS_UNITS and self in (_SIZE, _BANDWIDTH):
+            return AMBIGUOUS_UNITS[size]
+        for known in self.units:
+            if known.casefold() == unit.casefold():
+                return f"did you mean {known!r}?"
+        near = did_you_mean(unit, dict.fromkeys(self.units))
+        return near if near.startswith("did you mean") else self._units_hint()
+
+    def _units_hint(self) -> str:
+        return "units: " + ", ".join(list(dict.fromkeys(self.units))[:6])
 
 
-_SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES])
-_ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
-_CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
-_TIME = _kind("a time", "3 us", _TIMES)
-_DURATION = _kind("a duration", "1 cycle or 2 ns", ["cycle", "cycles", *_TIMES])
-_BANDWIDTH = _kind(
-    "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
+_SIZE = _Kind("a size", "108 KiB", ("bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES))
+_ENERGY = _Kind("an energy", "6 pJ", ("pJ", "fJ", "nJ", *_ENERGIES), _ENERGIES, zero=True)
+_CLOCK = _Kind("a clock", "200 MHz", tuple(_CLOCKS), _CLOCKS)
+_TIME = _Kind("a time", "3 us", tuple(_TIMES), _TIMES, zero=True)
+_DURATION = _Kind("a duration", "1 cycle or 2 ns", ("cycle", "cycles", *_TIMES), zero=True)
+_BANDWIDTH = _Kind(
+    "a bandwidth", "16 B/cycle or 34 GB/s", ("bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s")
 )
-_LEAKAGE = _kind("a leakage", "0.5 mW or 2 pJ/cycle", [*_POWERS, "pJ/cycle", "fJ/cycle"])
-_PER_SIZE = _kind("an energy per size", "0.06 pJ/bit", ["pJ/bit", "fJ/bit", "pJ/B", "pJ/word"])
-_LENGTH = _kind("a length", "28 nm", _LENGTHS)
-_AREA = _kind("an area", "0.05 mm2", _AREAS)
+_LEAKAGE = _Kind("a leakage", "0.5 mW or 2 pJ/cycle", (*_POWERS, "pJ/cycle", "fJ/cycle"), zero=True)
+_PER_SIZE = _Kind("an energy per size", "0.06 pJ/bit", ("pJ/bit", "fJ/bit", "pJ/B", "pJ/word"), zero=True)
+_LENGTH = _Kind("a length", "28 nm", tuple(_LENGTHS), _LENGTHS)
+_AREA = _Kind("an area", "0.05 mm2", tuple(_AREAS), _AREAS)
+
+# All of these raise ArchitectureError for a missing or wrong unit, and for a number that is negative, or zero where the
+# examples at the top of the module do not say that a model may leave it out.
 
 
 def size_bits(text: str, *, word_bits: int | None = None) -> int:
-    """A size such as `108 KiB`, `512 bit` or `12 words`, in bits.
+    """A size such as `108 KiB`, `512 bit` or `12 words`, in bits: a whole number of them.
 
     word_bits  width of a word [bit]; without it `words` is refused
-
-    Raises ArchitectureError for a missing or wrong unit, a number that is not positive, or a part of a bit.
     """
-    number, unit = _split(text, _SIZE)
-    bits = number * _bits_of(unit, word_bits, text, _SIZE)
+    number, unit = _SIZE.split(text)
+    bits = number * _SIZE.bits_of(unit, word_bits, text)
     if bits.denominator != 1:
         raise ArchitectureError(f"{shown(text)} is {float(bits):g} bits, expected a whole number of bits")
     if bits > LARGEST_BITS:
@@ -154,50 +206,40 @@ def size_bits(text: str, *, word_bits: int | None = None) -> int:
 
 
 def energy_pj(text: str) -> float:
-    """An energy such as `6 pJ` or `0.45 nJ`, in picojoules. Zero is an energy: a model may leave a part out.
-
-    Raises ArchitectureError for a missing or wrong unit, or a negative number.
-    """
-    number, unit = _split(text, _ENERGY, zero=True)
-    if unit not in _ENERGIES:
-        raise _wrong_unit(text, unit, _ENERGY)
-    return float(number * _ENERGIES[unit])
+    """An energy such as `6 pJ` or `0.45 nJ`, in picojoules. Zero is an energy: a model may leave a part out."""
+    return float(_ENERGY.value(text))
 
 
 def clock_hz(text: str) -> float:
-    """A clock such as `200 MHz`, in hertz.
-
-    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
-    """
-    number, unit = _split(text, _CLOCK)
-    if unit not in _CLOCKS:
-        raise _wrong_unit(text, unit, _CLOCK)
-    return float(number * _CLOCKS[unit])
+    """A clock such as `200 MHz`, in hertz."""
+    return float(_CLOCK.value(text))
 
 
 def seconds(text: str) -> float:
-    """A time such as `3 us`, in seconds. Zero is a time: a model may leave a part out.
+    """A time such as `3 us`, in seconds. Zero is a time: a model may leave a part out."""
+    return float(_TIME.value(text))
 
-    Raises ArchitectureError for a missing or wrong unit, or a negative number.
-    """
-    number, unit = _split(text, _TIME, zero=True)
-    if unit not in _TIMES:
-        raise _wrong_unit(text, unit, _TIME)
-    return float(number * _TIMES[unit])
+
+def area_mm2(text: str) -> float:
+    """An area such as `0.05 mm2`, in square millimetres."""
+    return float(_AREA.value(text))
+
+
+def length_nm(text: str) -> float:
+    """A length such as `28 nm`, in nanometres."""
+    return float(_LENGTH.value(text) * 10**6)
 
 
 def cycles(text: str, *, clock_hz: float | None = None) -> float:
     """A duration such as `1 cycle` or `2 ns`, in cycles. Zero is one.
 
     clock_hz   clock [Hz]; without it a time is refused
-
-    Raises ArchitectureError for a missing or wrong unit, or a negative number.
     """
-    number, unit = _split(text, _DURATION, zero=True)
+    number, unit = _DURATION.split(text)
     if unit in ("cycle", "cycles"):
         return float(number)
     if unit not in _TIMES:
-        raise _wrong_unit(text, unit, _DURATION)
+        raise _DURATION.wrong_unit(text, unit)
     if clock_hz is None:
         raise ArchitectureError(f"{shown(text)} is a time, and no clock is known; expected cycles")
     return float(number * _TIMES[unit] * Fraction(clock_hz))
@@ -208,14 +250,12 @@ def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float |
 
     word_bits  width of a word [bit]; without it `words` is refused
     clock_hz   clock [Hz]; without it a bandwidth per second is refused
-
-    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
     """
-    number, unit = _split(text, _BANDWIDTH)
+    number, unit = _BANDWIDTH.split(text)
     amount, _, period = (part.strip() for part in unit.partition("/"))
     if period not in _PERIODS or amount not in (*_SIZES, *_WORDS):
-        raise _wrong_unit(text, unit, _BANDWIDTH)
-    bits = number * _bits_of(amount, word_bits, text, _BANDWIDTH)
+        raise _BANDWIDTH.wrong_unit(text, unit)
+    bits = number * _BANDWIDTH.bits_of(amount, word_bits, text)
     if period == "cycle":
         return float(bits)
     if clock_hz is None:
@@ -227,15 +267,13 @@ def pj_per_cycle(text: str, *, clock_hz: float | None = None) -> float:
     """A leakage such as `0.5 mW` or `2 pJ/cycle`, in pJ per cycle. Zero is one.
 
     clock_hz   clock [Hz]; without it a power is refused
-
-    Raises ArchitectureError for a missing or wrong unit, or a negative number.
     """
-    number, unit = _split(text, _LEAKAGE, zero=True)
+    number, unit = _LEAKAGE.split(text)
     amount, _, period = (part.strip() for part in unit.partition("/"))
     if period == "cycle" and amount in _ENERGIES:
         return float(number * _ENERGIES[amount])
     if unit not in _POWERS:
-        raise _wrong_unit(text, unit, _LEAKAGE)
+        raise _LEAKAGE.wrong_unit(text, unit)
     if clock_hz is None:
         raise ArchitectureError(f"{shown(text)} is a power, and no clock is known; expected an energy per cycle")
     return float(number * _POWERS[unit] / Fraction(clock_hz))
@@ -245,36 +283,12 @@ def pj_per_bit(text: str, *, word_bits: int | None = None) -> float:
     """An energy per size such as `0.06 pJ/bit` or `1 pJ/word`, in pJ per bit. Zero is one.
 
     word_bits  width of a word [bit]; without it `words` is refused
-
-    Raises ArchitectureError for a missing or wrong unit, or a negative number.
     """
-    number, unit = _split(text, _PER_SIZE, zero=True)
+    number, unit = _PER_SIZE.split(text)
     energy, _, amount = (part.strip() for part in unit.partition("/"))
     if energy not in _ENERGIES or amount not in (*_SIZES, *_WORDS):
-        raise _wrong_unit(text, unit, _PER_SIZE)
-    return float(number * _ENERGIES[energy] / _bits_of(amount, word_bits, text, _PER_SIZE))
-
-
-def area_mm2(text: str) -> float:
-    """An area such as `0.05 mm2`, in square millimetres.
-
-    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
-    """
-    number, unit = _split(text, _AREA)
-    if unit not in _AREAS:
-        raise _wrong_unit(text, unit, _AREA)
-    return float(number * _AREAS[unit])
-
-
-def length_nm(text: str) -> float:
-    """A length such as `28 nm`, in nanometres.
-
-    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
-    """
-    number, unit = _split(text, _LENGTH)
-    if unit not in _LENGTHS:
-        raise _wrong_unit(text, unit, _LENGTH)
-    return float(number * _LENGTHS[unit] * 10**6)
+        raise _PER_SIZE.wrong_unit(text, unit)
+    return float(number * _ENERGIES[energy] / _PER_SIZE.bits_of(amount, word_bits, text))
 
 
 def size_text(bits: Fraction | float) -> str:
@@ -301,54 +315,3 @@ def number_text(value: Fraction | float) -> str:
 def shown(text: str, longest: int = 60) -> str:
     """The text as a message quotes it: in quotation marks, on one line, cut when it is long."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
-
-
-def _split(text: str, kind: _Kind, *, zero: bool = False) -> tuple[Fraction, str]:
-    """The number and the unit of a quantity; the number is positive, or also zero when `zero`."""
-    match = _QUANTITY.fullmatch(text.strip())
-    if match is None:
-        raise ArchitectureError(f"{shown(text)} is not {kind.what}, {kind.expected}")
-    number, unit = Fraction(match[1]), match[2].strip()
-    if _MORE_DIGITS.match(unit):
-        message = f"the number of {shown(text)} has too many digits, {kind.expected}"
-        raise ArchitectureError(message, hint="numbers have up to 30 digits, and exponents up to 2")
-    if not unit:
-        raise ArchitectureError(f"{shown(text)} has no unit, {kind.expected}", hint=_units_hint(kind))
-    if number < 0:
-        raise ArchitectureError(f"{shown(text)} is negative, {kind.expected}")
-    if number == 0 and not zero:
-        raise ArchitectureError(f"{shown(text)} is zero, {kind.expected}")
-    return number, unit
-
-
-def _bits_of(unit: str, word_bits: int | None, text: str, kind: _Kind) -> int:
-    """Bits of one unit of size."""
-    if unit in _WORDS:
-        if word_bits is None:
-            raise ArchitectureError(f"{shown(text)} is in words, and no word width is known here, expected bit or B")
-        return word_bits
-    if unit not in _SIZES:
-        raise _wrong_unit(text, unit, kind)
-    return _SIZES[unit]
-
-
-def _wrong_unit(text: str, unit: str, kind: _Kind) -> ArchitectureError:
-    message = f"{shown(unit)} in {shown(text)} is not a unit of {kind.what.split()[1]}, {kind.expected}"
-    return ArchitectureError(message, hint=_unit_hint(unit, kind))
-
-
-def _unit_hint(unit: str, kind: _Kind) -> str:
-    if unit[0] in ",_'":
-        return "write the number without separators, such as 1024"
-    size = unit.partition("/")[0].strip()
-    if size in AMBIGUOUS_UNITS and kind in (_SIZE, _BANDWIDTH):
-        return AMBIGUOUS_UNITS[size]
-    for known in kind.units:
-        if known.casefold() == unit.casefold():
-            return f"did you mean {known!r}?"
-    near = did_you_mean(unit, dict.fromkeys(kind.units))
-    return near if near.startswith("did you mean") else _units_hint(kind)
-
-
-def _units_hint(kind: _Kind) -> str:
-    return "units: " + ", ".join(list(dict.fromkeys(kind.units))[:6])
