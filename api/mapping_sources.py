@@ -97,7 +97,10 @@ def _documented(text: str, layer: Problem | str | None, place: str) -> SourcedMa
     if loaded.mapping.is_of_cascade:
         check_layer(layer, loaded.mapping.work)
     else:
-        _check_same(loaded.mapping.problem, layer, place)
+        problem = loaded.mapping.problem
+        asked = load_layer(layer) if isinstance(layer, str) else layer
+        if asked is not None and (asked.dims, asked.dense.tensors) != (problem.dims, problem.dense.tensors):
+            raise MappingError(f"the mapping is of {problem.name}, and not of the layer that is given", where=place)
     return SourcedMapping(*loaded, place)
 
 
@@ -122,12 +125,6 @@ def changed_architecture(arch: Architecture, settings: dict[str, str], place: st
         message = f"its architecture, {arch.name}, is not that of the library: no field of it can be set"
         raise MappingError(message, where=place, hint="give its file as well, with --arch")
     return load_arch(arch.name, {**arch.settings, **settings})
-
-
-def _check_same(problem: Problem, layer: Problem | str | None, place: str) -> None:
-    asked = load_layer(layer) if isinstance(layer, str) else layer
-    if asked is not None and (asked.dims, asked.dense.tensors) != (problem.dims, problem.dense.tensors):
-        raise MappingError(f"the mapping is of {problem.name}, and not of the layer that is given", where=place)
 
 
 def _machine(arch: Architecture | str | os.PathLike[str]) -> Architecture:

@@ -128,7 +128,10 @@ def _part(node: ast.expr) -> _Checked:
         case ast.Constant():
             return _number(node)
         case ast.Name():
-            return _figure(node)
+            if node.id not in _FIGURES:
+                near = did_you_mean(node.id, _FIGURES)
+                raise TilewrightError(f"unknown name {node.id!r}, a formula names energy and latency only", hint=near)
+            return _Checked(_FIGURES[node.id])
         case ast.BinOp():
             return _operation(node)
         case ast.Call():
@@ -145,19 +148,15 @@ def _number(node: ast.Constant) -> _Checked:
     return _within_range(node, _Checked(lambda *_: value, float(value)))
 
 
-def _figure(node: ast.Name) -> _Checked:
-    if node.id not in _FIGURES:
-        near = did_you_mean(node.id, _FIGURES)
-        raise TilewrightError(f"unknown name {node.id!r}, a formula names energy and latency only", hint=near)
-    return _Checked(_FIGURES[node.id])
-
-
 def _operation(node: ast.BinOp) -> _Checked:
     kind = type(node.op)
     if kind not in _OPERATIONS:
         raise _refused(node, _REFUSED_OPERATIONS.get(kind, "not known in a formula"))
     if kind is ast.Pow:
-        _check_exponent(node)
+        if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
+            raise _refused(node, "falls when its base grows: an exponent must be 0 or more")
+        if _part(node.right).constant is None:
+            raise _refused(node, "an exponent must be a number")
     left, right = _part(node.left), _part(node.right)
     if kind is ast.Div and right.constant is None:
         raise _refused(node, f"falls when {ast.unparse(node.right)} grows: only a number may divide")
@@ -166,13 +165,6 @@ def _operation(node: ast.BinOp) -> _Checked:
     if kind is ast.Mult and 0 in (left.constant, right.constant):
         raise _refused(node, "a factor of 0 leaves nothing: leave the term out")
     return _joined(node, _OPERATIONS[kind], left, right)
-
-
-def _check_exponent(node: ast.BinOp) -> None:
-    if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
-        raise _refused(node, "falls when its base grows: an exponent must be 0 or more")
-    if _part(node.right).constant is None:
-        raise _refused(node, "an exponent must be a number")
 
 
 def _call(node: ast.Call) -> _Checked:

@@ -45,16 +45,12 @@ def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footp
     if len(coefficients) <= 1:
         return extents[0] if extents else 1
     if len(coefficients) == 2:
-        return _distinct_pair_sums(coefficients, extents)
+        # Count the distinct values of a*x + b*y. With a and b in lowest terms, (x, y) and (x + b, y - a) have the
+        # same sum and no other pairs have, so a point is left out where such a neighbour exists.
+        common = math.gcd(*coefficients)
+        a, b = (coefficient // common for coefficient in coefficients)
+        return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
     return int(np.count_nonzero(_indicator(coefficients, extents, footprint)))
-
-
-def _distinct_pair_sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
-    """Count the distinct values of a*x + b*y. With a and b in lowest terms, (x, y) and (x + b, y - a) have the same sum
-    and no other pairs have, so a point is left out where such a neighbour exists."""
-    common = math.gcd(*coefficients)
-    a, b = (coefficient // common for coefficient in coefficients)
-    return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
 
 
 def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:

@@ -87,17 +87,15 @@ def check_feedback(operations: Sequence[Operation], where: str) -> None:
     """ProblemError for a cycle of operations that is not closed step by step."""
     for together in components(operations):
         if len(together) > 1:
-            _check_cycle(together, where)
-
-
-def _check_cycle(together: Sequence[Operation], where: str) -> None:
-    dims = iterative_dims(together)
-    for producer, consumer in _edges(together):
-        if not _is_in_step(producer, consumer, dims):
-            names = ", ".join(operation.name for operation in together)
-            message = f"{consumer.name} reads {consumer.access(producer.output.name)}, which is known only after all "
-            message += f"steps, and {producer.name} needs it before: a cycle of {names} that is no iteration"
-            raise ProblemError(message, where=where, hint=_HINT)
+            dims = iterative_dims(together)
+            for producer, consumer in _edges(together):
+                if not _is_in_step(producer, consumer, dims):
+                    names = ", ".join(operation.name for operation in together)
+                    message = (
+                        f"{consumer.name} reads {consumer.access(producer.output.name)}, which is known only after all "
+                    )
+                    message += f"steps, and {producer.name} needs it before: a cycle of {names} that is no iteration"
+                    raise ProblemError(message, where=where, hint=_HINT)
 
 
 def iterative_dims(together: Sequence[Operation]) -> dict[str, str]:

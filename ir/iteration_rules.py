@@ -15,22 +15,19 @@ def check_iterations(asked: CascadeTree) -> None:
         if made is None:
             continue
         for operation in (producer, *asked.cascade.consumers[made.tensor]):
-            _check_own_steps(asked, operation, made.tensor, producer)
+            # The loops over an operation's iterative dimension stand above a split, and are no arrays.
+            tensor = made.tensor
+            leaf, generation = asked.tree.leaves()[operation.name], operation.generation(tensor)
+            assert generation is not None
+            for place, item in steps_of(asked.tree.above(leaf), operation.name, generation.dim):
+                if item.is_spatial or place[0] == leaf:
+                    where = "on an array" if item.is_spatial else f"in the branch of {operation.name}"
+                    message = f"'{item}' stands {where}, and {operation.name} uses {operation.access(tensor)}: "
+                    message += f"{generation.dim} steps in order, as a loop in time above a split"
+                    hint = f"put it above a split of {producer.name} and all who read its generations"
+                    raise MappingError(message, hint=hint)
         for consumer in asked.cascade.consumers[made.tensor]:
             _check_steps_together(asked, producer, consumer)
-
-
-def _check_own_steps(asked: CascadeTree, operation: Operation, tensor: str, producer: Operation) -> None:
-    """The loops over an operation's iterative dimension stand above a split, and are no arrays."""
-    leaf, generation = asked.tree.leaves()[operation.name], operation.generation(tensor)
-    assert generation is not None
-    for place, item in steps_of(asked.tree.above(leaf), operation.name, generation.dim):
-        if item.is_spatial or place[0] == leaf:
-            where = "on an array" if item.is_spatial else f"in the branch of {operation.name}"
-            message = f"'{item}' stands {where}, and {operation.name} uses {operation.access(tensor)}: "
-            message += f"{generation.dim} steps in order, as a loop in time above a split"
-            hint = f"put it above a split of {producer.name} and all who read its generations"
-            raise MappingError(message, hint=hint)
 
 
 def _check_steps_together(asked: CascadeTree, producer: Operation, consumer: Operation) -> None:

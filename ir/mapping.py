@@ -70,7 +70,13 @@ class Mapping(Shown):
         if isinstance(tree, Tree) and tree.branches:
             raise MappingError("found branches, and one operation", where=work.name)
         given |= {"work": work, "tree": Tree.of(nest, work.name), "problem": work, "nest": nest}
-        _check_nest(work, nest)
+        _check_names(work, nest)
+        for dim, size in work.dims:
+            check_cover(nest, dim, size)
+        for tensor in work.tensors:
+            if not nest.node_positions(tensor.name):
+                hint = f"add a line such as 'DRAM keeps {tensor.name}' at the top"
+                raise MappingError(f"no memory keeps tensor {tensor.name}", hint=hint)
 
     def _check_tree(self) -> None:
         check_leaves(self._rules)
@@ -247,16 +253,6 @@ class OperationPath:
 
 
 # ---- the rules -------------------------------------------------------------------------------------------------------
-
-
-def _check_nest(problem: Problem, nest: LoopNest) -> None:
-    _check_names(problem, nest)
-    for dim, size in problem.dims:
-        check_cover(nest, dim, size)
-    for tensor in problem.tensors:
-        if not nest.node_positions(tensor.name):
-            hint = f"add a line such as 'DRAM keeps {tensor.name}' at the top"
-            raise MappingError(f"no memory keeps tensor {tensor.name}", hint=hint)
 
 
 def _check_names(problem: Problem, nest: LoopNest) -> None:

@@ -79,7 +79,23 @@ class Problem(Shown):
     def __post_init__(self) -> None:
         _check_kinds(self)
         object.__setattr__(self, "_sizes", dict(self.dims))
-        _check_dims(self)
+        names = self.dim_names
+        if not names:
+            raise ProblemError("no dimensions", where=self.name)
+        if len(set(names)) != len(names):
+            raise ProblemError(f"a dimension is given twice: {', '.join(names)}", where=self.name)
+        for name, size in self.dims:
+            if isinstance(size, bool) or not isinstance(size, int):
+                raise ProblemError(f"dimension {name} is {size!r}, expected a whole number", where=self.name)
+            if size < 1:
+                raise ProblemError(f"dimension {name} is {size}, expected 1 or more", where=self.name)
+        outputs = [t.name for t in self.tensors if t.is_output]
+        if len(outputs) != 1:
+            raise ProblemError(f"expected exactly one output tensor, found {len(outputs)}", where=self.name)
+        if not self.operands:
+            raise ProblemError("expected at least one operand tensor, found none", where=self.name)
+        if len({t.name for t in self.tensors}) != len(self.tensors):
+            raise ProblemError("two tensors share a name", where=self.name)
         for tensor in self.tensors:
             _check_tensor(self, tensor)
 
@@ -140,26 +156,6 @@ def _check_kinds(problem: Problem) -> None:
             raise ProblemError(f"a dimension is {shown(dim)}, expected (name, size)", where=problem.name)
     for tensor in checked(problem.tensors, tuple, "the tensors of a problem", "a tuple of Tensors", ProblemError):
         checked(tensor, Tensor, "a tensor of a problem", "a Tensor", ProblemError)
-
-
-def _check_dims(problem: Problem) -> None:
-    names = problem.dim_names
-    if not names:
-        raise ProblemError("no dimensions", where=problem.name)
-    if len(set(names)) != len(names):
-        raise ProblemError(f"a dimension is given twice: {', '.join(names)}", where=problem.name)
-    for name, size in problem.dims:
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise ProblemError(f"dimension {name} is {size!r}, expected a whole number", where=problem.name)
-        if size < 1:
-            raise ProblemError(f"dimension {name} is {size}, expected 1 or more", where=problem.name)
-    outputs = [t.name for t in problem.tensors if t.is_output]
-    if len(outputs) != 1:
-        raise ProblemError(f"expected exactly one output tensor, found {len(outputs)}", where=problem.name)
-    if not problem.operands:
-        raise ProblemError("expected at least one operand tensor, found none", where=problem.name)
-    if len({t.name for t in problem.tensors}) != len(problem.tensors):
-        raise ProblemError("two tensors share a name", where=problem.name)
 
 
 def _check_tensor(problem: Problem, tensor: Tensor) -> None:

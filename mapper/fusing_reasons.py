@@ -63,20 +63,16 @@ def why_nothing_is_won(question: TreeQuestion, search: Callable[[TreeQuestion], 
         if most is None:
             known = False
         elif most > 0:
-            return _first_that_helps(asked, memory, names, most)
+            # The smallest size of those tried at which fusing wins.
+            size = sum(part.bits for part in capacity_parts(memory))
+            for doubling in range(1, _DOUBLINGS + 1):
+                saves = asked.saves(memory, 2**doubling)
+                if saves is None:
+                    break
+                if saves > 0:
+                    return Reason(names, memory.name, size, size * 2**doubling, saves)
+            return Reason(names, memory.name, size, None, most)
     return Reason(names, is_known=known)
-
-
-def _first_that_helps(asked: _Asked, memory: Memory, names: tuple[str, ...], most: float) -> Reason:
-    """The smallest size of those tried at which fusing wins."""
-    size = sum(part.bits for part in capacity_parts(memory))
-    for doubling in range(1, _DOUBLINGS + 1):
-        saves = asked.saves(memory, 2**doubling)
-        if saves is None:
-            break
-        if saves > 0:
-            return Reason(names, memory.name, size, size * 2**doubling, saves)
-    return Reason(names, memory.name, size, None, most)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,16 @@ def show_result(
     from ..report.pages.stored import record_page
 
     with _opened(store) as opened:
-        record = _record(opened, key)
+        # The one record whose key begins so.
+        if not re.fullmatch("[0-9a-f]{4,64}", key):
+            raise TilewrightError(f"found {key!r}, expected a key, or 4 or more of its first digits", where="KEY")
+        found = list(opened.records({"key": f"{key}*"}))
+        if len(found) != 1:
+            number = f"{len(found)} results begin" if found else "no result begins"
+            raise TilewrightError(
+                f"{number} with {key}", where=str(opened.path), hint="`tilewright results list` has keys"
+            )
+        record = found[0]
     if json:
         show_document(record.text)
     else:
@@ -199,17 +208,6 @@ def _chosen(
     asked = {"layer": layer, "arch": arch, "dataflow": dataflow, "status": status}
     found = store.records({column: value for column, value in asked.items() if value is not None})
     return (record for record in found if name is None or record.objective == name)
-
-
-def _record(store: Store, key: str) -> Record:
-    """The one record whose key begins so."""
-    if not re.fullmatch("[0-9a-f]{4,64}", key):
-        raise TilewrightError(f"found {key!r}, expected a key, or 4 or more of its first digits", where="KEY")
-    found = list(store.records({"key": f"{key}*"}))
-    if len(found) != 1:
-        number = f"{len(found)} results begin" if found else "no result begins"
-        raise TilewrightError(f"{number} with {key}", where=str(store.path), hint="`tilewright results list` has keys")
-    return found[0]
 
 
 def _span(text: str) -> float:

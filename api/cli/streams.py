@@ -41,17 +41,13 @@ class _Output(io.FileIO):
 
 def prepare_streams() -> None:
     """Have the standard streams open, and fail as said above."""
-    _fill_closed()
-    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
-    sys.stdout = _guarded(sys.stdout, 1, quietly=False)
-    sys.stderr = _guarded(sys.stderr, 2, quietly=True)  # there is nobody to tell
-
-
-def _fill_closed() -> None:
-    """Open what the shell has closed: or the next file that the program opens would be its output."""
+    # Open what the shell has closed: or the next file that the program opens would be its output.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < _STANDARD:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = _guarded(sys.stdout, 1, quietly=False)
+    sys.stderr = _guarded(sys.stderr, 2, quietly=True)  # there is nobody to tell
 
 
 def _guarded(stream: TextIO | None, descriptor: int, quietly: bool) -> TextIO:

@@ -106,22 +106,18 @@ def with_layouts(arch: Architecture, problem: Problem, given: Mapping[str, str])
         for memory, tensor in _meant(arch, problem, key):
             if text != ANY:
                 parse_layout(tensor, text)
-            arch = _with_layout(arch, memory, tensor.name, text)
+            levels = tuple(
+                level.model_copy(update={"layouts": {**level.layouts, tensor.name: text}})
+                if isinstance(level, Memory) and level.name == memory
+                else level
+                for level in arch.levels
+            )
+            arch = arch.model_copy(update={"levels": levels})
     return arch
 
 
 def _stated(memory: Memory, tensor: Tensor) -> str:
     return memory.layouts.get(tensor.name, memory.layouts.get(tensor.role, "row-major"))
-
-
-def _with_layout(arch: Architecture, name: str, tensor: str, text: str) -> Architecture:
-    levels = tuple(
-        level.model_copy(update={"layouts": {**level.layouts, tensor: text}})
-        if isinstance(level, Memory) and level.name == name
-        else level
-        for level in arch.levels
-    )
-    return arch.model_copy(update={"levels": levels})
 
 
 def _meant(arch: Architecture, problem: Problem, key: str) -> Iterator[tuple[str, Tensor]]:

@@ -194,15 +194,6 @@ def _shape(tensor: Tensor, problem: Problem) -> tuple[int, ...]:
     return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
 
 
-def _check_numbers(values: npt.NDArray[np.generic], where: str) -> None:
-    """TilewrightError for an array that is none of numbers: of texts and missing values none is zero."""
-    if values.dtype.kind not in "biufc":
-        raise TilewrightError(f"an array of {values.dtype}, expected one of numbers", where=where)
-    if values.dtype.kind in "fc" and not np.isfinite(values).all():
-        message = "the array holds what is no number (NaN or infinite), expected the weights or a mask"
-        raise TilewrightError(message, where=where)
-
-
 def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str) -> None:
     if not isinstance(density, Measured | Banded):
         return
@@ -214,7 +205,13 @@ def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str)
         )
     shape = _shape(tensor, problem)
     if isinstance(density, Measured):
-        _check_numbers(density.values, where)
+        # TilewrightError for an array that is none of numbers: of texts and missing values none is zero.
+        values = density.values
+        if values.dtype.kind not in "biufc":
+            raise TilewrightError(f"an array of {values.dtype}, expected one of numbers", where=where)
+        if values.dtype.kind in "fc" and not np.isfinite(values).all():
+            message = "the array holds what is no number (NaN or infinite), expected the weights or a mask"
+            raise TilewrightError(message, where=where)
     if isinstance(density, Measured) and density.values.shape != shape:
         raise TilewrightError(f"an array of shape {density.values.shape}, expected {shape}", where=where)
     if isinstance(density, Measured) and not np.any(density.values != 0):

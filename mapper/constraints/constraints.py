@@ -58,7 +58,13 @@ class Constraints:
         for (fanout, axis, dim), span in self.spatial.items():
             _check_range(span, f"trips of {dim} on {fanout}.{_AXIS[axis]}")
         for memory, groups in self.orders.items():
-            _check_groups(groups, memory)
+            seen: set[str] = set()
+            for group in groups:
+                if seen & group:
+                    raise ConstraintError(
+                        f"the order at {memory} has {', '.join(sorted(seen & group))} in two of its groups"
+                    )
+                seen |= group
         for what, share in (*self.utilization.items(), ("the MACs", self.min_utilization)):
             if not 0 <= share <= 1:
                 raise ConstraintError(f"the utilization of {what} is {share}, expected a share from 0 to 1")
@@ -169,14 +175,6 @@ def _check_range(span: Range, what: str) -> None:
     if least < 1 or (most is not None and most < least):
         shown = f"at least {least}" + ("" if most is None else f" and at most {most}")
         raise ConstraintError(f"the {what} are {shown}, which no mapping has", hint="the least number of trips is 1")
-
-
-def _check_groups(groups: Groups, memory: str) -> None:
-    seen: set[str] = set()
-    for group in groups:
-        if seen & group:
-            raise ConstraintError(f"the order at {memory} has {', '.join(sorted(seen & group))} in two of its groups")
-        seen |= group
 
 
 def _sorted(entries: Mapping[Any, Any]) -> dict[Any, Any]:

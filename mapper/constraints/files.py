@@ -92,7 +92,23 @@ def read_constraints(source: Field | Mapping[str, Any] | str | os.PathLike[str])
     Raises ConstraintError when there is no such source, or it is no document.
     """
     try:
-        return _document(source)
+        if isinstance(source, Field):
+            return source
+        if isinstance(source, Mapping):
+            return field_of(source, "constraints")
+        expected = (
+            "a dataflow's name, the path of a file, a line such as GLB.temporal.K<=16, a dict, or a list of these"
+        )
+        text = checks.path(source, "a constraint", expected, ConstraintError)
+        if isinstance(source, str) and text in list_dataflows():
+            return _read(dataflow_text(text), f"dataflows/{text}.yaml")
+        if isinstance(source, str) and not is_path(text):
+            if any(sign in text for sign in "<>="):
+                return parse_inline(text)
+            hint = did_you_mean(text, list_dataflows())
+            expected = "expected one of these, a path that ends in .yaml, or a line such as GLB.temporal.K<=16"
+            raise ConstraintError(f"no dataflow is named {text!r}, {expected}", hint=hint)
+        return _read(read_text(Path(text), text, "a constraints file"), text)
     except ArchitectureError as error:
         raise _as_constraint_error(error) from None
 
@@ -118,24 +134,6 @@ def resolve(document: Field, problem: Problem, arch: Architecture) -> Constraint
             for fanout in names.fanouts(member, key):
                 found = _with(found, _fanout(member, fanout, names), member)
     return combine([found], texts.get("name", "constraints"))
-
-
-def _document(source: Field | Mapping[str, Any] | str | os.PathLike[str]) -> Field:
-    if isinstance(source, Field):
-        return source
-    if isinstance(source, Mapping):
-        return field_of(source, "constraints")
-    expected = "a dataflow's name, the path of a file, a line such as GLB.temporal.K<=16, a dict, or a list of these"
-    text = checks.path(source, "a constraint", expected, ConstraintError)
-    if isinstance(source, str) and text in list_dataflows():
-        return _read(dataflow_text(text), f"dataflows/{text}.yaml")
-    if isinstance(source, str) and not is_path(text):
-        if any(sign in text for sign in "<>="):
-            return parse_inline(text)
-        hint = did_you_mean(text, list_dataflows())
-        expected = "expected one of these, a path that ends in .yaml, or a line such as GLB.temporal.K<=16"
-        raise ConstraintError(f"no dataflow is named {text!r}, {expected}", hint=hint)
-    return _read(read_text(Path(text), text, "a constraints file"), text)
 
 
 def _read(text: str, where: str) -> Field:

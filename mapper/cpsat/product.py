@@ -99,7 +99,12 @@ def _closed(solver: Solver, product: Var, step: int, best: Solution) -> Solution
             return best
         if step == 1 or outcome.bound * step >= best.value:
             return Solution(best.values, best.value, best.value, proven=True)
-        _forbid(solver, energy, latency)
+        # From now on, solutions must be better in one of the two.
+        model = solver.model
+        better = [model.new_bool_var(""), model.new_bool_var("")]
+        model.add(solver.costs.energy.count <= energy - 1).only_enforce_if(better[0])
+        model.add(solver.costs.latency.count <= latency - 1).only_enforce_if(better[1])
+        model.add_bool_or(better)
         solver.model.add(product <= (best.value - 1) // step)
 
 
@@ -123,12 +128,3 @@ def _figures(solver: Solver, values: cp_model.CpSolver, *, exact: bool) -> tuple
         assert status == cp_model.OPTIMAL, again.status_name(status)
         least.append(again.value(figure))
     return least[0], least[1]
-
-
-def _forbid(solver: Solver, energy: int, latency: int) -> None:
-    """From now on, solutions must be better in one of the two."""
-    model = solver.model
-    better = [model.new_bool_var(""), model.new_bool_var("")]
-    model.add(solver.costs.energy.count <= energy - 1).only_enforce_if(better[0])
-    model.add(solver.costs.latency.count <= latency - 1).only_enforce_if(better[1])
-    model.add_bool_or(better)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, Cost, Objective, evaluate
 from ...ir import Mapping, Problem
@@ -43,7 +41,11 @@ def _solved(problem: Problem, arch: Architecture, objective: Objective) -> tuple
     mapping = mapping_of(solver.loops, found.values)
     cost = evaluate(mapping, arch)
     value = cost.objective(objective)
-    _confirm(value, unit, found)
+    # The cost model gives the mapping what the model claims: just that at an optimum, at most that elsewhere.
+    claimed, bound = (float(figure * unit) for figure in (found.value, found.bound))
+    slack = TOLERANCE * abs(claimed)
+    if not bound - slack <= value <= claimed + slack:
+        raise RuntimeError(f"internal error: the model has {claimed!r}, at least {bound!r}, the cost model {value!r}")
     return mapping, cost, value if found.proven else min(value, float(found.bound * unit))
 
 
@@ -51,14 +53,3 @@ def _least(solver: Solver, amount: Amount) -> Solution:
     outcome = solver.least(amount.count)
     values = outcome.values if outcome.values or outcome.proven else solver.any()
     return Solution(values, values.value(amount.count) if values else 0, outcome.bound, outcome.proven)
-
-
-def _confirm(value: float, unit: Fraction, found: Solution) -> None:
-    """The cost model gives the mapping what the model claims: just that at an optimum, at most that elsewhere.
-
-    RuntimeError if not: then one of the two counts wrong.
-    """
-    claimed, bound = (float(figure * unit) for figure in (found.value, found.bound))
-    slack = TOLERANCE * abs(claimed)
-    if not bound - slack <= value <= claimed + slack:
-        raise RuntimeError(f"internal error: the model has {claimed!r}, at least {bound!r}, the cost model {value!r}")

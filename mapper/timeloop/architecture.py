@@ -143,7 +143,10 @@ def _check_attributes(leaves: Iterable[TimeloopNode], notes: list[str]) -> None:
             if key in _WITHOUT_EQUAL:
                 _refuse(key, given)
             elif key not in read:
-                _check_near(key, given, read)
+                # Refuse what is probably one of Timeloop's keys, mistyped.
+                near = get_close_matches(key, (*read, *_WITHOUT_EQUAL), 1, 0.85)
+                if near and key not in _ESTIMATORS:
+                    raise given.error(f"unknown key {shown(key)}", hint=f"did you mean {near[0]!r}?")
                 unread.setdefault(key, []).append(leaf.name)
         for key in ("subclass", "required_actions"):
             unread |= {key: [*unread.get(key, []), leaf.name]} if key in leaf.members else {}
@@ -153,13 +156,6 @@ def _check_attributes(leaves: Iterable[TimeloopNode], notes: list[str]) -> None:
     if unread:
         words = "; ".join(f"{key} of {', '.join(names)}" for key, names in unread.items())
         notes.append(f"left out, since they only describe components to energy estimators: {words}")
-
-
-def _check_near(key: str, given: Field, read: Sequence[str]) -> None:
-    """Refuse what is probably one of Timeloop's keys, mistyped."""
-    near = get_close_matches(key, (*read, *_WITHOUT_EQUAL), 1, 0.85)
-    if near and key not in _ESTIMATORS:
-        raise given.error(f"unknown key {shown(key)}", hint=f"did you mean {near[0]!r}?")
 
 
 def _refuse(key: str, given: Field) -> None:

@@ -266,7 +266,12 @@ def _loops(members: Mapping[str, Field], place: Field, kind: str, name: str, nam
     loops = Loops(place)
     _read_trips(loops, members, names)
     if "permutation" in members:
-        _read_order(loops, members["permutation"], names)
+        given = members["permutation"]
+        listed = [dim if dim == "_" else names.dim(given, dim) for dim in _permutation(given, names)]
+        if len({*listed}) < len(listed):
+            raise given.error("a dimension stands twice, expected each once")
+        at = listed.index("_") if "_" in listed else len(listed)
+        loops.inner, loops.outer = listed[:at], listed[at + 1 :]
     _read_reuse(loops, members, kind, name, names)
     if "split" in members:
         loops.split = _count(members["split"], "a number of dimensions such as 2")
@@ -294,14 +299,6 @@ def _read_trips(loops: Loops, members: Mapping[str, Field], names: Names) -> Non
                 narrow(loops, dim, (1, count) if key == "default_max_factor" else (count, None), members[key])
     if "factors_only" in members:
         loops.trips = dict.fromkeys(every, (1, 1)) | loops.trips
-
-
-def _read_order(loops: Loops, given: Field, names: Names) -> None:
-    listed = [dim if dim == "_" else names.dim(given, dim) for dim in _permutation(given, names)]
-    if len({*listed}) < len(listed):
-        raise given.error("a dimension stands twice, expected each once")
-    at = listed.index("_") if "_" in listed else len(listed)
-    loops.inner, loops.outer = listed[:at], listed[at + 1 :]
 
 
 def _permutation(given: Field, names: Names) -> list[str]:

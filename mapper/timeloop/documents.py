@@ -21,7 +21,7 @@ from .constraints import constraints_of, switches_of
 from .directives import Names, read_directives
 from .implied import resolve
 from .mapping import read_nest
-from .nodes import NO_SPARSE, TimeloopNode, read_leaves
+from .nodes import NO_SPARSE, read_leaves
 from .problem import read_problem
 
 TAGS = ("!Container", "!Component", "!Parallel", "!Hierarchical", "!Pipelined", "!Nothing")
@@ -121,7 +121,13 @@ def _read(files: _Files) -> Parts:
     members = parts["architecture"].members({"nodes": "a list of !Container and !Component"}, ("version",))
     leaves = read_leaves(members["nodes"], variables, notes)
     arch = read_architecture(parts["architecture"], leaves, parts.get("ERT"), parts.get("ART"), notes)
-    _note_variables(variables, leaves, notes)
+    # Names those that no number refers to.
+    given = [each.value for leaf in leaves for each in leaf.attributes.own.values()]
+    texts = [text for text in (*given, *(each.value for each in variables.values())) if isinstance(text, str)]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    unread = [name for name in variables if name not in ("version", "global_cycle_seconds") and name not in words]
+    if unread:
+        notes.append(f"variables that no number refers to are left out: {', '.join(unread)}")
     names = Names(problem, notes)
     asked = read_directives(leaves, files.constraints, None, names)
     resolve(asked, leaves, names)
@@ -139,16 +145,6 @@ def _read(files: _Files) -> Parts:
     return Parts(frozenset(parts), problem, arch, mapping, {}, tuple(notes))
 
 
-def _note_variables(variables: MappingABC[str, Field], leaves: Iterable[TimeloopNode], notes: list[str]) -> None:
-    """Names those that no number refers to."""
-    given = [each.value for leaf in leaves for each in leaf.attributes.own.values()]
-    texts = [text for text in (*given, *(each.value for each in variables.values())) if isinstance(text, str)]
-    words = {word for text in texts for word in re.findall(r"\w+", text)}
-    unread = [name for name in variables if name not in ("version", "global_cycle_seconds") and name not in words]
-    if unread:
-        notes.append(f"variables that no number refers to are left out: {', '.join(unread)}")
-
-
 def _files(texts: Iterable[tuple[str, str]]) -> _Files:
     found = _Files()
     known = (*_PARTS, *_TABLES, "variables", *_CONSTRAINTS, *_LEFT_OUT, *_WITHOUT_EQUAL)
@@ -157,7 +153,15 @@ def _files(texts: Iterable[tuple[str, str]]) -> _Files:
             hint = "fill in its {{...}} and {%...%} first"
             raise MappingError("this is a template, expected plain YAML", where=name, hint=hint)
         top = read_document(text, name, "a Timeloop file", "start with 'architecture:', 'problem:' or 'mapping:'", TAGS)
-        _check_dump(top)
+        # Refuse the oldest files, and what Timeloop's front end makes of its input: in it nodes are flat, as once.
+        members = top.value if isinstance(top.value, MappingABC) else {}
+        expected = f"expected the input itself, version {VERSION}"
+        if "dumped_by_timeloop_front_end" in members:
+            message = "this is what Timeloop's front end made of its input, in the form of version 0.3"
+            raise members["dumped_by_timeloop_front_end"].error(f"{message}; {expected}")
+        if "arch" in members and isinstance(members["arch"].value, MappingABC) and _older(members["arch"].value):
+            message = f"arch is how version 0.1 of Timeloop calls an architecture, expected version {VERSION}"
+            raise members["arch"].error(message, hint=_REWRITE)
         for written, part in top.members({}, known).items():
             key = written.removesuffix("_summary")
             _check_version(part, key)
@@ -172,18 +176,6 @@ def _files(texts: Iterable[tuple[str, str]]) -> _Files:
             else:
                 found.parts[key] = part
     return found
-
-
-def _check_dump(top: Field) -> None:
-    """Refuse the oldest files, and what Timeloop's front end makes of its input: in it nodes are flat, as once."""
-    members = top.value if isinstance(top.value, MappingABC) else {}
-    expected = f"expected the input itself, version {VERSION}"
-    if "dumped_by_timeloop_front_end" in members:
-        message = "this is what Timeloop's front end made of its input, in the form of version 0.3"
-        raise members["dumped_by_timeloop_front_end"].error(f"{message}; {expected}")
-    if "arch" in members and isinstance(members["arch"].value, MappingABC) and _older(members["arch"].value):
-        message = f"arch is how version 0.1 of Timeloop calls an architecture, expected version {VERSION}"
-        raise members["arch"].error(message, hint=_REWRITE)
 
 
 def _check_version(part: Field, key: str) -> None:

@@ -10,7 +10,7 @@ from ...cost_models import Cost
 from ...cost_models.cascades import Held, ways_of
 from ...cost_models.closed_form import Nest
 from ...cost_models.crossings import Crossing, crossings_in, crossings_of
-from ...ir import Address, Loop, Mapping
+from ...ir import Loop, Mapping
 from ...ir.display import Shown
 from ...ir.tree import loop_of
 from ..parts.leaves import OperationNest, leaves_of
@@ -102,15 +102,11 @@ def _operation(leaf: OperationNest, text: str, crossings: tuple[Crossing, ...], 
 def _shared_loops(mapping: Mapping) -> list[SharedLoopFacts]:
     found = []
     for address, tree in mapping.tree.walk():
-        below = _operations_below(mapping, address)
+        below = tuple(name for name, leaf in mapping.leaves.items() if leaf[: len(address)] == address)
         for item in tree.items if tree.branches else ():
             if isinstance(item, Loop):
                 found.append(_shared_loop(mapping, item, below))
     return found
-
-
-def _operations_below(mapping: Mapping, address: Address) -> tuple[str, ...]:
-    return tuple(name for name, leaf in mapping.leaves.items() if leaf[: len(address)] == address)
 
 
 def _shared_loop(mapping: Mapping, loop: Loop, below: tuple[str, ...]) -> SharedLoopFacts:

@@ -136,7 +136,14 @@ def utilization_sentences(utilization: Utilization, latency: LatencyBound) -> It
         lost = percent(1 - dim.share, 1)
         yield f"{dim.dim}={dim.size} does not fill the blocks that it is dealt out in: {lost} of them is empty."
     if utilization.computing < _FULL:
-        waits = _waits(latency)
+        binding = latency.binding
+        reasons = [f"waiting for the port of {binding.name}"] if binding.memory else []
+        reasons += [
+            f"while {limit.name} moves words" for limit in latency.limits if not limit.overlaps and limit.cycles
+        ]
+        reasons += ["for the first tiles and the last ones"] if latency.fill_cycles else []
+        reasons += ["while arrays fill"] if latency.array_cycles else []
+        waits = " and ".join(reasons) or significant(latency.cycles)
         yield f"MACs stand still for {percent(1 - utilization.computing, 1)} of the time, {waits}."
 
 
@@ -148,12 +155,3 @@ def _axis_sentence(axis: AxisShare) -> str:
     if axis.fullest > axis.used:
         return f"{head}; loops that divide their dimensions could use {axis.fullest}, ragged ones perhaps more."
     return f"{head}, the most for loops that divide their dimensions."
-
-
-def _waits(latency: LatencyBound) -> str:
-    binding = latency.binding
-    reasons = [f"waiting for the port of {binding.name}"] if binding.memory else []
-    reasons += [f"while {limit.name} moves words" for limit in latency.limits if not limit.overlaps and limit.cycles]
-    reasons += ["for the first tiles and the last ones"] if latency.fill_cycles else []
-    reasons += ["while arrays fill"] if latency.array_cycles else []
-    return " and ".join(reasons) or significant(latency.cycles)

@@ -68,19 +68,15 @@ def _connect(address: str) -> Client:
     from distributed import Client
 
     try:
-        _check_answer(address)  # for a client that is half made does not end well
+        # Raises whatever keeps the scheduler from answering; in a thread, for notebooks have a loop in theirs.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(lambda: asyncio.run(asyncio.wait_for(_ask(address), _PATIENCE))).result()
         return Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever is at that address may answer anything
         hint = "start one with `dask scheduler`, and write its address, such as tcp://host:8786"
         reason = "no answer" if isinstance(error, TimeoutError) else str(error).partition("\n")[0]
         message = f"the scheduler cannot be reached: {reason or type(error).__name__}"
         raise TilewrightError(message, where=address, hint=hint) from None
-
-
-def _check_answer(address: str) -> None:
-    """Raises whatever keeps the scheduler from answering; in a thread, for notebooks have a loop in theirs."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(lambda: asyncio.run(asyncio.wait_for(_ask(address), _PATIENCE))).result()
 
 
 async def _ask(address: str) -> None:

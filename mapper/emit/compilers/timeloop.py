@@ -168,14 +168,11 @@ def _attributes(store: _Store, bits: int) -> dict[str, object]:
         found["depth"] = depth
     for port in ("read", "write", "shared"):
         if bandwidth := getattr(memory, f"{port}_bits_per_cycle"):
-            found[f"{port}_bandwidth"] = _shortest(bandwidth / bits)
+            value = bandwidth / bits
+            found[f"{port}_bandwidth"] = str(int(value)) if value == int(value) else repr(value)
     if memory.double_buffered:
         found["multiple_buffering"] = 2
     return found
-
-
-def _shortest(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _ert(arch: Architecture, stores: dict[str, list[_Store]]) -> Iterator[str]:
