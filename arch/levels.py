@@ -1,4 +1,4 @@
-"""Levels of an architecture file: memories and fanouts."""
+"""Levels of an architecture file, memories and fanouts, and its MAC."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, cast
 
 from ..ir import Role
+from ..ir.expression import OPERATION_KINDS
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field
-from .estimate_fields import given, memory_estimate, wants
+from .estimate_fields import given, mac_estimate, memory_estimate, wants
 from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
-from .spec import ArrayAxis, Fanout, Halo, Keep, Keeps, Memory
+from .spec import ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Op
 from .units import cycles, energy_pj, pj_per_bit
-from .zeros import formats_of, savings_of
+from .zeros import formats_of, roles_of, savings_of, structure_of
 
 _AN_INSTANCE_COUNT = "a whole number of instances such as 16"
 
@@ -211,3 +212,41 @@ def _dims(field: Field) -> tuple[str, ...]:
             raise element.error(f"dimension {dim!r} is given twice")
         dims.append(dim)
     return tuple(dims)
+
+
+_MAC = {"energy": "an energy such as 1 pJ"}
+_MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
+
+
+def mac_of(field: Field, scale: Scale) -> Mac:
+    """The MAC; what its estimate fills in is noted in `scale`."""
+    estimated = wants(plain_members(field), "energy")
+    required = {} if estimated else _MAC
+    members = given(field.members(required, _MAC_KEYS))
+    estimate = mac_estimate(plain_members(field)) if "estimate" in members else None
+    energy = members["energy"].quantity(energy_pj, _MAC["energy"]) if "energy" in members else None
+    idle = scale.idle(members)
+    if estimate is not None:
+        scale.estimated["MAC"] = estimate.names
+        energy = estimate.pj("energy") if energy is None else energy
+        idle |= estimate.idle(scale.clock_hz)
+    ops = _ops(members["ops"]) if "ops" in members else {}
+    zeros = {f"{key}s": roles_of(members[key]) for key in ("gate", "skip") if key in members}
+    structure = structure_of(members["structure"]) if "structure" in members else None
+    return build(
+        Mac, field, energy_pj=energy, per_cycle=_per_cycle(members), **idle, ops=ops, **zeros, structure=structure
+    )
+
+
+def _ops(field: Field) -> dict[str, Op]:
+    """What points cost that are no multiply-accumulates, by kind of function."""
+    found = {}
+    for kind, each in field.members({}, OPERATION_KINDS).items():
+        members = each.members(_MAC, ("per_cycle",))
+        energy = members["energy"].quantity(energy_pj, _MAC["energy"])
+        found[kind] = build(Op, each, energy_pj=energy, per_cycle=_per_cycle(members))
+    return found
+
+
+def _per_cycle(members: Mapping[str, Field]) -> float:
+    return members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0

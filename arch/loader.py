@@ -86,8 +86,7 @@ from ..inputs import checks
 from ..ir import ArchitectureError, did_you_mean
 from .document import Field, is_path, read_document, read_text
 from .estimate_fields import estimated_text
-from .levels import level_of, refuse_second_name
-from .mac_fields import mac_of
+from .levels import level_of, mac_of, refuse_second_name
 from .other_tools import tool_file
 from .parts import Scale, build, flag
 from .settings import Setting, shown_settings, with_settings
