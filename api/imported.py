@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .arch.writer import architecture_text
-from .ir.plain_text import on_one_line
+from .ir.errors import on_one_line
 from .mapper.timeloop import Parts
 from .workloads.rows import NetworkRow, network_text, row_of
 

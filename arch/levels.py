@@ -12,9 +12,8 @@ from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field
 from .estimate_fields import given, mac_estimate, memory_estimate, wants
 from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
-from .spec import ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Op
+from .spec import SPARSE_FORMATS, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Op
 from .units import cycles, energy_pj, pj_per_bit
-from .zeros import formats_of, roles_of, savings_of, structure_of
 
 _AN_INSTANCE_COUNT = "a whole number of instances such as 16"
 
@@ -250,3 +249,44 @@ def _ops(field: Field) -> dict[str, Op]:
 
 def _per_cycle(members: Mapping[str, Field]) -> float:
     return members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
+
+
+def formats_of(field: Field) -> dict[str, tuple[str, ...]]:
+    """How tensors with zeros may be held, by role: `{weight: csr}`, `{weight: [bitmask, csr]}`."""
+    members = field.mapping("a mapping such as {weight: bitmask}")
+    if "output" in members:
+        raise members["output"].error(
+            "outputs have no format: their words are not written in order, and come back",
+            hint="give those of input and weight",
+        )
+    return {role: _kinds(member) for role, member in field.members({}, ("input", "weight")).items()}
+
+
+def _kinds(member: Field) -> tuple[str, ...]:
+    if isinstance(member.value, str):
+        return (member.choice(SPARSE_FORMATS),)
+    kinds = tuple(each.choice(SPARSE_FORMATS) for each in member.elements("a format, or a list such as [bitmask, csr]"))
+    if len({*kinds}) < len(kinds):
+        raise member.error("a format is given twice")
+    return kinds
+
+
+def savings_of(field: Field) -> dict[str, tuple[str, ...]]:
+    """By role whose accesses are left out, the roles whose zeros decide it."""
+    return {role: roles_of(member, excluded=role) for role, member in field.members({}, ROLES).items()}
+
+
+def roles_of(field: Field, excluded: str = "") -> tuple[str, ...]:
+    """Operands by role, one of which may be excluded."""
+    roles = tuple(each.choice(("input", "weight")) for each in field.elements("a list such as [weight]"))
+    if excluded in roles:
+        raise field.error(f"{excluded} decides about itself, expected the other operand")
+    return roles
+
+
+def structure_of(field: Field) -> tuple[int, int]:
+    """`2:4` is two of four."""
+    kept, _, block = field.text("N:M such as 2:4").partition(":")
+    if not (kept.isdecimal() and block.isdecimal() and len(kept + block) < 8 and 0 < int(kept) <= int(block)):
+        raise field.error(f"found {field.found}, expected N:M with N from 1 to M, such as 2:4")
+    return int(kept), int(block)

@@ -5,10 +5,16 @@
     clock=200 MHz:1 GHz:+200 MHz  from the first to the second in equal steps
     lanes=4:64:x4                 numbers without a unit, such as a parameter of formulas
     array=8x8,16x16 with GLB.size=64KiB,256KiB      several fields together: the first values, then the second ones
-    designs.csv                   several fields together, from a file (`sweep_files.py`)
+    designs.csv                   several fields together, from a file (below)
 
 A path is one of `paths.py`; the name of a level may be written in small letters. In a range all units are the same, or
-all are sizes. Commas in brackets are part of a value.
+all are sizes. Commas in brackets are part of a value. A file has a point on each line below the names of the fields,
+
+    GLB.size,array
+    64 KiB,8x8
+    256 KiB,16x16
+
+or is the same as a list in YAML: - {GLB.size: 64 KiB, array: 8x8}.
 """
 
 from __future__ import annotations
@@ -17,14 +23,16 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
 from ..ir import ArchitectureError
+from ..ir.csv_table import read_table
+from .document import Field, read_document, read_text
 from .loader import load_arch
 from .spec import Architecture
-from .sweep_files import is_sweep_file, read_points
 from .units import shown, size_bits, size_text
 
 MOST_POINTS = 10_000
@@ -217,3 +225,50 @@ def _text(value: Fraction, unit: str) -> str:
         return size_text(value)
     number = str(value.numerator) if value.denominator == 1 else f"{float(value):.15g}"
     return f"{number} {unit}".strip()
+
+
+_WHAT = "a file of points to sweep"
+
+
+def is_sweep_file(text: str) -> bool:
+    """Whether a text names a file and not a field with values."""
+    return "=" not in text and text.strip().endswith((".csv", ".yaml", ".yml"))
+
+
+def read_points(path: str) -> Mapping[str, tuple[str, ...]]:
+    """Field -> its value at every point, in the order of the file.
+
+    Raises ArchitectureError for a file that cannot be read, has no points, or not all fields at every point.
+    """
+    name = path.strip()
+    text = read_text(Path(name), name, _WHAT, "write FIELD=VALUES, such as array=8x8,16x16, or the path of a file")
+    points = _from_csv(text, name) if name.endswith(".csv") else _from_yaml(text, name)
+    return {field: tuple(point[field] for point in points) for field in points[0]}
+
+
+def _from_csv(text: str, name: str) -> list[dict[str, str]]:
+    _, rows = read_table(text, name, ArchitectureError)
+    for where, row in rows:
+        if empty := [field for field, value in row.items() if not value]:
+            raise ArchitectureError(f"no value of {empty[0]}, expected one for each field", where=where)
+    if not rows:
+        raise ArchitectureError("no points, expected the names of fields and a line for each point", where=name)
+    return [row for _, row in rows]
+
+
+def _from_yaml(text: str, name: str) -> list[dict[str, str]]:
+    expected = "a list of points such as - {GLB.size: 64 KiB, array: 8x8}"
+    found = read_document(text, name, _WHAT, "start with - {GLB.size: 64 KiB}")
+    points = [_point(element, expected) for element in found.elements(expected)]
+    for element, point in zip(found.elements(expected), points, strict=True):
+        if point.keys() != points[0].keys():
+            fields = ", ".join(points[0])
+            raise element.error(f"found {', '.join(point)}, expected the fields of the first point: {fields}")
+    return points
+
+
+def _point(element: Field, expected: str) -> dict[str, str]:
+    members = element.mapping(expected)
+    if not members:
+        raise element.error(f"the point is empty, expected {expected}")
+    return {field: member.text("a value such as 64 KiB") for field, member in members.items()}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from ..ir import ArchitectureError
-from ..ir.plain_text import on_one_line
+from ..ir.errors import on_one_line
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME
 from .ports import bounded_kinds

@@ -26,10 +26,9 @@ from tilewright.run.documents import costs as document_costs
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document
 from tilewright.run.documents import parts as document_parts
-from tilewright.run.documents.files import SCHEMA_VERSION
+from tilewright.run.documents.files import SCHEMA_VERSION, network_plan_schema_path, schema_path
 from tilewright.run.documents.mappings import MappingDocument
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, NetworkPlanDocument
-from tilewright.run.documents.schemas import network_plan_schema_path, schema_path
 
 _COSTS = (
     *(Held, MemoryUse, PortUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),

@@ -152,3 +152,8 @@ def need_package(package: str, extra: str, where: str) -> None:
         raise TilewrightError(
             f"the package {package} is not installed", where=where, hint=f"pip install 'tilewright[{extra}]'"
         )
+
+
+def on_one_line(text: str) -> str:
+    """A text with whatever nobody can see escaped, such as line breaks in names."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -17,7 +17,6 @@ from typing import TypeAlias
 from .cascade import Cascade
 from .display import Shown
 from .errors import MappingError, checked, did_you_mean, entry
-from .iteration_rules import check_iterations
 from .nest import Loop, LoopNest, Node
 from .operation import Operation
 from .problem import Problem
@@ -25,6 +24,7 @@ from .tiles import ceil_div
 from .tree import Address, Place, Tree, loop_of
 from .tree_rules import (
     CascadeTree,
+    check_iterations,
     check_leaves,
     check_nodes,
     check_outer_nodes,

@@ -20,7 +20,6 @@ space/           which mappings there are, even and uneven, and how many
 tilings.py       trip counts worth trying: perfect and ragged
 constraints/     which part of the space is asked for; dataflows
 diagnosis.py     why nothing fits
-unmet_limits.py  why no mapping keeps the limits of an objective
 ski_slope.py     the least traffic to one buffer, against its size
 layout_plan/     where the tensors of a network lie, and what is converted
 lined_cascades.py  trees of cascades on machines with lines

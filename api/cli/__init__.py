@@ -1,6 +1,6 @@
 """The command line: `tilewright search resnet50:layer1.0.conv2 --arch eyeriss`.
 
-    entry.py                the program as a whole, and how it fails
+    entry.py                the program as a whole, its streams, and how it fails
     commands.py             the table of commands
     search.py               search
     space.py                space
@@ -19,13 +19,11 @@
     layouts.py              layouts
     plan.py                 plan
     machines.py             --arch
-    sparse.py               --density, of evaluate and search
     sources.py              MAPPING: which kind of mapping a file holds
-    problems.py             LAYER, CASCADE, --conv, --gemm, --einsum, --op, --dim
+    problems.py             LAYER, CASCADE, --conv, --gemm, --einsum, --op, --dim, --density
     options.py              the options that several commands take, and groups of them
     groups.py               groups of options as parameters of commands
     completions.py          what a shell may complete
-    streams.py              standard input and output that are closed, full, or read by nobody
     progress.py             the progress of a batch
     terminal.py             messages
 

@@ -145,7 +145,7 @@ def _knowing(command: str, files: Iterable[Path]) -> Iterator[None]:
     try:
         yield
     except TilewrightError:
-        from ..arch.other_tools import tool_file
+        from ..arch.loader import tool_file
 
         for file in files:
             other = tool_file(beginning_of(file), str(file))

@@ -30,9 +30,8 @@ from .options import (
     TreeOption,
     refuse_given,
 )
-from .problems import cascade_named, problem_named, refuse_unknown_to_cascades
+from .problems import cascade_named, problem_named, refuse_unknown_to_cascades, with_density
 from .sources import MappingSource, read_source
-from .sparse import with_density
 from .terminal import say, show_document, show_line, show_page, signs
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def show(
     tilewright show mapping-schema
     """
     from ..mapper.constraints.files import dataflow_text, list_dataflows
-    from ..run.documents.schemas import SCHEMA_NAME, schema_text
+    from ..run.documents.files import SCHEMA_NAME, schema_text
 
     if (svg is not None) + yaml + json > 1:
         given = [option for option, has in (("--svg", svg), ("--yaml", yaml), ("--json", json)) if has]

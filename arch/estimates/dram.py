@@ -7,7 +7,7 @@ square), or as much less as a maker says.
 
 from __future__ import annotations
 
-from .figures import Figures
+from .nodes import Figures
 
 _ACCELERGY = "Accelergy-Project/accelergy-cacti-plug-in, cacti_wrapper.py"
 _MICRO17 = "O'Connor et al., MICRO 2017"

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .figures import Figures
-from .nodes import area_factor, between, check_node, energy_factor
+from .nodes import Figures, area_factor, between, check_node, energy_factor
 
 _HOROWITZ_NM: Final = 45
 _JOUPPI_NM: Final = 7

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from .figures import Figures
-from .nodes import area_factor, check_node, energy_factor
+from .nodes import Figures, area_factor, check_node, energy_factor
 
 _NODE_NM: Final = 40
 _REGISTER_PJ: Final = 0.009  # a bit, read or written

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ...ir import ArchitectureError
-from .figures import Figures
-from .nodes import between, check_node, nearest_two
+from .nodes import Figures, between, check_node, nearest_two
 from .registers import registers
 
 _TABLE = Path(__file__).with_name("sram.csv")

@@ -4,8 +4,7 @@ from ..cost import Held, Occupancy
 from .asks import Ask, includes, reads_all, reads_plainly, words_exchanged
 from .capacity import check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
-from .cost import RunTotals, cost_of_counts, evaluate_tree, whole_cost
-from .lines import lines_of_tree
+from .cost import RunTotals, cost_of_counts, evaluate_tree, lines_of_tree, whole_cost
 from .open_layouts import with_best_layouts
 from .tensor_layouts import check_lined_cascade, with_work_layouts
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost

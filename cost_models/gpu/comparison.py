@@ -12,9 +12,9 @@ from typing import cast
 from ...arch.document import read_text
 from ...ir import TilewrightError
 from ...ir.csv_table import read_table
-from .best import Choice, best_plan
 from .gemm import Gemm, Order
 from .machine import Gpu
+from .sweep import Choice, best_plan
 
 COLUMNS = ("m", "n", "k", "batch", "dtype", "a", "b", "seconds")
 """Columns that a table must have, in any order; others are left alone, and lines that start with # are its history."""

@@ -12,9 +12,9 @@ from itertools import product
 from typing import cast
 
 from .alignment import LANES, SECTOR_BYTES, lines_touched, load_width
-from .best import Choice, best_plan
 from .gemm import ORDERS, Gemm, Order
 from .machine import Gpu
+from .sweep import Choice, best_plan
 from .timing import GemmCost
 
 

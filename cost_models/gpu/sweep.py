@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .best import Choice, best_plan
 from .gemm import Gemm
 from .machine import Gpu
-from .timing import memory_roof
+from .tiles import TILES, BlockTile, Plan, plans_for
+from .timing import GemmCost, evaluate_gemm, memory_roof
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,30 @@ def _point(gpu: Gpu, gemm: Gemm, choice: Choice | None) -> SweepPoint:
         compute_roof=gpu.peak(gemm.dtype),
         memory_roof=memory_roof(gpu, gemm),
     )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a search may choose from.
+
+    tiles      tiles of the catalogue
+    split_k    whether K may be cut into parts
+    stream_k   whether SMs may share the K steps of tiles; off, because few libraries' defaults do
+    """
+
+    tiles: tuple[BlockTile, ...] = TILES
+    split_k: bool = True
+    stream_k: bool = False
+
+    def plans(self, gpu: Gpu, dtype: str) -> tuple[Plan, ...]:
+        """The ways to run a product that this allows."""
+        return plans_for(gpu, dtype, self.tiles, split_k=self.split_k, stream_k=self.stream_k)
+
+
+def best_plan(gpu: Gpu, gemm: Gemm, choice: Choice | None = None) -> GemmCost:
+    """The least time over all ways to run the product, and the way; the simplest one of those that are equally fast.
+
+    Raises ArchitectureError when the GPU has no such element type, or no tile fits.
+    """
+    plans = (choice or Choice()).plans(gpu, gemm.dtype)
+    return min((evaluate_gemm(gpu, gemm, plan) for plan in plans), key=lambda cost: cost.seconds)

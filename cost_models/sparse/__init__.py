@@ -5,8 +5,7 @@ parsing.py     the same as text
 formats.py     bits of metadata
 savings.py     what one access serves, so that it may be left out
 positions.py   where accesses stand, and how large the tiles there are
-shares.py      which part of the dense traffic is left
-at_mac.py      what the units themselves leave out
+shares.py      which part of the dense traffic is left, and what the units themselves leave out
 walk.py        the walk over masks that the shares are the means of
 recount.py     these means against such walks, as `verify` does it
 cost.py        words, energy, cycles, capacity

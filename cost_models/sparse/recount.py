@@ -17,11 +17,10 @@ import numpy.typing as npt
 from ...arch import Architecture
 from ...ir import Loop, Mapping, Tensor
 from ..closed_form import count_words
-from .at_mac import zeros_at_mac
 from .densities import Banded, Density, Measured, Structured, Uniform
 from .parsing import densities_of
 from .savings import stay
-from .shares import SparseMapping
+from .shares import SparseMapping, zeros_at_mac
 from .walk import Counts, Flags, walk_boundary, walk_operations
 
 MASKS = 200

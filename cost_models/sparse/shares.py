@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ...arch import Architecture, Memory
+from ...arch import Architecture, Mac, Memory
 from ...arch.spec import SparseFormat
 from ...ir import Mapping, MappingError, Problem, Role, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
 from ..zeros import Operations
-from .at_mac import zeros_at_mac
 from .densities import Density, Structured, TileWords, Uniform
 from .formats import nonzero_share, possible_formats
 from .positions import Extents, Positions, TileLoops
@@ -306,3 +306,27 @@ def check_known(problem: Problem, arch: Architecture) -> None:
         if there:
             hint = "leave it out, or the densities"
             raise TilewrightError(f"zeros are not known to {name}", where=arch.name, hint=hint)
+
+
+def zeros_at_mac(mac: Mac, operand: Tensor, density: Density, nonzero: float) -> tuple[float, float]:
+    """Which part of the operations a MAC gates, and which it skips, for the zeros of an operand.
+
+    nonzero  words of all words of the operand
+    """
+    gated = 1.0 - nonzero if operand.role in mac.gates else 0.0
+    skipped = 1.0 - nonzero if operand.role in mac.skips else 0.0
+    if skipped and mac.structure is not None:
+        kept, block = mac.structure
+        fits = isinstance(density, Structured) and _fits(density, kept, block)
+        skipped = min(skipped, 1.0 - kept / block) if fits else 0.0  # of a padded block, no word that is nonzero
+    return gated, skipped
+
+
+def _fits(density: Structured, kept: int, block: int) -> bool:
+    """Whether no block that a unit takes has more nonzero words than it can take, wherever blocks of the density, which
+    may be of another length, have theirs."""
+    for start in range(0, math.lcm(block, density.block), block):
+        overlaps = Counter(place // density.block for place in range(start, start + block))
+        if sum(min(density.kept, words) for words in overlaps.values()) > kept:
+            return False
+    return True

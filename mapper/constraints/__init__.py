@@ -2,7 +2,6 @@
 
 constraints.py   what a search is given: limits by name, for one problem and one machine
 files.py         how users write them: files, and the dataflows that come with tilewright
-fields.py        the fields of such files
 inline.py        the same on one line
 names.py         the names in them, looked up
 violations.py    what a mapping breaks of them

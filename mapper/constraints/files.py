@@ -32,8 +32,7 @@ from ...arch.document import Field, is_path, read_document, read_text
 from ...inputs import checks
 from ...ir import ArchitectureError, ConstraintError, Problem, did_you_mean
 from .constraints import Constraints, Range, combine
-from .fields import field_of
-from .inline import parse_inline
+from .inline import field_of, parse_inline
 from .names import KnownNames
 
 ConstraintSource: TypeAlias = "Constraints | Field | Mapping[str, Any] | str | os.PathLike[str]"

@@ -11,12 +11,10 @@ products of primes, so a product of trips is a sum of exponents and a table from
     windows.py    words of sliding windows, by sets
     loops.py      the decisions: trips, orders, placements; what is charged
     words.py      words that cross boundaries
-    costs.py      capacities, energy, latency
+    costs.py      capacities, energy, latency, as whole numbers
     solver.py     solving for one figure; the time limit
-    product.py    solving for energy x latency
+    product.py    solving for energy x latency; from the solver's values to a mapping
     strategy.py   all of it, confirmed by the cost model
-    nest.py       from the solver's values to a mapping
-    integers.py   primes, and decimal figures as fractions
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,6 @@ from ...arch import Memory
 from ...cost_models.ports import ports_of
 from ...ir import Role, ceil_div
 from ...ir.problem import ROLES
-from .integers import common_unit, fraction_of
 from .loops import LoopVariables, Term, Var, checked, highest
 from .slots import Pattern
 from .words import Service, WordVariables
@@ -252,3 +252,23 @@ def _highest(terms: list[tuple[int, Var | int]]) -> int:
     """The largest value of a sum; TilewrightError if the solver cannot represent what the sum passes on its way."""
     most = [abs(weight) * (words if isinstance(words, int) else highest(words)) for weight, words in terms]
     return checked(sum(most))
+
+
+def fraction_of(figure: float) -> Fraction:
+    """The simplest fraction that is written as this float: 0.1 is 1/10, 34e9 * 8 / 700e6 is 2720/7."""
+    exact = Fraction(figure)
+    for digits in range(1, 16):
+        simple = exact.limit_denominator(10**digits)
+        if float(simple) == figure:
+            return simple
+    return exact
+
+
+def common_unit(fractions: Iterable[Fraction]) -> Fraction:
+    """The largest unit of which all the fractions are whole multiples; 1 if all are 0."""
+    numerator, denominator = 0, 1
+    for fraction in fractions:
+        if fraction:
+            numerator = math.gcd(numerator, fraction.numerator)
+            denominator = math.lcm(denominator, fraction.denominator)
+    return Fraction(numerator or 1, denominator)

@@ -9,8 +9,7 @@ from ..diagnosis import diagnose, shortage_error
 from ..means import OutOfMeans
 from ..simplest import unsearched_mappings
 from .costs import Amount
-from .nest import mapping_of
-from .product import Solution, least_product
+from .product import Solution, least_product, mapping_of
 from .solver import TOLERANCE, Solver
 
 

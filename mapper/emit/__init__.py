@@ -15,7 +15,7 @@ from .compilers.timeloop import emit_timeloop
 from .compilers.tvm import emit_tvm
 from .numpy.program import emit_numpy, program_steps
 from .numpy.verify import Verification, verify_numpy
-from .parts.elements import Element
+from .parts.exactness import Element
 
 __all__ = [
     "Element",

@@ -59,7 +59,7 @@ from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
-from ..diagnosis import diagnose, shortage_error
+from ..diagnosis import diagnose, shortage_error, unmet_limits
 from ..garbage import collecting_rarely
 from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
@@ -71,7 +71,6 @@ from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, factors
-from ..unmet_limits import unmet_limits
 from .counting.lines import never_fills_lines
 from .effort import EFFORT, Effort
 from .exploring.exploring import Exploring

@@ -2,10 +2,7 @@
 
 mapping, cost = result.mapping, result.cost       where result = search_heuristic(question, "anneal")
 
-search.py           one strategy, one budget
-random_sampling.py  independent draws
-annealing.py        simulated annealing
-genetic.py          population, crossover by dimension, elitism
+search.py           one strategy, one budget: independent draws, simulated annealing, or a genetic search
 sample.py           genomes: their random draw, whether they fit, the mapping of each
 chains.py           uniform draws of the trips of one dimension
 moves.py            neighbours and children of genomes

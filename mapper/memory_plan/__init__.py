@@ -5,7 +5,6 @@ csv_files.py buffers from a file
 plan.py      what a planner hands over, and its check
 planner.py   the least height, or a plan that fits
 in_place.py  which updates are made in place together
-greedy.py    plans made at once
 sections.py  blocks, and the sections of time that matter
 attempts.py  the search, begun again and again
 packing.py   the search for addresses below a height

@@ -5,13 +5,12 @@
     utilization.py  why MACs idle: axes that are not full, ragged edges, waiting
     reuse.py        how often every memory uses a word that it was filled with
     loops.py        what each loop moves, keeps and shares
-    lines.py        where words lie: lines that are not full, other layouts, banks
     distance.py     how far all of this is from what no mapping can do without
     changes.py      changes of the machine that may help
     ranking.py      what they gain, and their order
     facts.py        all of them together
     page.py         the page of text
-    picture.py      the picture of the nest (groups.py: its parts, marks.py: what stands at the loops)
+    picture.py      the picture of the nest (marks.py: what stands at the loops)
     explanation.py  the facts with their page and picture
     tree_picture.py the tree, and what memories hold while each operation works
 

@@ -13,13 +13,14 @@ from ...cost_models.crossings import Crossing, crossings_in, crossings_of
 from ...ir import Loop, Mapping
 from ...ir.display import Shown
 from ...ir.tree import loop_of
+from ...ir.units import energy, percent, seconds
 from ..parts.leaves import OperationNest, leaves_of
 from ..parts.text import plain_text
+from ..web import Page, drawn, page_html, rendered
 from .distance import distance_of
-from .energy import energy_parts
+from .energy import energy_parts, energy_sentences
 from .facts import Facts, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
-from .html_page import explanation_html
-from .latency import latency_of
+from .latency import latency_of, latency_sentences
 from .loops import loops_of
 from .page import explanation_page
 from .picture import nest_svg
@@ -147,3 +148,29 @@ def _load(memory: object, cost: Cost) -> MemoryLoad:
         for name, tiles in cost.occupancy.items()
     )
     return MemoryLoad(memory.name, int(capacity), held)
+
+
+def explanation_html(e: Facts, svg: str, caption: str) -> str:
+    """The page as the text of an HTML file, complete in itself."""
+    page = Page(
+        title=f"{e.mapping.work.name} on {e.arch.name}, explained",
+        asked=[("Energy", energy(e.cost.energy_pj)), ("Latency", seconds(e.cost.latency_s))],
+        findings=_findings(e),
+        picture=drawn(svg, caption),
+        sections=[rendered(explanation_page(e))],
+    )
+    return page_html(page)
+
+
+def _findings(e: Facts) -> list[str]:
+    """Of a layer what takes its energy and what bounds its latency; of a cascade its costliest operation."""
+    if len(e.operations) == 1:
+        one = e.operations[0]
+        return [next(energy_sentences(one.energy, one.points)), next(latency_sentences(one.latency))]
+    most = max(e.operations, key=lambda one: one.energy_pj)
+    slowest = max(e.operations, key=lambda one: one.cycles)
+    time = sum(one.cycles for one in e.operations)
+    return [
+        f"{most.name} takes {percent(most.energy_pj, e.cost.energy_pj)} of the energy.",
+        f"{slowest.name} takes {percent(slowest.cycles, time)} of the time; it waits for {slowest.latency.waits_for}.",
+    ]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from markupsafe import Markup
 
@@ -19,7 +20,6 @@ from ...cost_models.crossings import crossings_of
 from ...ir import Loop, Mapping, Node
 from ...ir.units import count, percent, plural, size
 from ..parts.svg import CHARACTER, circle, label, line, path, rect, svg, tensor_classes
-from .groups import groups_of
 from .loops import LoopRole, loops_of, tile_text
 from .marks import LEGEND, STYLE, mark, shape
 
@@ -281,3 +281,30 @@ def _occupied(memory: Memory, bits: int) -> str:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+LevelItems: TypeAlias = tuple[str, list[tuple[int, Loop | Node]]]
+"""What neighbours have in common, `memory GLB`, `fanout array` or `time`; and they, with their places in the nest."""
+
+
+def groups_of(mapping: Mapping, arch: Architecture) -> Iterator[LevelItems]:
+    """The nest without loops of one trip; arrays that run nothing have an empty group at their place."""
+    items = [(i, x) for i, x in enumerate(mapping.nest) if isinstance(x, Node) or x.trips > 1]
+    used = {loop.axis.fanout for _, loop in items if isinstance(loop, Loop) and loop.axis is not None}
+    unused = [fanout.name for fanout in arch.fanouts if fanout.name not in used]
+    for kind, group in itertools.groupby(items, key=lambda pair: _kind(pair[1])):
+        depth = arch.depth[kind.split(" ", 1)[1]] if kind != _TIME else -1
+        while unused and arch.depth[unused[0]] < depth:
+            yield f"fanout {unused.pop(0)}", []
+        yield kind, list(group)
+    for name in unused:
+        yield f"fanout {name}", []
+
+
+_TIME = "time"
+
+
+def _kind(item: Loop | Node) -> str:
+    if isinstance(item, Node):
+        return f"memory {item.memory}"
+    return f"fanout {item.axis.fanout}" if item.axis is not None else _TIME

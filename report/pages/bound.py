@@ -13,7 +13,7 @@ from rich.console import Group
 
 from ...cost_models.traffic_bounds import done_macs, least_words, reuse_bound, sharing_factor
 from ...ir import Cascade, Problem, Work
-from ...ir.plain_text import on_one_line
+from ...ir.errors import on_one_line
 from ...ir.units import count, percent
 from ...mapper.ski_slope import SlopePoint, compulsory_of
 from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks, save_figure

@@ -17,7 +17,7 @@ from ...cost_models import Cost
 from ...cost_models.cascades import Held, Occupancy
 from ...cost_models.cost import held_width_bits, tile_words
 from ...ir import Loop, Mapping, Node, Place, Tree
-from ...ir.plain_text import on_one_line
+from ...ir.errors import on_one_line
 from ...ir.units import count, plural, size
 
 

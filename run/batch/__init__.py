@@ -1,7 +1,6 @@
 """Many searches at once: planned so that each runs once, longest first, and run on processes or on a cluster.
 
 job.py        one search, as a worker runs it
-estimate.py   how long it takes, about
 plan.py       layers, architectures and dataflows as distinct searches
 run.py        the searches that the store cannot answer, one after another into the store
 calls.py      larger pieces of work, such as whole networks

@@ -199,3 +199,28 @@ def _path(loc: tuple[int | str, ...]) -> str:
         elif part not in KINDS_OF_COSTS and not (i > 1 and isinstance(loc[i - 1], int) and part in _KINDS):
             path += f".{part}" if path else part
     return path
+
+
+SCHEMA_NAME: Final = "mapping-schema"
+"""What `tilewright show` calls it."""
+
+
+# A JSON Schema says keys, types and ranges. The reader refuses more: nests that do not cover their problem, names of
+# nothing, keys given twice, 16.0 where a whole number belongs. `python docs/make_schema.py` writes the present version.
+
+
+def schema_path(version: int) -> Path:
+    """The file of a version."""
+    return Path(__file__).parent / "schema" / f"mapping-{version}.json"
+
+
+def network_plan_schema_path(version: int) -> Path:
+    """The file of a version of plan.json of a network."""
+    return Path(__file__).parent / "schema" / f"network-plan-{version}.json"
+
+
+def schema_text() -> str:
+    """The schema of the present version: JSON Schema, draft 2020-12."""
+    from .files import SCHEMA_VERSION
+
+    return schema_path(SCHEMA_VERSION).read_text(encoding="utf-8")

@@ -6,7 +6,6 @@ record.py      an answer as a row of the database, with its checksum
 known_trees.py what searches of a group of a network have found out so far
 database.py    the database: opening, reading, writing, removing
 claims.py      which run is searching for what
-location.py    where it is
 opening.py     opening it, or going on without it where nobody asked for one
 """
 
@@ -14,7 +13,7 @@ from .claims import Claims
 from .database import Recalled, Store
 from .key import stored_key
 from .known_trees import KnownTrees, was_interrupted
-from .location import store_path
+from .opening import store_path
 from .record import Record, record_of
 from .result import NoMapping, Result, Searches
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import tilewright as tw
 from tilewright.cli import app
-from tilewright.run.store import location
+from tilewright.run.store import opening
 
 GEMM = ("--gemm", "M=6,N=4,K=8", "--arch", "eyeriss")
 
@@ -231,10 +231,10 @@ def test_the_default_place_is_the_cache_of_the_platform(monkeypatch: pytest.Monk
     import platformdirs
 
     monkeypatch.delenv("TILEWRIGHT_STORE")
-    assert location.store_path().parent == platformdirs.user_cache_path("tilewright", appauthor=False)
-    assert location.store_path(tmp_path / "x") == tmp_path / "x"
-    assert location.is_default()
-    assert not location.is_default(tmp_path)
+    assert opening.store_path().parent == platformdirs.user_cache_path("tilewright", appauthor=False)
+    assert opening.store_path(tmp_path / "x") == tmp_path / "x"
+    assert opening.is_default()
+    assert not opening.is_default(tmp_path)
 
 
 # ---- results -----------------------------------------------------------------------------------------------

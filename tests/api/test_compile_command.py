@@ -22,8 +22,8 @@ from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
 from tilewright.mapper.cascades import NothingBelow
 from tilewright.mapper.question import Question
+from tilewright.run.documents.files import network_plan_schema_path
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION
-from tilewright.run.documents.schemas import network_plan_schema_path
 from tilewright.stored import group_stored
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "fused"

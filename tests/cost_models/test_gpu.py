@@ -35,9 +35,9 @@ from tilewright.cost_models.gpu import (
 )
 from tilewright.cost_models.gpu.alignment import lines_touched, load_width, passes_to_load
 from tilewright.cost_models.gpu.machine import parse_gpu
-from tilewright.cost_models.gpu.quantization import tile_count, tile_efficiency, wave_efficiency
 from tilewright.cost_models.gpu.sweep import largest_power_of_two
 from tilewright.cost_models.gpu.tiles import INSTRUCTION, INSTRUCTION_K_BYTES, SPLITS, tile_named
+from tilewright.cost_models.gpu.timing import tile_count, tile_efficiency, wave_efficiency
 from tilewright.ir import TilewrightError
 
 A100 = load_gpu("a100")

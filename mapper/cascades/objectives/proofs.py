@@ -17,12 +17,12 @@ from ....cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ....ir import InfeasibleError, TilewrightError, UndecidedError
 from ...answer import Answer
 from ...certificate import Certificate, PartProof
+from ...diagnosis import unmet_limits
 from ...kernel.tolerance import or_value, reaches
 from ...pareto.regions import Line, Point, front_gap
 from ...pareto.supported import least_on_lines
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ...progress import SearchProgress
-from ...unmet_limits import unmet_limits
 from ..question import check_searchable
 from ..tree_searches import Corner
 from .weighted_sums import WeightedSums

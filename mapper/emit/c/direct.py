@@ -11,7 +11,7 @@ from ....ir import Cascade, Expression, Operation
 from ....ir.expression import unbracketed
 from ....ir.iteration import components, iterative_dims
 from ..lowering.loop_program import Affine, Variable
-from ..parts.expressions import expression_text
+from ..parts.exactness import expression_text
 from .text import affine_text, c_comment, c_names
 
 _SPELLED = {

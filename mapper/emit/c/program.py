@@ -10,8 +10,7 @@ from ....arch import Architecture
 from ....ir import Mapping, MappingError
 from ..lowering.loop_program import LoopProgram
 from ..lowering.lowering import lower
-from ..parts.elements import Element, check_element
-from ..parts.exactness import largest_exact
+from ..parts.exactness import Element, check_element, largest_exact
 from ..parts.steps import operand_shapes
 from ..parts.trees import heading, layer_of
 from .direct import cascade_lines, generations_of

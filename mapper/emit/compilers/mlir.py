@@ -29,7 +29,7 @@ from ..lowering.loop_program import (
     Zero,
 )
 from ..lowering.lowering import lower
-from ..parts.elements import Element, check_element
+from ..parts.exactness import Element, check_element
 from ..parts.names import comment, printable
 from ..parts.trees import heading
 from .offsets import Offsets, Spelling, copied_axes, spelled, tile_index

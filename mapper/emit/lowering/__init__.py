@@ -3,8 +3,7 @@
 loop_program.py  its statements, and how to walk them
 lowering.py      from a mapping to its program
 operation.py     an operation on its way through the tree, as a nest of its own
-tiles.py         arrays of the tree's nodes
-windows.py       shared loops along windows
+tiles.py         arrays of the tree's nodes, and shared loops along windows
 bands.py         loops in a better order, and those that threads share
 lifetimes.py     when buffers are in use
 passing.py       tiles that only pass through a memory

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ....ir import Axis, Cascade, Mapping, Operation, Place, Tensor
-from ..parts.finish import TensorFinish
+from ..parts.trees import TensorFinish
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from ....cost_models.cascades import home_of
 from ....cost_models.layouts import layout_in
 from ....cost_models.layouts.layout import ANY
 from ....ir import Loop, Mapping, MappingError, Node, Place, Tensor, did_you_mean
-from ..parts.finish import TensorFinish, completed
+from ..parts.trees import TensorFinish, completed
 from .bands import with_better_bands
 from .loop_program import (
     Access,

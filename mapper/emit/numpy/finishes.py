@@ -1,6 +1,6 @@
 """Source text of what is done with complete words: those that pass from one branch to another one.
 
-`parts/finish.py` says when they are complete; here it is done for all instances at once. Of a buffer of
+`parts/trees.py` says when they are complete; here it is done for all instances at once. Of a buffer of
 which each visit of a branch makes a part, it is that part, and of a ragged part what is there.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ....ir import Address, Place
-from ..parts.finish import TensorFinish, completed
 from ..parts.names import comment, quoted
+from ..parts.trees import TensorFinish, completed
 from .plan import Buffer
 from .points import point_text
 from .schedule import ProgramText

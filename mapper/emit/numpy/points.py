@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from ....ir import Expression, Number, Operation
-from ..parts.expressions import expression_text, parts_of
+from ..parts.exactness import expression_text, parts_of
 
 _SPELLED = {
     "abs": "np.abs({})",

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, get_args
 
-from ....ir import Call, Expression, Number, Operand, Operation
-from .elements import BITS, Element
-from .expressions import parts_of
+from ....ir import Call, Expression, MappingError, Number, Operand, Operation, did_you_mean
+from ....ir.errors import shown
+
+Element = Literal["float", "double", "int32"]
+
+BITS: dict[str, int] = {"float": 24, "double": 53, "int32": 31}
+"""Of each kind of element, the bits of whole numbers that it holds exactly."""
+
+
+def check_element(element: object) -> None:
+    """MappingError, with the nearest known one, for another kind."""
+    known = get_args(Element)
+    if not isinstance(element, str) or element not in known:
+        message = f"unknown kind of element {shown(element)}, expected {' or '.join(known)}"
+        raise MappingError(message, hint=did_you_mean(str(element), known))
+
 
 LARGEST = 4
 """Magnitude of the whole numbers that a program checks itself with, where all its results stay exact."""
@@ -61,3 +75,28 @@ def is_exact(operation: Operation) -> bool:
     numbers = [part.value for part in parts if isinstance(part, Number)]
     numbers += [operation.start] if operation.start is not None and math.isfinite(operation.start) else []
     return functions <= _EXACT and all(number == int(number) for number in numbers)
+
+
+def expression_text(
+    expression: Expression, words: Mapping[str, str], functions: Mapping[str, str], number: Callable[[float], str]
+) -> str:
+    """The expression in a language.
+
+    words      the text of each tensor's word
+    functions  the text of each function, with braces for its arguments
+    number     writes a number
+    """
+    if isinstance(expression, Operand):
+        return words[expression.tensor]
+    if isinstance(expression, Number):
+        return number(expression.value)
+    arguments = (expression_text(part, words, functions, number) for part in expression.arguments)
+    return functions[expression.function].format(*arguments)
+
+
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """The expression, and all expressions in it."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from parts_of(argument)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from ....arch import Architecture
 from ....cost_models.boundaries import boundaries_of
 from ....cost_models.cascades import Way, ways_of, without_transfers
-from ....ir import Cascade, Mapping, Problem
+from ....ir import Address, Cascade, Expression, Mapping, Place, Problem
 
 
 def ways_through(fused: Mapping, arch: Architecture, stays: Collection[str] = ()) -> dict[str, Way]:
@@ -42,3 +43,31 @@ def heading(fused: Mapping, arch: Architecture) -> str:
         shown = (f"              {line}" for line in str(fused.cascade).split("\n"))
         before, what = [f"Cascade       {fused.cascade.name}", *shown], "Tree"
     return "\n".join([*before, *lines, what, *(f"    {line}" for line in str(fused).split("\n"))])
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFinish:
+    """What is done with every word of a tensor once it is complete.
+
+    expression  of the word and of parameters
+    word        what the expression calls it
+    parameters  of each its name there, the axes of the tensor that it has, and its extents along these
+    """
+
+    expression: Expression
+    word: str
+    parameters: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = ()
+
+
+def completed(fused: Mapping, branch: Address, tensors: Iterable[str]) -> Iterator[tuple[str, str, Place]]:
+    """Those of some tensors whose words are complete behind a branch, as they pass from it to another one: each with
+    the operation that writes it, and with the innermost node at which a reader takes it."""
+    cascade, leaves = fused.cascade, set(fused.tree.at(branch).leaves())
+    for tensor in tensors:
+        producer, readers = cascade.producers[tensor].name, cascade.consumers[tensor]
+        if not readers or producer not in leaves:
+            continue
+        # The tile may be kept further out than where the first reader's branch parts from the producer's.
+        if max((fused.split_of(producer, reader.name) for reader in readers), key=len) == branch[:-1]:
+            exchanges = (fused.exchange(tensor, reader.name) for reader in readers)
+            yield tensor, producer, max(exchanges, key=lambda one: (len(one[0]), one[1]))

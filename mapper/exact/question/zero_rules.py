@@ -25,10 +25,9 @@ from functools import cached_property
 from ....arch import Architecture, Fanout, Memory
 from ....arch.spec import SparseFormat
 from ....cost_models.sparse import Density, Uniform, densities_of
-from ....cost_models.sparse.at_mac import zeros_at_mac
 from ....cost_models.sparse.formats import nonzero_share, possible_formats
 from ....cost_models.sparse.savings import box
-from ....cost_models.sparse.shares import check_known
+from ....cost_models.sparse.shares import check_known, zeros_at_mac
 from ....ir import Problem, Role, Tensor
 from ...tilings import Tiling
 

@@ -13,7 +13,7 @@ from generators import random_architecture
 from longer import TIMES
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models.cascades import ways_of, with_work_layouts
-from tilewright.cost_models.cascades.lines import lines_of_way
+from tilewright.cost_models.cascades.cost import lines_of_way
 from tilewright.ir import Cascade, Mapping, MappingError, TilewrightError
 
 PAIR = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]

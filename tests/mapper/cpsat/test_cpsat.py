@@ -12,10 +12,9 @@ from tilewright.arch import Architecture, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem, TilewrightError
 from tilewright.mapper.cpsat import search_cpsat
-from tilewright.mapper.cpsat.integers import common_unit, fraction_of
-from tilewright.mapper.cpsat.nest import mapping_of
+from tilewright.mapper.cpsat.costs import common_unit, fraction_of
 from tilewright.mapper.cpsat.orders import order_classes
-from tilewright.mapper.cpsat.product import least_product
+from tilewright.mapper.cpsat.product import least_product, mapping_of
 from tilewright.mapper.cpsat.solver import Solver
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d, gemm

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tilewright as tw
 from tilewright.arch import load_arch
-from tilewright.report.explain.lines import line_sentences
-from tilewright.report.explain.page import explanation_page
+from tilewright.report.explain.page import explanation_page, line_sentences
 from tilewright.report.parts.text import plain_text
 
 LAYER = tw.conv2d(K=32, C=16, P=14, Q=14, R=3, S=3)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.mapper.question import Question
-from tilewright.run.batch.estimate import estimated_seconds
+from tilewright.run.batch.run import estimated_seconds
 
 
 def test_more_takes_longer() -> None:

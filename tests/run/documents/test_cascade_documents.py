@@ -24,9 +24,8 @@ from tilewright.cost_models.cascades import (
     ways_of,
 )
 from tilewright.ir import Mapping, MappingError
-from tilewright.run.documents.files import SCHEMA_VERSION
+from tilewright.run.documents.files import SCHEMA_VERSION, schema_path
 from tilewright.run.documents.mappings import dump_mapping, load_mapping, parse_mapping
-from tilewright.run.documents.schemas import schema_path
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 Change = Callable[[dict[str, Any]], object]

@@ -26,9 +26,8 @@ from mutations import HOSTILE, mutated
 from tilewright.cli import app
 from tilewright.cost_models import cost_of, count_words
 from tilewright.ir import MappingError
-from tilewright.run.documents.files import SCHEMA_VERSION
+from tilewright.run.documents.files import SCHEMA_VERSION, schema_path, schema_text
 from tilewright.run.documents.mappings import MappingDocument, Recorded, dump_mapping, parse_mapping
-from tilewright.run.documents.schemas import schema_path, schema_text
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 OLD_DOCUMENTS = sorted(GOLDEN.glob("mapping-*/*.json"))

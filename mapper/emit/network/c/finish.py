@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ...c.direct import point_text
 from ...c.text import c_names
-from ...parts.finish import TensorFinish
+from ...parts.trees import TensorFinish
 from ..words.kinds import ApartKinds
 from ..words.stored import ELEMENT, WordType
 

@@ -27,7 +27,7 @@ from ...lowering.packs import Pack
 from ...lowering.passing import without_passing
 from ...lowering.register_tiles import Given, has_caches, register_tile, registers_of, summed_nodes, with_packed
 from ...lowering.tiles import margins_of
-from ...parts.finish import TensorFinish
+from ...parts.trees import TensorFinish
 from ..words.kinds import GroupKinds, NetworkKinds
 from ..words.operands import Reading, Weight
 from ..words.parameters import ParameterRow

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .....ir import Call, Expression
-from ...parts.elements import Element
-from ...parts.exactness import largest_exact
+from ...parts.exactness import Element, largest_exact
 from .files import NetworkElement
 from .program import ApartCall, NetworkProgram
 

@@ -13,7 +13,7 @@ from ....segmentation import Segment
 from ...c.direct import Lying, lying
 from ...lowering.loop_program import LoopProgram, Statement
 from ...lowering.packs import Pack
-from ...parts.finish import TensorFinish
+from ...parts.trees import TensorFinish
 from ..words.kinds import ApartKinds, GroupKinds
 from ..words.operands import Finished, Reading, Weight
 from ..words.stored import ELEMENT, WordType

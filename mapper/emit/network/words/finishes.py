@@ -10,7 +10,7 @@ import numpy as np
 
 from .....ir import Call, Expression, Operand
 from .....workloads.graph import WORD, FinishParameter, WordFinish
-from ...parts.finish import TensorFinish
+from ...parts.trees import TensorFinish
 from .operands import StoredWords
 
 

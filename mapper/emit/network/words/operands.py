@@ -11,7 +11,7 @@ import numpy as np
 from .....ir import Operation
 from ...c.direct import Lying
 from ...lowering.loop_program import WholeLying
-from ...parts.finish import TensorFinish
+from ...parts.trees import TensorFinish
 from .known_words import UNKNOWN, KnownWords
 from .stored import ELEMENT, WordType
 
