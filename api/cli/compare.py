@@ -111,7 +111,7 @@ def finish(comparison: Compared[Any], progress: Progress, store: Path | None) ->
 
     say(batch_summary(comparison, progress))
     if progress.recalled:
-        from ..run.store.location import store_path
+        from ..run.store.opening import store_path
 
         say(f"note: the store is {store_path(store)}; --no-cache searches again")
     failed = [(row.place, row.diagnosis) for row in comparison.failures]

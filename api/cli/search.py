@@ -245,7 +245,7 @@ class _CommandSearch:
         if record is None:
             return result, ""
         from ..report.pages.stored import recalled_text
-        from ..run.store.location import store_path
+        from ..run.store.opening import store_path
 
         return result, f"{recalled_text(record)}, in {store_path(self.kept.store)} (--no-cache searches again)"
 
