@@ -20,9 +20,6 @@ from ....arch import Halo
 from ....ir import Loop, LoopNest, Mapping, Node
 from ..question.hierarchy import Hierarchy
 
-Band = tuple[Loop, ...]
-"""Loops in time next to each other, outermost first."""
-
 
 @dataclass
 class _GivenTile:
@@ -85,29 +82,32 @@ def useful_orders(mapping: Mapping, hierarchy: Hierarchy, start: int) -> Iterato
     """Yield the mappings that differ in the order of loops in time between the same nodes and spatial loops, from some
     position on, of which one costs least."""
     above, below = mapping.nest.items[:start], mapping.nest.items[start:]
-    runs = [tuple(group) for _, group in itertools.groupby(below, key=_is_temporal)]
-    chosen = [[run] for run in runs]
+    chosen = list[list[tuple[Loop | Node, ...]]]()
     dims = list(hierarchy.problem.dim_names)
     reached, nodes = [1] * len(dims), list[_GivenTile]()
-    for i, run in reversed(list(enumerate(runs))):
-        if _is_temporal(run[0]):
-            loops = [(dims.index(loop.dim), loop.trips) for loop in reversed(run)]
-            chosen[i] = _of_band(run, loops, nodes, hierarchy, reached)
+    for temporal, group in itertools.groupby(reversed(below), key=_is_temporal):
+        run = tuple(group)
+        if temporal:
+            loops = [(dims.index(item.dim), item.trips) for item in run if isinstance(item, Loop)]
+            orders = _of_band(loops, nodes, hierarchy, reached)
+            chosen.append([tuple(run[i] for i in order) for order in orders])
             for node in nodes:
                 node.pass_band(hierarchy, reached, loops)
             for d, trips in loops:
                 reached[d] *= trips
             continue
-        for item in reversed(run):
+        chosen.append([run])
+        for item in run:
             if isinstance(item, Node):
                 nodes.append(_node(item, hierarchy, reached))
-            else:
-                d = dims.index(item.dim)
-                reached[d] *= item.trips
-                for node in nodes:
-                    node.tiles[1][d] *= item.trips
-    for orders in itertools.product(*chosen):
-        yield Mapping(mapping.problem, LoopNest((*above, *itertools.chain.from_iterable(orders))))
+                continue
+            d = dims.index(item.dim)
+            reached[d] *= item.trips
+            for node in nodes:
+                node.tiles[1][d] *= item.trips
+    for inside_out in itertools.product(*chosen):
+        items = list(itertools.chain.from_iterable(inside_out))
+        yield Mapping(mapping.problem, LoopNest((*above, *reversed(items))))
 
 
 def moves_windows_of_others(mapping: Mapping) -> bool:
@@ -127,19 +127,23 @@ def moves_windows_of_others(mapping: Mapping) -> bool:
 
 
 def _of_band(
-    run: Band, loops: list[tuple[int, int]], nodes: list[_GivenTile], hierarchy: Hierarchy, reached: list[int]
-) -> list[Band]:
-    """Return the orders of a band that give some node less than each other order does."""
-    best: dict[tuple[float, ...], Band] = {}
+    loops: Sequence[tuple[int, int]], nodes: Sequence[_GivenTile], hierarchy: Hierarchy, reached: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """Return the orders of a band, from the inside out, that give some node less than each other order does."""
+    best: dict[tuple[float, ...], tuple[int, ...]] = {}
     for order in itertools.permutations(range(len(loops))):
         inside_out = [loops[i] for i in order]
-        given = tuple(itertools.chain.from_iterable(node.order(hierarchy, reached, inside_out) for node in nodes))
-        given = tuple(round(each, 12) for each in given)
-        if given in best or any(all(a <= b for a, b in zip(one, given, strict=True)) for one in best):
+        given = itertools.chain.from_iterable(node.order(hierarchy, reached, inside_out) for node in nodes)
+        own = tuple(round(each, 12) for each in given)
+        if any(_no_more(one, own) for one in best):
             continue
-        best = {one: kept for one, kept in best.items() if any(a < b for a, b in zip(one, given, strict=True))}
-        best[given] = tuple(run[len(run) - 1 - i] for i in reversed(order))
+        best = {one: kept for one, kept in best.items() if not _no_more(own, one)}
+        best[own] = order
     return list(best.values())
+
+
+def _no_more(one: Sequence[float], other: Sequence[float]) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def _node(node: Node, hierarchy: Hierarchy, reached: Sequence[int]) -> _GivenTile:

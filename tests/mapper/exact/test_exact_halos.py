@@ -73,7 +73,7 @@ def test_no_order_left_aside_is_better(seeds: range) -> None:
 
 
 def test_a_layer_is_proven_soon() -> None:
-    """It was left open after a minute: distinct words were all that bounds knew of."""
+    """It was left open after eight seconds of a processor: distinct words were all that bounds knew of."""
     arch = with_exact_halos(tw.load_arch("eyeriss"))
     _, _, certificate = search_exact(tw.load_layer("resnet50:layer3.x.conv2"), arch, "edp")
     assert certificate.proven
