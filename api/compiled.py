@@ -21,7 +21,7 @@ from .arguments import (
     tiling_or_default,
 )
 from .cost_models import ObjectiveLike, parse_objective
-from .forms import EXTERN_FILE, NETWORK_FILES, check_writes_networks
+from .forms import EXTERN_FILE, HEADER_FILE, NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import MappingError, ProblemError
 from .ir.display import Shown, ShownCost
@@ -215,14 +215,14 @@ class CompiledNetwork(Shown):
     def save_program(
         self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement | None = None
     ) -> tuple[Path, ...]:
-        """Write network.c or network.py, and weights.bin, which it reads; return their paths. Beside the program of an
-        ONNX file of up to 20 million multiply-accumulates, reference.bin: inputs, and what `onnx.reference` makes of
-        them, with which the program compares its own outputs. Beside C that leaves functions to link,
-        network_extern_stub.c: each of them, with a body that stops.
+        """Write network.c, with network.h for those who call it (C++ too), or network.py, and weights.bin, which it
+        reads; return their paths. Beside the program of an ONNX file of up to 20 million multiply-accumulates,
+        reference.bin: inputs, and what `onnx.reference` makes of them, with which the program compares its own outputs.
+        Beside C that leaves functions to link, network_extern_stub.c: each of them, with a body that stops.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
-        from .mapper.emit.network import REFERENCE_FILE, WEIGHTS_FILE, extern_stub, reference_bytes
+        from .mapper.emit.network import REFERENCE_FILE, WEIGHTS_FILE, c_network_header, extern_stub, reference_bytes
         from .report.parts.files import write_bytes
 
         text, weights = self.emit(form, element), self.weights(form=form)
@@ -230,8 +230,11 @@ class CompiledNetwork(Shown):
         place = prepare_folder(folder, (name, WEIGHTS_FILE, REFERENCE_FILE))
         (place / REFERENCE_FILE).unlink(missing_ok=True)  # of another program, perhaps
         files: tuple[Path, ...] = write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
-        stub = extern_stub(self._program, self._element(element)) if form == "c" else ""
-        files = (*files, write_file(place / EXTERN_FILE, stub)) if stub else files
+        if form == "c":
+            kind = self._element(element)
+            header, stub = c_network_header(self._program, kind), extern_stub(self._program, kind)
+            files = (*files, write_file(place / HEADER_FILE, header))
+            files = (*files, write_file(place / EXTERN_FILE, stub)) if stub else files
         words = reference_bytes(self._program) if self.macs <= REFERENCE_MACS else None
         return files if words is None else (*files, write_bytes(place / REFERENCE_FILE, words))
 

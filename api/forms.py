@@ -131,6 +131,8 @@ FORMS: dict[Format, Form] = {
 
 EXTERN_FILE = "network_extern_stub.c"
 """Functions that a C program of a network leaves to link, without their bodies."""
+HEADER_FILE = "network.h"
+"""What such a program offers."""
 NETWORK_FILES: dict[Format, str] = {"c": "network.c", "numpy": "network.py"}
 """Forms that can say a whole network, and the file that such a program is written to."""
 

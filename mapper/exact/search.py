@@ -61,6 +61,7 @@ from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error, unmet_limits
 from ..garbage import collecting_rarely
+from ..heuristics.greedy import greedy_mappings
 from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
 from ..kernel.tolerance import or_value, reaches
@@ -206,6 +207,14 @@ class ExactSearch:
         return SearchProgress(
             doing=doing, objective=self.objective.name, value=value, bound=min(self.open_bound, value)
         )
+
+    def look(self) -> bool:
+        """Keep the best of a few mappings that need no search, and tell whether there is any."""
+        for mapping in greedy_mappings(self.original, self.machine, self.surroundings.homes):
+            with suppress(TilewrightError):
+                if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
+                    self.found.evaluate(mapping)
+        return bool(self.found)
 
     def _fall_back(self) -> None:
         """Evaluate mappings that need no search, where none was found: any mapping is better than none."""

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as Table
+from types import MappingProxyType
 
 from ...arch import Architecture
-from ...ir import Mapping, Problem, Tensor
+from ...ir import LoopNest, Mapping, Node, Problem, Tensor
 from ..tilings import prime_exponents
 from .sample import Flags, Genome, GenomeSpace
 
 
-def greedy_mappings(problem: Problem, arch: Architecture) -> Iterator[Mapping]:
+def greedy_mappings(
+    problem: Problem, arch: Architecture, homes: Table[str, str] = MappingProxyType({})
+) -> Iterator[Mapping]:
     """A few mappings of the even space with perfect tiles: with all tensors in all memories that may keep them, and
-    with as few as must be; with loops in orders that let one tensor after the other stay where it is."""
-    space = GenomeSpace(problem, arch, "perfect")
+    with as few as must be; with loops in orders that let one tensor after the other stay where it is.
+
+    homes  by tensor, the memory that it comes from, where that is not the outermost one
+    """
+    space, outermost = GenomeSpace(problem, arch, "perfect"), arch.memories[0]
+    depth = {memory.name: place for place, memory in enumerate(arch.memories)}
+    nodes = tuple(Node(homes.get(tensor.name, outermost.name), tensor.name) for tensor in problem.tensors)
     for kept in (("must", "may"), ("must",)):
         keeps: Flags = tuple(
-            tuple(memory.keeps[tensor.role] in kept or memory is arch.memories[0] for tensor in problem.tensors)
-            for memory in arch.memories
+            tuple(
+                place == 0 or (memory.keeps[tensor.role] in kept and place > depth[node.memory])
+                for tensor, node in zip(problem.tensors, nodes, strict=True)
+            )
+            for place, memory in enumerate(arch.memories)
         )
         trips = _filled(space, keeps)
         for tensor in problem.tensors if trips else ():
-            yield space.mapping(_genome(space, keeps, trips, tensor))
+            items = space.mapping(_genome(space, keeps, trips, tensor)).nest.items
+            yield Mapping(problem, LoopNest((*nodes, *items[len(nodes) :])))
 
 
 def _genome(space: GenomeSpace, keeps: Flags, trips: list[list[int]], stays: Tensor) -> Genome:

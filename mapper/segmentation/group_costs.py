@@ -123,15 +123,15 @@ class GroupCosts:
         """First the step that may raise the bound of the whole by most: by what its operations are known to cost, more
         than it is bounded by, as often as its kind is on the way. Before all others what cannot be better than that.
 
-        Where groups are chosen as a whole, or tensors may stay between them, first the one that is bounded by most:
-        what it turns out to cost changes the choice soonest.
+        Where groups are chosen as a whole, first the one that is bounded by most: what it turns out to cost changes the
+        choice soonest.
         """
         edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
         times = Counter(id(edge.kind) for edge, _ in edges)
 
         def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
             edge, _ = one
-            if self.steps.is_wild or self.steps.residency.candidates:
+            if self.steps.is_wild:
                 return 0.0, edge.bound
             more = min(edge.value, self.steps.another_way(edge)) - edge.bound
             return math.inf if more <= 0 else more * times[id(edge.kind)], edge.bound

@@ -88,7 +88,7 @@ class GroupSearch:
                 self.costs.bound_all(BOUNDS_SHARE)  # says how good the first plan is
                 self.steps.tell()
                 self._know_what_stays()
-            self.costs.search_all(alone)
+            self.costs.search_all(edge for edge in alone if edge.value == math.inf or not self.means.limits_time)
             self.costs.learn(sum(edge.value for edge in alone))
             self.costs.bound_all()
             self.costs.doing = "groups"
@@ -136,7 +136,9 @@ class GroupSearch:
         apart = [edge for edge in self.steps.edges if edge.keeps_nothing]
         stays = bool(self.residency.candidates)
         if stays:
-            self._cheapest([edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1])
+            single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
+            with self._at_most(BESIDE_SHARE):
+                self._cheapest(single)
         else:
             self._small_groups()
         way = self._cheapest(self.steps.edges)
@@ -155,7 +157,9 @@ class GroupSearch:
         return way, self._cheapest(apart) if stays else way
 
     def _know_what_stays(self) -> None:
-        """Know a plan of single operations between which tensors stay on chip, without a search."""
+        """Know a plan of single operations between which tensors stay on chip, and a bound, without a search."""
+        if not self.steps.is_wild:
+            self.costs.learn(math.inf, cheapest(self.steps.states, self.steps.edges, bound_of)[0])
         if self.residency.candidates and not self.steps.is_wild:
             single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
             _, way = cheapest(self.steps.states, single, bound_of)

@@ -57,6 +57,7 @@ class ExactBranches:
               bounds are what they would be if that were the best
     proving   what says what mappings weigh at least, where this one does not prove it; None: it does so itself, as well
               as it can
+    greedy    whether answers, where they are not proven, are mappings that need no search, as far as one fits
     searches  how many searches have been made
     unfinished  where means have run out in the last search of a branch: what no mapping weighs less than, in the
                 objective of that search, and the best mapping until then; None, where none was found
@@ -69,6 +70,7 @@ class ExactBranches:
     means: Means
     proves: bool = True
     proving: ExactBranches | None = None
+    greedy: bool = False
     searches: int = 0
     unfinished: tuple[float, BranchMapping] | None = None
 
@@ -188,6 +190,8 @@ class ExactBranches:
         """Return a lower bound on the weighted sum of a branch, at most the cutoff: from searches with other weights,
         or from a search that has a part of the time."""
         if self.proving is not None:
+            if self.greedy:  # it is soon known what it weighs
+                return min(cutoff, self.bound(question, weights, apart))
             with self.proving.within(self.means) as proving:
                 return proving.lower(question, weights, cutoff, apart)
         question = self._with_any_sums(question, weights)
@@ -391,6 +395,8 @@ class ExactBranches:
     def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
         self.searches += 1
+        if self.greedy and search.look():
+            return search
         search.solve(self.proves)
         if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
             raise KeyboardInterrupt

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
+from ....ir import MappingError
 from ...kernel.tolerance import cutoff_of
 from ...question import Fuse
 from ..branches.oracle import ExactBranches
@@ -42,6 +42,8 @@ class _Beside:
 class FirstTrees(TreeSearches):
     """The first incumbents of one question, found among fewer trees before the proof begins."""
 
+    _quick: dict[bool, ExactBranches] = field(default_factory=dict, init=False)
+
     def _first_tree(
         self,
         search: TreeSearch,
@@ -52,9 +54,10 @@ class FirstTrees(TreeSearches):
     ) -> FoundPart | None:
         """Return a good tree below the cutoff, if there is one, by the same search among fewer trees.
 
-        Where branches are soon proven, they are, and these answers are known to all. Else, or if time is too short for
-        that, the first mappings that come to hand stand for them, with perfect tiles: what is learned of branches then
-        stays aside. With tables, which are soon done, there is no such tree but where it pays.
+        Where time may run out, mappings that need no search stand for branches. Else, where branches are soon proven,
+        they are, and these answers are known to all; or the first mappings that come to hand stand for them, with
+        perfect tiles: what is learned of branches then stays aside. With tables, which are soon done, there is no such
+        tree but where it pays.
 
         flat        whether it is to have one split alone
         before_all  whether all trees are searched next: then no first search is as long as that one
@@ -65,17 +68,30 @@ class FirstTrees(TreeSearches):
             best = self._found_with(beside, self.solver, self._beam, cutoff)[0] if pays else None
         else:
             best = self._found_by_searches(beside, self.solver, cutoff)
-        return best if best is not None and (self._are_narrow or self.evaluated(best) is not None) else None
+        return best if best is not None and self._is_valid(best) else None
+
+    def _is_valid(self, best: FoundPart) -> bool:
+        """Whether a tree is one by the cost model: sums may have no room, and what was written down without a search
+        may not cover visits that are uneven."""
+        if self._are_narrow and not self.means.limits_time:
+            return True
+        with contextlib.suppress(MappingError):
+            return self.evaluated(best) is not None
+        return False
 
     def _found_by_searches(self, beside: _Beside, solver: ExactBranches, cutoff: float) -> FoundPart | None:
-        """A good tree, where branches are searched."""
+        """A good tree, where branches are searched; where time may run out, of branches that are written down."""
+        if self.means.limits_time:
+            best = self._found_with(beside, self._unproven(greedy=True), self._beam, cutoff)[0]
+            if best is not None:
+                return best
         if self.question.tiling == "perfect":
             beam = self._beam or (None if self._proves_at_once else BEAM)
             best, is_done = self._found_with(beside, solver, beam, cutoff)
             if best is not None or is_done:
                 return best
         beam = self._beam or (BEAM if beside.search.ragged else None)
-        return self._found_with(beside, self._quick, beam, cutoff)[0]
+        return self._found_with(beside, self._unproven(greedy=False), beam, cutoff)[0]
 
     def _found_with(
         self, beside: _Beside, solver: TableBranches | ExactBranches, beam: int | None, cutoff: float
@@ -127,9 +143,15 @@ class FirstTrees(TreeSearches):
         """Choices that a first tree is looked for among, where there are very many."""
         return BEAM if len(self.question.cascade.operations) > MANY_OPERATIONS else None
 
-    @cached_property
-    def _quick(self) -> ExactBranches:
-        """The first mappings that come to hand, for branches of first trees."""
-        question = self.question
-        proving = self._exact if question.tiling == "perfect" else None
-        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, False, proving)
+    def _unproven(self, greedy: bool) -> ExactBranches:
+        """The first mappings that come to hand, for branches of first trees.
+
+        greedy  of those that need no search
+        """
+        if greedy not in self._quick:
+            question = self.question
+            proving = self._exact if question.tiling == "perfect" else None
+            self._quick[greedy] = ExactBranches(
+                question.cascade, question.arch, question.space, "perfect", self.means, False, proving, greedy
+            )
+        return self._quick[greedy]

@@ -8,9 +8,10 @@ HEAD = """
 #include <stdlib.h>
 #include <time.h>
 
-/* Pragmas of OpenMP mean nothing where it is not asked for. */
+/* Pragmas of OpenMP mean nothing where it is not asked for, and not every program calls all functions. */
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 """
 

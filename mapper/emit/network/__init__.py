@@ -7,7 +7,7 @@ numpy/   one numpy program
 """
 
 from .c.extern import extern_stub
-from .c.network import emit_c_network
+from .c.network import c_network_header, emit_c_network
 from .groups.assembly import network_program
 from .groups.exact import exact_magnitude, own_element
 from .groups.files import REFERENCE_FILE, WEIGHTS_FILE, NetworkElement
@@ -22,6 +22,7 @@ __all__ = [
     "WEIGHTS_FILE",
     "NetworkElement",
     "NetworkProgram",
+    "c_network_header",
     "check_writable",
     "emit_c_network",
     "emit_numpy_network",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -165,10 +166,34 @@ def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
     )
     values = np.frombuffer(result.weights(), "<f8")
     np.testing.assert_array_equal(values, np.concatenate([stored[name].ravel() for name in "uvb"]))
-    text, weights, reference = result.save_program(tmp_path / "out")
+    text, weights, header, reference = result.save_program(tmp_path / "out")
     assert np.fromfile(reference, "<f8").size == 2 * 3 + 2 * 2
-    assert text.name == "network.c"
+    assert (text.name, header.name) == ("network.c", "network.h")
     assert weights.read_bytes() == result.weights()
+
+
+@needs_gcc
+def test_cpp_calls_the_program_by_its_header(tmp_path: Path) -> None:
+    path = saved(tmp_path, model_of([node("Relu", ["x"], ["y"], "only")], {"x": [3]}))
+    tw.compile(path, "three_level", tiling="perfect", time_limit=1).save_program(tmp_path, element="float")
+    (tmp_path / "main.cpp").write_text("""
+        #include "network.h"
+        #include <cstdio>
+        #include <cstdlib>
+        int main() {
+            const float x[] = {-1, 2, 3}, *inputs[] = {x};
+            float y[3], *outputs[] = {y};
+            arenas *arena = static_cast<arenas *>(std::aligned_alloc(64, (arena_bytes() + 63) / 64 * 64));
+            load(nullptr, arena);
+            run(inputs, nullptr, outputs, arena);
+            std::printf("%g %g %g", y[0], y[1], y[2]);
+            std::free(arena);
+        }
+    """)
+    strict = ["-Wall", "-Wextra", "-Werror"]
+    for call in (["gcc", *strict, "-DNO_MAIN", "-c", "network.c"], ["g++", *strict, "main.cpp", "network.o", "-lm"]):
+        subprocess.run(call, cwd=tmp_path, check=True)
+    assert subprocess.run(["./a.out"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout == "0 2 3"
 
 
 @pytest.mark.long

@@ -33,11 +33,9 @@ from .between import Between
 from .check import constant_lines, network_direct_lines
 from .group import CGroup, threads_of, tiles_shared
 from .packed import PackedInputs
-from .runtime import APART, KINDS, NARROW, NETWORK_MAIN, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
+from .runtime import APART, KINDS, NARROW, NETWORK_MAIN, PRODUCTS, STEP_TIMES, WHOLE, WHOLE_FUNCTIONS
 
-_INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
-    "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
-)
+_INCLUDES = HEAD.replace("#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>")
 
 
 def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") -> str:
@@ -81,7 +79,26 @@ def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") 
     ]
     body = "\n".join(line for part in parts for line in part)
     whole = [WHOLE] if any(f"{name}(" in body for name in WHOLE_FUNCTIONS) else []
-    return "\n".join([*(line for part in head for line in part), *whole, body])
+    products = [PRODUCTS] if "PRODUCTS(" in body else []
+    return "\n".join([*(line for part in head for line in part), *whole, *products, body])
+
+
+def c_network_header(program: NetworkProgram, element: NetworkElement) -> str:
+    """The text of what other files include, C++ too, to call the functions of the C file."""
+    data = "void" if program.is_narrow else element
+    return "\n".join(
+        [
+            *_header_lines(program),
+            *c_comment("Compile network.c with -DNO_MAIN beside your own files. An arena begins at a multiple of 64."),
+            *("#ifndef NETWORK_H", "#define NETWORK_H", "#include <stdint.h>"),
+            *("#ifdef __cplusplus", 'extern "C" {', "#endif"),
+            "typedef struct arenas arenas;",
+            "int64_t arena_bytes(void);",
+            f"void load(const {data} *weights, arenas *arena);",
+            f"void run(const {data} *const inputs[], const {data} *weights, {data} *const outputs[], arenas *arena);",
+            *("#ifdef __cplusplus", "}", "#endif", "#endif", ""),
+        ]
+    )
 
 
 # ---- what the file says of itself ------------------------------------------------------------------------------------
@@ -132,7 +149,7 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
             *("#else", "#include <omp.h>", "#ifndef THREADS", "#define THREADS 8", "#endif"),
             *("#define THREAD omp_get_thread_num()", "#endif"),
         )
-    yield "typedef struct {"
+    yield "typedef struct arenas {"
     packed = PackedInputs(program)
     for name, size in packed.members:
         yield f"    {unit} {name}[{size}];"

@@ -116,6 +116,21 @@ static inline element whole_fmod(element left, element right)
 }
 """
 
+PRODUCTS = """
+/* Adds the products of two rows, in 32 sums at once, which compilers make vectors of. */
+#define PRODUCTS(sum, left, right, count) \\
+    do { \\
+        element sums[32] = {0}; \\
+        for (int64_t at = 0; at + 32 <= (count); at += 32) \\
+            for (int lane = 0; lane < 32; lane++) \\
+                sums[lane] += (left)[at + lane] * (right)[at + lane]; \\
+        for (int64_t at = (count) - (count) % 32; at < (count); at++) \\
+            sums[0] += (left)[at] * (right)[at]; \\
+        for (int lane = 0; lane < 32; lane++) \\
+            (sum) += sums[lane]; \\
+    } while (0)
+"""
+
 KINDS = """
 /* Kinds of words in rows; those of a program that has one kind alone are elements. */
 enum { INT8, UINT8, INT16, UINT16, INT32, FLOAT, DOUBLE, ELEMENT };
