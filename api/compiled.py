@@ -244,13 +244,14 @@ class CompiledNetwork(Shown):
         inputs  arrays by name, of the model's shapes
         form    "c": the C program, compiled at the first call, in a folder that is removed in the end; "numpy": the
                 program that counts words, which takes much longer; None: c, where there is a C compiler (CC, cc, gcc or
-                clang)
+                clang) and the program has no functions to link
 
         A network of a table computes with its random parameters on rows of words, by the names of operations.
 
         Raises ProblemError for names and arrays that the model does not have, and TilewrightError as `save_program`
         does.
         """
+        from .mapper.emit.network import linked
         from .network_runs import arrays_made, run_executable, run_text, words_given
 
         if form is not None:
@@ -258,7 +259,11 @@ class CompiledNetwork(Shown):
         program, (given, made) = self._program, self._ends
         words = words_given(checks.mapping(inputs, "inputs", "arrays by name", ProblemError), given, self.network)
         rows = [words[key] for key in program.inputs]
-        if form == "numpy" or (form is None and self._executable is None):
+        left = linked(self.answer.question.graph)
+        if form == "c" and left:
+            hint = "link the C program of save_program with them, or choose numpy"
+            raise MappingError(f"the C program has functions to link: {', '.join(left)}", where="form", hint=hint)
+        if form == "numpy" or (form is None and (left or self._executable is None)):
             found = run_text(*self._text_and_weights, rows)
         elif self._executable is None:
             raise MappingError("there is no C compiler", where="form", hint="set CC, or choose numpy")

@@ -123,7 +123,8 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "dims": Option(
         None,
         "SYMBOL=SIZE",
-        "The size of a symbolic dimension of a network, such as batch=1 or kv=4096; may be repeated.",
+        "The size of a symbolic dimension of a network, such as batch=1 or kv=4096, or of an ONNX file the value of an "
+        "input that is one number, such as sr=16000; may be repeated.",
         "--dim",
     ),
     "inputs": Option(

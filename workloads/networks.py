@@ -158,33 +158,40 @@ def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
 
 
 def dims_by_network(networks: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """For each of these networks, the sizes of the symbols that it knows.
+    """For each of these networks, the sizes and values of the names that it knows.
 
     Raises ProblemError for a size that none of them knows, and for symbols of ONNX files without one, all at once.
     """
-    known = {os.fspath(network): _symbols_of(network) for network in networks}
-    every = list(dict.fromkeys(symbol for symbols in known.values() for symbol in symbols))
+    known = {os.fspath(network): _open_names(network) for network in networks}
+    every = list(dict.fromkeys(name for symbols, names in known.values() for name in (*symbols, *sorted(names))))
     where = ", ".join(known)
     for symbol in dims:
         if symbol not in every:
             hint = did_you_mean(symbol, every) if every else "they have no symbols"
             raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
-    needed = dict.fromkeys(symbol for path, symbols in known.items() if is_onnx(path) for symbol in symbols)
-    missing = [symbol for symbol in needed if symbol not in dims]
+    missing = {
+        symbol: list[str]()
+        for network, (symbols, _) in known.items()
+        for symbol, axes in symbols.items()
+        if is_onnx(network) and symbol not in dims and any(axis not in dims for axis in axes)
+    }
     if missing:
         from .onnx.files import missing_sizes
 
-        raise missing_sizes({symbol: [] for symbol in missing}, where)
-    return {path: {symbol: dims[symbol] for symbol in symbols if symbol in dims} for path, symbols in known.items()}
+        raise missing_sizes(missing, where)
+    return {path: {name: one for name, one in dims.items() if name in names} for path, (_, names) in known.items()}
 
 
-def _symbols_of(network: str | os.PathLike[str]) -> tuple[str, ...]:
+def _open_names(network: str | os.PathLike[str]) -> tuple[Mapping[str, list[str]], set[str]]:
+    """The symbols of a network, of an ONNX file with the axes at which each stands; and all names by which sizes and
+    values may be given."""
     if is_onnx(network):
-        from .onnx.files import symbols_of
+        from .onnx.files import open_names
 
-        return symbols_of(Path(network))
+        return open_names(Path(network))
     file, where = _table_at(network)
-    return tuple(_typed(_read_table(file, where), "dims", dict, where, {}))
+    symbols = _typed(_read_table(file, where), "dims", dict, where, {})
+    return {symbol: [] for symbol in symbols}, set(symbols)
 
 
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:

@@ -56,10 +56,14 @@ def read_model(path: Path, dims: Given, *, with_weights: bool = False) -> onnx.M
     return model
 
 
-def symbols_of(path: Path) -> tuple[str, ...]:
-    """The symbolic dimensions of the inputs of a file, each once. Raises ProblemError as `read_model` does."""
+def open_names(path: Path) -> tuple[dict[str, list[str]], set[str]]:
+    """The symbolic dimensions of the inputs of a file with the axes at which each stands; and all names that sizes and
+    values may be given by: these, axes and inputs. Raises ProblemError as `read_model` does."""
     check_installed()
-    return tuple(_places(_parsed(path)))
+    model = _parsed(path)
+    places = _places(model)
+    axes = {axis for each in places.values() for axis in each}
+    return places, {*places, *axes, *(value.name for value in _open_inputs(model))}
 
 
 def check_installed() -> None:
@@ -180,10 +184,13 @@ def set_symbols(model: onnx.ModelProto, dims: Given, where: str) -> None:
     become parameters.
 
     An axis of an input goes by its symbol, or as `input.axis`, such as data.0: by that alone where it has neither size
-    nor symbol, and in place of its symbol where both are given.
+    nor symbol, and in place of its symbol where both are given. A number for what is an input is its value.
     """
-    _fix_inputs(model, {name: one for name, one in dims.items() if isinstance(one, FixedInput)}, where)
-    sizes = {name: one for name, one in dims.items() if not isinstance(one, FixedInput)}
+    inputs = {value.name for value in _open_inputs(model)} - set(_places(model))
+    fixed = {name: one for name, one in dims.items() if isinstance(one, FixedInput)}
+    fixed |= {name: FixedInput(one) for name, one in dims.items() if name in inputs and name not in fixed}
+    _fix_inputs(model, fixed, where)
+    sizes = {name: one for name, one in dims.items() if name not in fixed and not isinstance(one, FixedInput)}
     for symbol, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ProblemError(f"{symbol} is {size!r}, expected a whole number, 1 or more", where=f"{where}: dims")

@@ -27,9 +27,9 @@ from .recurrent import recurrent
 from .rewrites import rewritten
 from .shapes import check_declared
 from .transposed import conv_transpose
-from .unknown import unknown_shape
+from .unknown import undecided, unknown_shape
 from .values import StoredModel
-from .wiring import check_wiring
+from .wiring import check_nodes, check_wiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -113,6 +113,7 @@ def load_onnx(path: Path, dims: Given | None = None, widths: Widths = "file") ->
     model = read_expanded(path, dims or {})
     try:
         check_wiring(model)
+        check_nodes(model)
         nodes = nodes_of(model)
         check_sizes(nodes)
         narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
@@ -156,7 +157,7 @@ def load_onnx(path: Path, dims: Given | None = None, widths: Widths = "file") ->
         layers,
         passed=summed(passed),
         rewrites={**counts, **({"epilogues": epilogues} if epilogues else {})},
-        notes=notes,
+        notes=(*notes, *undecided(nodes, [value.name for value in model.graph.input])),
         graph=graph_of(model, nodes),
         wiring=wiring,
     )

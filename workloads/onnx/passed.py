@@ -20,6 +20,9 @@ MOVES = "moves data"
 FOLDED = "depends on parameters alone"
 UNKNOWN = "not counted: what it does is not known here"
 
+MOST_NAMED = 5
+"""Kinds of nodes that are named of those that another one holds."""
+
 SOFTMAX = 5
 """Operations for each element of a softmax: maximum, subtract, exp, sum, divide."""
 
@@ -126,7 +129,9 @@ def passed_node(node: OnnxNode) -> PassedThrough:
 
 def _counted(node: OnnxNode) -> tuple[int | None, str]:
     if node.op in _UNCOUNTED and not node.domain:
-        return None, f"{NOT_COUNTED}; it holds {', '.join(dict.fromkeys(node.inner))}" if node.inner else NOT_COUNTED
+        kinds = list(dict.fromkeys(node.inner))
+        more = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
+        return None, f"{NOT_COUNTED}; it holds {', '.join(kinds[:MOST_NAMED])}{more}" if kinds else NOT_COUNTED
     if node.outputs and all(value.constant for value in node.outputs):
         return 0, FOLDED
     if node.op in MOVING and not node.domain:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _SIZES = {
     "Expand": {1: "its shape"},
+    "If": {0: "its condition"},
+    "Loop": {0: "its number of steps", 1: "its condition"},
     "Pad": {1: "its pads"},
     "Reshape": {1: "its shape"},
     "Resize": {2: "its scales", 3: "its sizes"},
@@ -31,7 +33,30 @@ def computed_sizes(node: OnnxNode) -> str:
         for position, what in _SIZES.get(node.op, {}).items()
         if node.has(position) and not node.input(position).constant
     ]
-    return f"{' and '.join(found)} are computed" if found else ""
+    is_one = len(found) == 1 and node.op in ("Expand", "If", "Loop", "Reshape")
+    return f"{' and '.join(found)} {'is' if is_one else 'are'} computed" if found else ""
+
+
+def undecided(nodes: Sequence[OnnxNode], inputs: Collection[str]) -> tuple[str, ...]:
+    """Of every If and Loop whose branch or length is not known, which inputs of the model decide it."""
+    makers = {value.name: node for node in nodes for value in node.outputs}
+    found = []
+    for node in nodes:
+        names = [node.input(position).name for position in _SIZES.get(node.op, {}) if node.has(position)]
+        if node.op not in ("If", "Loop") or node.domain:
+            continue
+        seen: dict[str, None] = {}
+        while names:
+            name = names.pop()
+            if name not in seen and name in makers:
+                names += [value.name for value in makers[name].inputs if value is not None]
+            seen[name] = None
+        deciding = [name for name in seen if name in inputs]
+        if deciding:
+            what = "which branch is taken" if node.op == "If" else "how many steps there are"
+            fixed = " ".join(f"--dim {name}=VALUE" for name in deciding)
+            found.append(f"{node.where}: {', '.join(deciding)} decides {what}: with {fixed} it is known")
+    return tuple(found)
 
 
 def unknown_shape(

@@ -89,14 +89,19 @@ class StoredModel:
 
 
 _GROWN = 21
-"""An operator set in which quantizing operators know more types, and do what they did before."""
+"""An operator set in which these operators do what they did before."""
+
+_SINCE = {"BatchNormalization": 14, "DequantizeLinear": _GROWN, "QuantizeLinear": _GROWN}
+"""Since which set the reference implementation has them: before, it has no quantizing ones, and trains norms."""
+
+_DROPPED = ("consumed_inputs", "is_test", "spatial")
+"""Attributes that norms had."""
 
 
 def _is_older(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    """Whether a model is of a set for which the reference implementation has no quantizing operators."""
+    """Whether a model is of a set for which the reference implementation has not this operator as its text has it."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
-    is_quantizing = node.op_type in ("DequantizeLinear", "QuantizeLinear") and not node.domain
-    return is_quantizing and max(versions, default=_GROWN) < _GROWN
+    return not node.domain and max(versions, default=_GROWN) < _SINCE.get(node.op_type, 0)
 
 
 def model_of_node(
@@ -114,7 +119,13 @@ def model_of_node(
 
     given, made = ([helper.make_empty_tensor_value_info(name) for name in names] for names in (operands, results))
     stored = [numpy_helper.from_array(array, name) for name, array in kept.items()]
-    sets = [helper.make_opsetid("", _GROWN)] if _is_older(model, node) else model.opset_import
+    sets = model.opset_import
+    if _is_older(model, node):
+        sets = [helper.make_opsetid("", _GROWN)]
+        node = type(node).FromString(node.SerializeToString())
+        own = [one for one in node.attribute if one.name not in _DROPPED]
+        del node.attribute[:]
+        node.attribute.extend(own)
     return helper.make_model(
         helper.make_graph([node], "one", given, made, stored), opset_imports=sets, ir_version=model.ir_version
     )

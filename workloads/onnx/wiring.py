@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
+from .files import STANDARD
 
 if TYPE_CHECKING:
     import onnx
@@ -75,3 +76,21 @@ def _cycle(makers: Mapping[str, onnx.NodeProto]) -> list[str]:
 def _called(node: onnx.NodeProto) -> str:
     """A node as messages name it: its operator and its name, or that of what it makes."""
     return f"{node.op_type} {node.name or next(filter(None, node.output), '')}".strip()
+
+
+def check_nodes(model: onnx.ModelProto) -> None:
+    """ProblemError for a node of a standard operator that onnx refuses: it does not know the operator, or an attribute
+    or input is missing, or one too many. Nodes with graphs of their own are not looked at."""
+    from onnx import checker
+
+    context = type(checker.DEFAULT_CONTEXT)()
+    context.ir_version = model.ir_version
+    context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}
+    for node in model.graph.node:
+        has_graphs = any(one.HasField("g") or one.graphs for one in node.attribute)
+        if node.domain in STANDARD and not has_graphs:
+            try:
+                checker.check_node(node, context)
+            except checker.ValidationError as error:
+                said = " ".join(str(error).partition("==> Context")[0].split())
+                raise ProblemError(f"onnx refuses it: {said}", where=_called(node)) from None
