@@ -476,3 +476,32 @@ def test_short_loops_are_their_steps(tmp_path, text, expected):
     network = load_network(path)
     assert network.wiring is not None
     assert linked(network.wiring) == ()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "attributes", "mask"),
+    [
+        (([2, 4, 3, 8], [2, 2, 5, 8], [2, 2, 5, 6]), {"softcap": 2.0}, "floats"),
+        (([2, 3, 32], [2, 5, 16], [2, 5, 12]), {"q_num_heads": 4, "kv_num_heads": 2, "is_causal": 1}, "truths"),
+        (([1, 2, 3, 8], [1, 2, 3, 8], [1, 2, 3, 8]), {"scale": 0.5, "is_causal": 1}, "past"),
+    ],
+)
+def test_standard_attention(tmp_path, shapes, attributes, mask):
+    """What onnx makes of it; a query that no key is seen by makes zeros."""
+    rng = np.random.default_rng(0)
+    given = {name: numbers(rng, *shape) for name, shape in zip("qkv", shapes, strict=True)}
+    inputs, outputs, stored = ["q", "k", "v"], ["y"], {}
+    if mask == "past":
+        given |= {"pk": numbers(rng, 1, 2, 4, 8), "pv": numbers(rng, 1, 2, 4, 8)}
+        inputs, outputs = [*inputs, "", "pk", "pv"], ["y", "key", "value"]
+    else:
+        words = numbers(rng, 3, 5)
+        stored = {"mask": words if mask == "floats" else words > np.array([[-1], [0], [9]])}
+        inputs.append("mask")
+    node = helper.make_node("Attention", inputs, outputs, "a", **attributes)
+    model = model_of([node], {name: list(one.shape) for name, one in given.items()}, outputs, stored, opset=24)
+    expected = ReferenceEvaluator(model).run(None, given)
+    network = load_network(saved(tmp_path, model))
+    assert network.wiring is not None
+    assert linked(network.wiring) == ()
+    checked(tmp_path, node, given, stored, expected, network.macs, domain="", opset=24)

@@ -79,7 +79,7 @@ def attention(writer: NodeWriter) -> bool:
         masked.append(found)
     masked += [added] if added else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
-    products(writer, Heads(split[0], split[1], split[2], 1, shape[1], scale), masked, sizes[2])
+    in_rows(writer, products(writer, Heads(split[0], split[1], split[2], 1, shape[1], scale), masked), sizes[2])
     if len(writer.node.output) > 1 and writer.node.output[1]:
         both = [
             writer.made("Reshape", f"present {i}", one, writer.shape(1, shape[0], heads, -1, width))
@@ -87,6 +87,69 @@ def attention(writer: NodeWriter) -> bool:
         ]
         writer.end("Concat", *both, output=1, axis=0)
     return True
+
+
+def standard_attention(writer: NodeWriter) -> bool:
+    """Inputs: queries, keys, values (with heads in an axis of their own, or side by side in the last one), what is
+    added to scores or which of them have weight, past keys and values."""
+    given, edit = attributes(writer.node), writer.edit
+    query, key, value, mask, past_key, past_value, *more = [*writer.node.input, *[""] * 7]
+    shapes = [edit.shape(name) for name in (query, key, value)]
+    past, outputs = edit.shape(past_key) if past_key else (0, 0, 0, 0), [*writer.node.output, "", "", ""]
+    known = [shape for shape in shapes if shape is not None]
+    is_stated = _STATED.issuperset(given) and not any(more) and not outputs[3]
+    if not is_stated or past is None or len(known) < 3 or len({len(shape) for shape in known}) > 1:
+        return False
+    in_one = len(known[0]) == 3
+    counts = [
+        given.get(f"{name}_num_heads", 0) if in_one else known[0 if name == "q" else 1][1] for name in ("q", "kv")
+    ]
+    sizes = [(*shape, count) for shape, count in zip(known, (*counts, counts[1]), strict=True)]
+    if any(0 in size for size in sizes) or counts[0] % counts[1]:
+        return False
+    widths = [shape[2] // size[-1] if in_one else shape[3] for shape, size in zip(known, sizes, strict=True)]
+    if in_one and any(shape[2] % size[-1] for shape, size in zip(known, sizes, strict=True)):
+        return False
+    split = [query, key, value]
+    if in_one:
+        named = zip(split, (counts[0], counts[1], counts[1]), ("query", "key", "value"), strict=True)
+        split = [by_head(writer, *one) for one in named]
+    for place, (name, before) in enumerate((("keys", past_key), ("values", past_value)), 1):
+        if before:
+            split[place] = writer.made("Concat", name, before, split[place], axis=2)
+        if outputs[place]:
+            writer.end("Identity", split[place], output=place)
+    queries, keys, is_causal = known[0][-2], known[1][-2], bool(given.get("is_causal", 0))
+    masked, seen = _standard_masks(writer, mask, hidden_scores(writer, queries, past[2], keys, is_causal=is_causal))
+    scale, softcap = given.get("scale") or 1 / math.sqrt(widths[0]), given.get("softcap", 0.0)
+    of_heads = Heads(split[0], split[1], split[2], counts[0] // counts[1], queries, scale, softcap)
+    found = products(writer, of_heads, masked, counts[1], seen)
+    if in_one:
+        in_rows(writer, found, counts[0] * widths[2])
+    else:
+        writer.end("Identity", found)
+    return True
+
+
+_STATED = frozenset(
+    ("is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap", "softmax_precision")
+)
+"""Attributes that are read, or matter for no output that is."""
+
+
+def _standard_masks(writer: NodeWriter, mask: str, causal: list[str]) -> tuple[list[str], str]:
+    """What is added to scores, of a mask and of what hides keys behind a query; and, of a mask of truths, 1 where a key
+    is seen: a query that sees none makes zeros."""
+    from onnx import TensorProto
+
+    query = writer.node.input[0]
+    if not mask or writer.edit.element_type(mask) != TensorProto.BOOL:
+        return [*causal, *([mask] if mask else [])], ""
+    one, nothing, least = (writer.number(word, like=query) for word in (1.0, 0.0, _HIDDEN))
+    if causal:
+        mask = writer.made("And", "both", mask, writer.made("Equal", "before", causal[0], nothing))
+    added = writer.made("Where", "mask added", mask, nothing, least)
+    return [added], writer.made("Where", "seen", mask, one, nothing)
 
 
 def group_query_attention(writer: NodeWriter) -> bool:
@@ -129,7 +192,7 @@ def group_query_attention(writer: NodeWriter) -> bool:
     masked += [inputs[10]] if inputs[10] else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(width)
     heads_of = Heads(split[0], split[1], split[2], heads // shared, shape[1], scale, given.get("softcap", 0.0))
-    products(writer, heads_of, masked, heads * width, shared)
+    in_rows(writer, products(writer, heads_of, masked, shared), heads * width)
     return True
 
 
@@ -145,28 +208,35 @@ def by_head(writer: NodeWriter, words: str, heads: int, name: str) -> str:
     return writer.made("Transpose", name, apart, perm=[0, 2, 1, 3])
 
 
-def hidden_scores(writer: NodeWriter, queries: int, before: int, *, is_causal: bool, window: int = 0) -> list[str]:
+def hidden_scores(
+    writer: NodeWriter, queries: int, before: int, new: int | None = None, *, is_causal: bool, window: int = 0
+) -> list[str]:
     """What is added to scores so that keys behind a query, and those too far before it, have no weight; nothing where
     every query sees all keys.
 
     before  keys that come before the first query
+    new     other keys, where these are not as many as queries
     window  how many keys up to its own a query sees; 0: all
     """
     import numpy as np
 
-    keys, places = np.arange(before + queries)[None, :], np.arange(queries)[:, None] + before
+    keys, places = np.arange(before + (queries if new is None else new))[None, :], np.arange(queries)[:, None] + before
     hidden = (keys > places) & is_causal
     if window > 0:
         hidden = hidden | (keys <= places - window)
     return [writer.number(hidden * _HIDDEN, like=writer.node.input[0])] if hidden.any() else []
 
 
-def products(writer: NodeWriter, heads: Heads, masked: list[str], hidden: int, shared: int = 0) -> None:
-    """Scores, their softmax, and the sums of values."""
+def products(writer: NodeWriter, heads: Heads, masked: list[str], shared: int = 0, seen: str = "") -> str:
+    """Scores, their softmax, and the sums of values, by head.
+
+    masked  what is added to scores
+    seen    by which weights are multiplied
+    """
     group = heads.group
     query = heads.query
     if group > 1:  # rows of one product
-        query = writer.made("Reshape", "groups", query, writer.shape(0, shared, -1, hidden // (shared * group)))
+        query = writer.made("Reshape", "groups", query, writer.shape(0, shared, group * heads.queries, -1))
     turned = writer.made("Transpose", "keys turned", heads.key, perm=[0, 1, 3, 2])
     scores = writer.product("MatMul", query, turned, part="scores")
     scores = writer.made("Mul", "scaled", scores, writer.number(heads.scale, like=writer.node.input[0]))
@@ -178,11 +248,17 @@ def products(writer: NodeWriter, heads: Heads, masked: list[str], hidden: int, s
     for i, mask in enumerate(masked):
         scores = writer.made("Add", f"masked {i}", scores, mask)
     weights = writer.made("Softmax", "weights", scores, axis=-1)
+    weights = writer.made("Mul", "weights seen", weights, seen) if seen else weights
     if group > 1:
         weights = writer.made("Reshape", "together", weights, writer.shape(0, shared, group * heads.queries, -1))
     found = writer.product("MatMul", weights, heads.value, part="sums")
     if group > 1:
         found = writer.made("Reshape", "heads", found, writer.shape(0, shared * group, heads.queries, -1))
+    return found
+
+
+def in_rows(writer: NodeWriter, found: str, hidden: int) -> None:
+    """What a node makes, with heads side by side in the last axis."""
     writer.end("Reshape", writer.made("Transpose", "positions", found, perm=[0, 2, 1, 3]), writer.shape(0, 0, hidden))
 
 

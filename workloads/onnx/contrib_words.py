@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from .contrib_attention import Heads, by_head, hidden_scores, products, score_mask
+from .contrib_attention import Heads, by_head, hidden_scores, in_rows, products, score_mask
 from .rewrites.edits import attributes
 from .rewrites.writer import NodeWriter
 
@@ -191,7 +191,7 @@ def _multi_head_attention(writer: NodeWriter) -> bool:
         masked.append(found)
     masked += [added] if added else []
     scale = given.get("scale", 0.0) or 1 / math.sqrt(known[0][2] // heads)
-    products(writer, Heads(split[0], split[1], split[2], 1, known[0][1], scale), masked, known[2][2])
+    in_rows(writer, products(writer, Heads(split[0], split[1], split[2], 1, known[0][1], scale), masked), known[2][2])
     return True
 
 

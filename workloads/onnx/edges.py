@@ -558,9 +558,10 @@ class _NodeReader:
 
 
 _BY_WORD = """
-    Abs BatchNormalization Cast Ceil Celu Clip Cos DequantizeLinear Div Dropout Elu Equal Erf Exp Floor Gelu Greater
-    GreaterOrEqual HardSigmoid HardSwish Identity LeakyRelu Less LessOrEqual Log Max Min Mish Mod Mul Neg Not PRelu Pow
-    QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Sub Add Swish Tanh
+    Abs Acos Acosh Add Asin Asinh Atan Atanh BatchNormalization Cast Ceil Celu Clip Cos Cosh DequantizeLinear Div
+    Dropout Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu
+    Less LessOrEqual Log Max Min Mish Mod Mul Neg Not PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh ThresholdedRelu
 """
 
 _TAKING = MOVING | {"Resize", "Upsample"}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .branches import settled
-from .contrib_attention import attention, group_query_attention
+from .contrib_attention import attention, group_query_attention, standard_attention
 from .contrib_words import CONTRIB_WORDS, SIMPLIFIED
 from .einsums import einsum_terms
 from .files import Given, read_model
@@ -306,11 +306,18 @@ def _einsum(writer: NodeWriter) -> bool:
             if number == len(steps) - 1 and not taken:
                 writer.end("Einsum", one, other, equation=f"{first},{second}->{output}")
                 return True
-            part = f"part {len(writer.nodes) + 1}"
+            part = str(len(writer.nodes) + 1)
             made = writer.product("Einsum", one, other, part=part, equation=f"{first},{second}->{kept}")
             taken.append((kept, made))
         left.append(taken[0])
     return False
+
+
+def _cast_like(writer: NodeWriter) -> bool:
+    kind = writer.edit.element_type(writer.node.input[1])
+    if kind:
+        writer.end("Cast", writer.node.input[0], to=kind)
+    return bool(kind)
 
 
 def _dropout(writer: NodeWriter) -> bool:
@@ -326,6 +333,8 @@ def _dropout(writer: NodeWriter) -> bool:
 
 _FOREIGN = "com.microsoft"
 _EXPANSIONS: Mapping[tuple[str, str], Expansion] = {
+    ("", "Attention"): standard_attention,
+    ("", "CastLike"): _cast_like,
     ("", "DFT"): _dft,
     ("", "Dropout"): _dropout,
     ("", "Einsum"): _einsum,

@@ -149,6 +149,23 @@ def _sign(_: OnnxNode, given: Operands) -> Expression:
     return Call("sub", (Call("less", (Number(0.0), x)), Call("less", (x, Number(0.0)))))
 
 
+def _is_infinite(node: OnnxNode, given: Operands) -> Expression:
+    """Of either sign, unless one is left out."""
+    (x,) = given
+    kept = {"detect_negative": -math.inf, "detect_positive": math.inf}
+    found = [Call("equal", (x, Number(one))) for name, one in kept.items() if node.integer(name, 1)]
+    return functools.reduce(lambda left, right: Call("max", (left, right)), found or [Call("less", (x, x))])
+
+
+def _shrunk(node: OnnxNode, given: Operands) -> Expression:
+    """Words near zero are zero, others come nearer to it."""
+    (x,) = given
+    edge, bias = Number(node.number("lambd", 0.5)), Number(node.number("bias", 0.0))
+    below, above = Call("less", (x, Call("neg", (edge,)))), Call("less", (edge, x))
+    high = Call("select", (above, Call("sub", (x, bias)), Number(0.0)))
+    return Call("select", (below, _plus(x, bias), high))
+
+
 def _mish(node: OnnxNode, given: Operands) -> Expression:
     return _times(given[0], Call("tanh", (WORDS["Softplus"](node, given),)))
 
@@ -171,6 +188,8 @@ def _itself(_: OnnxNode, given: Operands) -> Expression:
 
 
 WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
+    **{name: _function(name.lower()) for name in ("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh")},
+    **{name: _function(name.lower()) for name in ("Cosh", "Sinh", "Tan")},
     "Abs": _function("abs"),
     "Add": _function("add"),
     "And": _both,
@@ -203,6 +222,8 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
         given[0], _between(_plus(_times(given[0], Number(1 / 6)), Number(0.5)), 0.0, 1.0)
     ),
     "Identity": _itself,
+    "IsInf": _is_infinite,
+    "IsNaN": lambda _, given: _not(Call("equal", (given[0], given[0]))),
     "LeakyRelu": _leaky,
     "Less": _is("less"),
     "LessOrEqual": _or_equal(swapped=False),
@@ -223,6 +244,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Relu": _function("relu"),
     "Round": _function("rint"),
     "Selu": _selu,
+    "Shrink": _shrunk,
     "Sigmoid": _function("sigmoid"),
     "Sign": _sign,
     "Sin": _function("sin"),
@@ -233,6 +255,9 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Sum": _folded("add"),
     "Swish": _swish,
     "Tanh": _function("tanh"),
+    "ThresholdedRelu": lambda node, given: Call(
+        "select", (Call("less", (Number(node.number("alpha", 1.0)), given[0])), given[0], Number(0.0))
+    ),
     "Where": _function("select"),
     "Xor": _one_of,
 }

@@ -74,7 +74,6 @@ PLAIN = {
     "sums backwards": along("CumSum", {"axis": np.array(-1)}, exclusive=1, reverse=1),
     "chosen": at_the_largest("GatherElements", {}, 0),
     "scattered": at_the_largest("ScatterElements", {"new": w(3, 1, 2)}, 1),
-    "three operands": along("Einsum", {"u": w(2, 3), "v": w(4, 3)}, equation="abc,cd,bd->ad"),
     "one tensor twice": model_of([node("Einsum", ["x", "x"], ["y"], "gram", equation="ij,kj->ik")], {"x": [3, 4]}),
 }
 

@@ -149,7 +149,7 @@ def embedded() -> onnx.ModelProto:
     return model_of(nodes, inputs, stored=stored)
 
 
-FUNCTIONS = ("Mish", "Selu", "Sin", "Cos", "Sign", "Celu")
+FUNCTIONS = ("Mish", "Selu", "Sin", "Cos", "Tan", "Sinh", "Asinh", "Atan", "Shrink", "ThresholdedRelu", "Sign", "Celu")
 
 
 def compared() -> onnx.ModelProto:
@@ -185,7 +185,7 @@ def compared() -> onnx.ModelProto:
         node("Cast", ["p5"], ["p6"], "smallest_as_float", to=onnx.TensorProto.FLOAT),
         node("Xor", ["more", "few"], ["p7"], "xor"),
         node("Cast", ["p7"], ["p8"], "xor_as_float", to=onnx.TensorProto.FLOAT),
-        *(node(op, [one], [op], f"do_{op}") for op, one in zip(FUNCTIONS, "haixfh", strict=True)),
+        *(node(op, [one], [op], f"do_{op}") for op, one in zip(FUNCTIONS, "haixccxxxxfh", strict=True)),
         node("Mean", [*FUNCTIONS, "p8"], ["p9"], "average"),
         node("Sum", ["o", "p3", "p6", "p9"], ["y"], "all"),
     ]
