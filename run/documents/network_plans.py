@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ...ir import MemoryPlanError
 from ...mapper.fusing import on_chip
@@ -335,9 +335,10 @@ def _apart(one: Apart | None) -> ApartPart | None:
 def _group(segment: Segment) -> GroupPart:
     answer = segment.answer
     if answer is None:
-        moves = segment.moves._asdict() if segment.moves.outer_words else {}
-        arenas = {"memories": tuple(map(_arena, segment.arenas))} if segment.arenas else {}
-        return GroupPart(operations=segment.names, counted=False, **moves, **arenas)
+        known: dict[str, Any] = segment.moves._asdict() if segment.moves.outer_words else {}
+        if segment.arenas:
+            known["memories"] = tuple(map(_arena, segment.arenas))
+        return GroupPart(operations=segment.names, counted=False, **known)
     return GroupPart(
         operations=segment.names,
         counted=True,

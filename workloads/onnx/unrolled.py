@@ -167,7 +167,7 @@ def _stacked(inliner: Inliner, nodes: list[onnx.NodeProto], where: str, parts: l
     from onnx import helper
 
     own, inputs = [], []
-    given = {} if inliner.version >= _AXES_AS_INPUT else {"axes": [axis]}
+    given: dict[str, Any] = {} if inliner.version >= _AXES_AS_INPUT else {"axes": [axis]}
     if not given:
         inputs = [inliner.new_name(f"{where}.axis")]
         inliner.model.graph.initializer.append(helper.make_tensor(inputs[0], 7, [1], [axis]))

@@ -119,7 +119,7 @@ def model_of_node(
 
     given, made = ([helper.make_empty_tensor_value_info(name) for name in names] for names in (operands, results))
     stored = [numpy_helper.from_array(array, name) for name, array in kept.items()]
-    sets = model.opset_import
+    sets = list(model.opset_import)
     if _is_older(model, node):
         sets = [helper.make_opsetid("", _GROWN)]
         node = type(node).FromString(node.SerializeToString())
