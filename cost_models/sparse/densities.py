@@ -1,8 +1,8 @@
 """How the nonzero words of a tensor are distributed: what is known of a tile before its words are.
 
 A tile stands for all tiles of its size that a mapping makes of the tensor; they start at multiples of it. What is
-asked of a density is the chance of every number of nonzero words in a tile (`nonzeros`), and from it the mean, the
-chance that the tile is empty, and the most that it can hold. All are exact but for the rounding of floats.
+asked of a density is how many nonzero words a tile has on average, the chance that it is empty, and the least and the
+most that it can hold. All are exact but for the rounding of floats.
 
 Sources: the hypergeometric tile and the tile of even density are those of Sparseloop (Wu et al., "Sparseloop: An
 Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022); N:M is that of NVIDIA's A100
@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...ir import TilewrightError, ceil_div
-
-Occupancy = Mapping[int, float]
-"""Chances of every possible number of nonzero words."""
 
 EXACT = 2048
 """Words of a tensor up to which chances come from whole numbers; beyond it from logarithms."""
@@ -47,33 +44,15 @@ class TileWords:
     least: int
     most: int
 
-    @classmethod
-    def of(cls, occupancy: Occupancy) -> TileWords:
-        return cls(mean(occupancy), empty(occupancy), min(occupancy), max(occupancy))
-
 
 class Density(Protocol):
     """What is known of the places of a tensor's nonzero words."""
 
     def __hash__(self) -> int: ...
 
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
-        """The chances of the numbers of nonzero words in a tile of a tensor."""
-        ...
-
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        """The same in brief, for tiles of any size."""
+        """What is known of the nonzero words in a tile of a tensor."""
         ...
-
-
-def mean(occupancy: Occupancy) -> float:
-    """Nonzero words on average."""
-    return math.fsum(count * chance for count, chance in occupancy.items())
-
-
-def empty(occupancy: Occupancy) -> float:
-    """The chance that there is no nonzero word."""
-    return occupancy.get(0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -84,10 +63,6 @@ class Uniform:
     """
 
     fraction: float
-
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
-        words = math.prod(tensor)
-        return hypergeometric(words, self._nonzeros(words), math.prod(tile))
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
         every = math.prod(tensor)
@@ -112,17 +87,6 @@ class Structured:
     block: int
     rank: int
 
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
-        extent, along = tile[self.rank], tensor[self.rank]
-        lines = math.prod(tile) // extent
-        starts = range(0, along, extent)
-        total: dict[int, float] = {}
-        for start in starts:
-            line = self._along(start, min(start + extent, along), along)
-            for count, chance in _repeated(line, lines).items():
-                total[count] = total.get(count, 0.0) + chance / len(starts)
-        return total
-
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
         extent, along = tile[self.rank], tensor[self.rank]
         lines, tiles = math.prod(tile) // extent, ceil_div(along, extent)
@@ -133,16 +97,6 @@ class Structured:
             least=lines * (min(extent, along) - max(words - line.least for line, words, _ in every)),
             most=lines * max(line.most for line, _, _ in every),
         )
-
-    def _along(self, start: int, stop: int, along: int) -> Occupancy:
-        """The chances of a line of words from `start` to `stop`."""
-        found: Occupancy = {0: 1.0}
-        for block in range(start // self.block, -(-stop // self.block)):
-            first, last = block * self.block, min((block + 1) * self.block, along)
-            words = min(stop, last) - max(start, first)
-            held = min(self.kept, last - first)
-            found = _sum(found, hypergeometric(last - first, held, words))
-        return found
 
 
 @dataclass(frozen=True)
@@ -155,9 +109,6 @@ class Banded:
 
     width: int
     ranks: tuple[int, int] = (0, 1)
-
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
-        return Measured(self.mask(tensor)).nonzeros(tile, tensor)
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
         return Measured(self.mask(tensor)).words(tile, tensor)
@@ -178,7 +129,7 @@ class Measured:
 
     values: npt.NDArray[np.generic]
 
-    def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
         if self.values.shape != tuple(tensor):
             raise TilewrightError(
                 f"an array of shape {self.values.shape} for a tensor of shape {tuple(tensor)}",
@@ -187,12 +138,14 @@ class Measured:
             )
         counts = _counted(np.asarray(self.values != 0, dtype=np.int64), tile)
         found, times = np.unique(counts, return_counts=True)
-        return {int(count): float(time) / counts.size for count, time in zip(found, times, strict=True)}
-
-    def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        known = TileWords.of(self.nonzeros(tile, tensor))
+        chances = {int(count): float(time) / counts.size for count, time in zip(found, times, strict=True)}
         zeros = int(_counted(np.asarray(self.values == 0, dtype=np.int64), tile).max())
-        return replace(known, least=math.prod(map(min, tile, tensor)) - zeros)
+        return TileWords(
+            mean=math.fsum(count * chance for count, chance in chances.items()),
+            empty=chances.get(0, 0.0),
+            least=math.prod(map(min, tile, tensor)) - zeros,
+            most=max(chances),
+        )
 
 
 def _counted(flags: npt.NDArray[np.int64], tile: Shape) -> npt.NDArray[np.int64]:
@@ -200,23 +153,6 @@ def _counted(flags: npt.NDArray[np.int64], tile: Shape) -> npt.NDArray[np.int64]
     for rank, extent in enumerate(tile):
         flags = np.add.reduceat(flags, range(0, flags.shape[rank], extent), axis=rank)
     return flags
-
-
-@cache
-def hypergeometric(words: int, nonzeros: int, tile: int) -> Occupancy:
-    """Chances of k nonzero words in a tile: C(nonzeros, k) C(words - nonzeros, tile - k) / C(words, tile)."""
-    least, most = max(0, tile + nonzeros - words), min(tile, nonzeros)
-    if words <= EXACT:
-        every = math.comb(words, tile)
-        return {
-            k: math.comb(nonzeros, k) * math.comb(words - nonzeros, tile - k) / every for k in range(least, most + 1)
-        }
-    known = _log_choose(words, tile)
-    return {
-        k: chance
-        for k in range(least, most + 1)
-        if (chance := math.exp(_log_choose(nonzeros, k) + _log_choose(words - nonzeros, tile - k) - known))
-    }
 
 
 @lru_cache(maxsize=4096)
@@ -261,25 +197,3 @@ def _drawn(words: int, nonzeros: int, tile: int) -> TileWords:
 
 def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _sum(one: Occupancy, other: Occupancy) -> Occupancy:
-    """Of two tiles that know nothing of each other."""
-    if len(one) == 1 and len(other) == 1:
-        (a, p), (b, q) = *one.items(), *other.items()
-        return {a + b: p * q}
-    total: dict[int, float] = {}
-    for a, p in one.items():
-        for b, q in other.items():
-            total[a + b] = total.get(a + b, 0.0) + p * q
-    return total
-
-
-def _repeated(line: Occupancy, lines: int) -> Occupancy:
-    """Of so many lines that know nothing of each other, by squaring."""
-    found: Occupancy = {0: 1.0}
-    while lines:
-        if lines % 2:
-            found = _sum(found, line)
-        line, lines = _sum(line, line) if lines > 1 else line, lines // 2
-    return found

@@ -9,7 +9,6 @@ the MAC, which holds nothing: there it is one word, or that of every instance wh
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
 from typing import Literal
 
 from ...arch import Architecture, Footprint
@@ -18,22 +17,6 @@ from ..boundaries import Boundary
 from ..sets import distinct_sums
 
 Kind = Literal["gating", "skipping"]
-
-
-@dataclass(frozen=True)
-class Saving:
-    """A memory leaves out accesses of a tensor where those of others make them useless.
-
-    memory  that is read, or written; if it bypasses the target, the next memory outwards that keeps it
-    kind    gating: the access takes its cycle and no energy; skipping: it takes neither
-    target  tensor whose accesses are left out
-    on      tensors; one of them that is all zero suffices
-    """
-
-    memory: str
-    kind: Kind
-    target: str
-    on: tuple[str, ...]
 
 
 def stay(mapping: Mapping, arch: Architecture, boundary: Boundary) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from occupancies import Occupancy, brief, empty, mean
 from sparseloop_nest import SparseMachine, SparseNest
 from sparseloop_ranks import Units, tile_units
 from sparseloop_savings import Useless, own_savings
@@ -20,7 +21,7 @@ from tilewright.arch import Architecture
 from tilewright.cost_models.boundaries import Boundary
 from tilewright.cost_models.closed_form import count_words
 from tilewright.cost_models.counts import Accesses, AccessTable
-from tilewright.cost_models.sparse.densities import Density, Measured, Occupancy, Shape, TileWords, Uniform, empty, mean
+from tilewright.cost_models.sparse.densities import Density, Measured, Shape, TileWords, Uniform
 from tilewright.ir import Loop, Mapping, Tensor, TilewrightError
 
 
@@ -40,7 +41,7 @@ class Even:
         return {below: 1.0 - (share - below)} | ({below + 1: share - below} if share > below else {})
 
     def words(self, tile: Shape, tensor: Shape) -> TileWords:
-        return TileWords.of(self.nonzeros(tile, tensor))
+        return brief(self.nonzeros(tile, tensor))
 
 
 Moves = dict[str, int]

@@ -8,13 +8,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from occupancies import Occupancy, nonzeros
 from sparseloop_ranks import COMPRESSED, RankFormat
 
 from tilewright.arch import Architecture
 from tilewright.cost_models.boundaries import Boundary, boundaries_of
-from tilewright.cost_models.sparse.densities import Density, Occupancy
-from tilewright.cost_models.sparse.savings import Saving, box
+from tilewright.cost_models.sparse.densities import Density
+from tilewright.cost_models.sparse.savings import Kind, box
 from tilewright.ir import Loop, Mapping, Tensor, TilewrightError
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A memory leaves out accesses of a tensor where those of others make them useless.
+
+    memory  that is read, or written; if it bypasses the target, the next memory outwards that keeps it
+    kind    gating: the access takes its cycle and no energy; skipping: it takes neither
+    target  tensor whose accesses are left out
+    on      tensors; one of them that is all zero suffices
+    """
+
+    memory: str
+    kind: Kind
+    target: str
+    on: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,7 @@ class SparseNest:
         if density is None:
             return {words: 1.0}
         whole = box(tensor, self.mapping.problem.sizes)
-        return density.nonzeros((words,), (math.prod(whole),))
+        return nonzeros(density, (words,), (math.prod(whole),))
 
     def has_format(self, memory: str, tensor: str) -> bool:
         """Whether a memory compresses a tensor, or at least says where its words are."""

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tilewright.cost_models.sparse.densities import Density, empty
+from occupancies import empty, nonzeros
+
+from tilewright.cost_models.sparse.densities import Density
 
 RankKind = Literal["UOP", "UB", "CP", "RLE", "B"]
 COMPRESSED: frozenset[RankKind] = frozenset(("CP", "RLE", "B"))
@@ -74,7 +76,7 @@ def tile_units(kinds: Sequence[RankKind | None], shapes: Sequence[int], density:
             found.append(Units(0.0, 0.0))
             continue
         below = math.prod(shapes[i + 1 :])
-        unfilled, missing = (empty(density.nonzeros((n,), (words,))) for n in (shape * below, below))
+        unfilled, missing = (empty(nonzeros(density, (n,), (words,))) for n in (shape * below, below))
         units = rank_units(kind, fibers, shape, unfilled, missing)
         found.append(Units(units.metadata, 0.0) if i == innermost else units)
         fibers *= shape

@@ -6,10 +6,10 @@ import itertools
 import math
 from dataclasses import dataclass
 
+from occupancies import empty
 from sparseloop_nest import SparseNest
 
 from tilewright.cost_models.boundaries import Boundary
-from tilewright.cost_models.sparse.densities import empty
 from tilewright.cost_models.sparse.savings import Kind, box
 from tilewright.ir import Tensor
 

@@ -10,19 +10,16 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from occupancies import Occupancy, empty, hypergeometric, mean, nonzeros
+from occupancies import brief as brief_of
 from sparseloop import Even
 
 from tilewright.cost_models.sparse.densities import (
     Banded,
     Density,
     Measured,
-    Occupancy,
     Structured,
-    TileWords,
     Uniform,
-    empty,
-    hypergeometric,
-    mean,
 )
 from tilewright.ir import TilewrightError
 
@@ -55,7 +52,7 @@ def same(one: Occupancy, other: Occupancy) -> bool:
 def test_uniform_is_the_mean_over_all_masks(shape: tuple[int, ...], tile: tuple[int, ...], fraction: float) -> None:
     words = math.prod(shape)
     every = (np.array(mask).reshape(shape) for mask in masks(words, math.ceil(fraction * words)))
-    assert same(Uniform(fraction).nonzeros(tile, shape), counted(every, tile))
+    assert same(nonzeros(Uniform(fraction), tile, shape), counted(every, tile))
 
 
 @pytest.mark.parametrize("tile", [(1, 1), (2, 1), (1, 2), (2, 4), (1, 3), (2, 6), (2, 7), (1, 5)])
@@ -66,14 +63,14 @@ def test_structured_is_the_mean_over_all_masks(tile: tuple[int, int], along: int
     lines = [sum(parts, ()) for parts in itertools.product(*blocks)]
     every = (np.array(pair) for pair in itertools.product(lines, repeat=2))
     tile = tile[0], min(tile[1], along)
-    assert same(Structured(2, 4, 1).nonzeros(tile, (2, along)), counted(every, tile))
+    assert same(nonzeros(Structured(2, 4, 1), tile, (2, along)), counted(every, tile))
 
 
 def test_blocks_in_brief_are_those_in_full() -> None:
     for along, block, lines in itertools.product(range(1, 12), range(1, 6), (1, 3)):
         for kept, extent in itertools.product(range(1, block + 1), range(1, along + 1)):
             density, tile, shape = Structured(kept, block, 0), (extent, lines), (along, 6)
-            brief, full = density.words(tile, shape), TileWords.of(density.nonzeros(tile, shape))
+            brief, full = density.words(tile, shape), brief_of(nonzeros(density, tile, shape))
             assert brief.most == full.most
             if along % extent == 0:
                 assert brief.least == full.least
@@ -83,8 +80,8 @@ def test_blocks_in_brief_are_those_in_full() -> None:
 
 
 def test_structured_tiles_of_whole_blocks_are_certain() -> None:
-    assert Structured(2, 4, 0).nonzeros((8, 512), (512, 512)) == {2048: 1.0}
-    assert Structured(1, 4, 1).nonzeros((512, 4), (512, 512)) == {512: 1.0}
+    assert nonzeros(Structured(2, 4, 0), (8, 512), (512, 512)) == {2048: 1.0}
+    assert nonzeros(Structured(1, 4, 1), (512, 4), (512, 512)) == {512: 1.0}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,9 +90,13 @@ def test_measured_and_banded_count_a_mask(seed: int) -> None:
     shape = draw.randint(1, 9), draw.randint(1, 9)
     tile = draw.randint(1, shape[0]), draw.randint(1, shape[1])
     values = np.random.default_rng(seed).integers(0, 2, shape)
-    assert same(Measured(values).nonzeros(tile, shape), counted(iter([values]), tile))
+    assert same(nonzeros(Measured(values), tile, shape), counted(iter([values]), tile))
     band = np.array([[abs(i - j) <= 1 for j in range(shape[1])] for i in range(shape[0])])
-    assert same(Banded(1).nonzeros(tile, shape), counted(iter([band]), tile))
+    assert same(nonzeros(Banded(1), tile, shape), counted(iter([band]), tile))
+    for density in (Measured(values), Banded(1)):
+        brief, full = density.words(tile, shape), brief_of(nonzeros(density, tile, shape))
+        assert (brief.mean, brief.empty, brief.most) == pytest.approx((full.mean, full.empty, full.most))
+        assert full.least <= brief.least <= full.most
 
 
 def test_even_holds_its_share() -> None:
@@ -108,10 +109,10 @@ def test_even_holds_its_share() -> None:
 )
 @pytest.mark.parametrize("tile", [(1, 1), (3, 4), (4, 2), (12, 16)])
 def test_chances_add_up(density: Density, tile: tuple[int, int]) -> None:
-    found = density.nonzeros(tile, (12, 16))
+    found = nonzeros(density, tile, (12, 16))
     assert math.fsum(found.values()) == pytest.approx(1)
     assert 0 <= empty(found) <= 1
-    whole = mean(density.nonzeros((12, 16), (12, 16)))
+    whole = mean(nonzeros(density, (12, 16), (12, 16)))
     assert mean(found) * (12 * 16 / math.prod(tile)) == pytest.approx(whole)
 
 
@@ -124,7 +125,7 @@ def test_large_tensors_agree_with_small_ones() -> None:
 
 def test_an_array_of_another_shape() -> None:
     with pytest.raises(TilewrightError, match=r"shape \(2, 3\) for a tensor of shape \(3, 2\)"):
-        Measured(np.ones((2, 3))).nonzeros((1, 1), (3, 2))
+        Measured(np.ones((2, 3))).words((1, 1), (3, 2))
 
 
 def test_an_edge_has_no_more_zeros_than_its_words() -> None:

@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 from sparseloop import Even, SparseloopCounts, count_sparseloop
-from sparseloop_nest import SparseMachine
+from sparseloop_nest import Saving, SparseMachine
 from sparseloop_ranks import RankFormat
 
 from generators import tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import Accesses, AccessTable, count_words
 from tilewright.cost_models.sparse.densities import Density, Uniform
-from tilewright.cost_models.sparse.savings import Saving
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, TilewrightError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "timeloop_sparse_runs.jsonl"
