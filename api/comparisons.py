@@ -148,7 +148,7 @@ class NetworkJob:
 def run_network(job: NetworkJob) -> NetworkAnswer | NoMapping:
     """The best groups of a network; every group's result is in the store as soon as it is known."""
     try:
-        return compiled(job.question, job.store, None, _unsaid, cached=job.cached, workers=1)
+        return compiled(job.question, job.store, _unsaid, cached=job.cached, workers=1)
     except (InfeasibleError, UndecidedError) as error:
         return NoMapping(job.question.graph.network, error.message, error.where, error.hint)
 
