@@ -257,10 +257,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "mirrored dimensions": ("operations", ((f"{EXACT}.question.reduced", "mirror_of", _none),)),
     "nothing shared": ("trees", ((f"{TREES}.objectives.weighted_sums", "shares_nothing", _no),)),
     "fewer steps": ("trees", ((f"{TREES}.space.fewer_steps", "FewerSteps.stand_for_others", _no),)),
-    "branches: fewer steps": (
-        "trees",
-        ((f"{TREES}.relaxations.known_branches", "KnownBranches._with_fewer_steps", _none),),
-    ),
     "branches: between weights": (
         "trees",
         (
@@ -272,12 +268,11 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
         "trees",
         ((f"{TREES}.relaxations.known_branches", "KnownBranches.part_of_larger", _nothing),),
     ),
-    "branches: nearly as good": ("trees", ((f"{TREES}.relaxations.known_branches", "KnownBranches.nearly", _none),)),
     "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
     "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
-    "all ways to part": ("trees", ((f"{TREES}.tree_search", "MOST_BRANCHES", 0),)),
+    "all ways to part": ("trees", ((f"{TREES}.space.splits", "Splits.least", _nothing),)),
     "by the nearest": ("trees", ((f"{TREES}.relaxations.operation_bounds", "OperationBounds.by_nearest", _none),)),
     "energy and latency together": ("trees", ((f"{TREES}.relaxations.part_bounds", "PartBounds._both_pj", _nothing),)),
     "equal operations": ("trees", ((f"{TREES}.branches.shared_branches", "form_of", lambda c, _: c.operations[0]),)),

@@ -82,21 +82,26 @@ def treatment(arch: Architecture, tensor: Tensor) -> object:
 def under_names_of(mapping: Mapping, cascade: Cascade) -> Mapping:
     """The same tree for another cascade of the same form."""
     ours, theirs = CascadeNames.of(mapping.cascade), CascadeNames.of(cascade)
-    renaming = _Renaming(
+    renaming = Renaming(
         _pairs(ours.operations, theirs.operations), _pairs(ours.tensors, theirs.tensors), _pairs(ours.dims, theirs.dims)
     )
     return Mapping(cascade, renaming.tree(mapping.tree))
 
 
 @dataclass(frozen=True)
-class _Renaming:
+class Renaming:
+    """New names for those of a tree."""
+
     operations: dict[str, str]
     tensors: dict[str, str]
     dims: dict[str, str]
 
     def tree(self, tree: Tree) -> Tree:
-        items = tuple(map(self._item, tree.items))
-        return Tree(items, tuple(map(self.tree, tree.branches)), self.operations.get(tree.operation, ""))
+        branches = tuple(map(self.tree, tree.branches))
+        return Tree(self.items(tree.items), branches, self.operations.get(tree.operation, ""))
+
+    def items(self, items: Iterable[Loop | Node]) -> tuple[Loop | Node, ...]:
+        return tuple(map(self._item, items))
 
     def _item(self, item: Loop | Node) -> Loop | Node:
         if isinstance(item, Node):

@@ -22,6 +22,7 @@ from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, InfeasibleError, Mapping, TilewrightError, UndecidedError
 from .answer import Answer, Unfused
 from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
+from .cascades.effort import EFFORT
 from .cascades.objectives.proofs import PLAIN
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
@@ -31,9 +32,6 @@ from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfuse
 from .means import Means, within
 from .question import Fuse, Question, TreeQuestion, in_one_call
 from .several import best_of, search_in_turn, with_time_left
-
-LEAST_TO_DIAGNOSE = 2.0
-"""Seconds to find out why there is nothing, at least: as long as the search took."""
 
 _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "all": (),
@@ -253,7 +251,7 @@ def answer_alone(question: TreeQuestion) -> Answer:
         return answer_undiagnosed(question)
     except InfeasibleError:
         taken = time.perf_counter() - started
-        with within(Means.of_its_own(max(taken, LEAST_TO_DIAGNOSE), question.limits.memory_bytes)):
+        with within(Means.of_its_own(max(taken, EFFORT.moment), question.limits.memory_bytes)):
             _check_constraints(question)
             if not isinstance(question.objective, Capped):
                 _diagnose(question)

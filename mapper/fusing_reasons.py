@@ -15,6 +15,7 @@ from ..arch import Architecture, Memory
 from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
 from .answer import Answer
+from .cascades.terms.upper_memories import UNBOUNDED
 from .fusing import memories_of_exchange
 from .means import Means
 from .question import Limits, TreeQuestion
@@ -23,7 +24,6 @@ SECONDS: Final = 10.0
 """Of the processor, for all searches together; what is not known by then is not said."""
 
 _DOUBLINGS = 16
-_ENDLESS_BITS = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _with_room(arch: Architecture, memory: Memory, factor: int | None) -> Archit
     """The machine with a memory so many times as large; without end, if no factor is given."""
 
     def larger(bits: int) -> int:
-        return bits * factor if factor is not None else _ENDLESS_BITS
+        return bits * factor if factor is not None else UNBOUNDED
 
     size = None if memory.size_bits is None else larger(memory.size_bits)
     parts = {role: larger(bits) for role, bits in memory.partition_bits.items()}

@@ -18,12 +18,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
-DEFAULT_MEMORY_LIMIT = 2**30
-"""Bytes that a search may take for tables and open mappings, unless told otherwise."""
-
 LEAST_MEMORY_LIMIT = 2**20
 """The least that may be asked for: below it the problem and the machine alone take more."""
 
+DEFAULT_MEMORY_LIMIT = 1024 * LEAST_MEMORY_LIMIT
+"""Bytes that a search may take for tables and open mappings, unless told otherwise."""
 
 ENOUGH = 20.0
 """Seconds, where nobody has stated a limit, for trees that take longer than all others: as long as these took, if that
@@ -33,7 +32,7 @@ GRACE = 0.2
 """Seconds after the deadline for a piece of work to come to its end, or for a first mapping to be found."""
 
 
-MARGIN = 64 * 2**20
+MARGIN = 64 * LEAST_MEMORY_LIMIT
 """Bytes by which a process may grow beyond a limit: what Python and its libraries keep for themselves comes to so
 much."""
 

@@ -14,13 +14,10 @@ from ..cost_models.least_cost import least_cost
 from ..ir import TilewrightError, did_you_mean
 from .answer import Answer
 from .certificate import Certificate
-from .means import Means, OutOfMeans
+from .means import GRACE, Means, OutOfMeans
 from .question import NestQuestion
 from .several import best_of, search_in_turn
 from .tilings import TILINGS, Tiling
-
-COUNTING_SECONDS = 0.2
-"""To count the mappings of the space, where time is limited."""
 
 
 class Strategy(Protocol):
@@ -183,7 +180,7 @@ def _nothing_searched(question: NestQuestion, name: str, value: float) -> Certif
     from .space.size import count_mappings
 
     problem, arch = question.problem, question.arch
-    means = Means.from_now(None if question.limits.time_s is None else COUNTING_SECONDS)
+    means = Means.from_now(None if question.limits.time_s is None else GRACE)
     try:
         size = count_mappings(problem, arch, question.tiling, means=means)
     except OutOfMeans:

@@ -31,7 +31,7 @@ from ..pareto.regions import Point, front_gap
 from ..pareto.supported import front_of
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE
 from ..question import TreeQuestion
-from .answers import Seen, bound_alone, front_alone, search_against, search_alone, search_below, seen_of
+from .answers import Seen, bound_alone, search_for, seen_of
 from .objectives.search import CascadeSearch
 from .question import NothingBelow, check_searchable
 from .relaxations.operation_bounds import Nearest
@@ -46,7 +46,7 @@ def search_cascade(question: TreeQuestion) -> Answer:
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
     TilewrightError for what cannot be searched.
     """
-    return FormsSearch(question).run() if question.cascade.others else search_alone(question)
+    return (FormsSearch(question) if question.cascade.others else search_for(question)).run()
 
 
 @collecting_rarely
@@ -68,7 +68,7 @@ def search_cascade_below(question: TreeQuestion) -> Answer | NothingBelow:
         limits = one.limits
         if means.limits_time:
             limits = replace(limits, time_s=share.seconds_left, within_s=means.seconds_left)
-        found = search_below(replace(one, below=below, limits=limits))
+        found = search_for(replace(one, below=below, limits=limits)).run_below()
         if isinstance(found, NothingBelow):
             least, interrupted = min(least, found.bound), interrupted or found.interrupted
         else:
@@ -86,7 +86,11 @@ def search_cascade_below(question: TreeQuestion) -> Answer | NothingBelow:
 def search_cascade_front(question: TreeQuestion) -> Points[Answer]:
     """The front of energy and latency over all forms, from the least energy to the least latency; what it is least of
     is not looked at."""
-    return FormsSearch(question, whole_front=True).front() if question.cascade.others else front_alone(question)
+    if question.cascade.others:
+        return FormsSearch(question, whole_front=True).front()
+    search = search_for(question, whole_front=True)
+    search.run()
+    return search.front_answers()
 
 
 def bound_cascade(question: TreeQuestion, nearest: Nearest | None = None) -> float:
@@ -240,7 +244,7 @@ class FormsSearch:
         return best == math.inf or is_better(form.seen.bound, best)
 
     def _search(self, form: _SearchedForm, means: Means) -> None:
-        search = search_against(form.question, means, list(self.known), self.whole_front, self._nearest)
+        search = search_for(form.question, means, self.whole_front, self._nearest, self.known)
         form.search = search
         try:
             search.run()

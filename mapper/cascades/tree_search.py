@@ -43,6 +43,7 @@ from ..question import Fuse
 from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
+from .effort import EFFORT
 from .relaxations.operation_bounds import Nearest
 from .relaxations.part_bounds import PartBounds
 from .relaxations.room_bounds import RoomBounds
@@ -62,12 +63,6 @@ from .terms.ragged_loops import RaggedLoops
 from .terms.sums import NARROW, Sums, sums_of_stays
 from .terms.upper_memories import UpperMemories
 from .terms.window_passing import WindowPassing
-
-MOST_IN_VAIN = 4
-"""Times as many choices that are looked at where a beam has found nothing yet."""
-
-MOST_BRANCHES = 4
-"""Operations of which all ways to part them are bounded before any is searched."""
 
 
 @dataclass
@@ -181,11 +176,6 @@ class TreeSearch:
         self.leaves = Leaves(self.solver, self.weights, self.bounds)
 
     @property
-    def branches(self) -> int:
-        """Branches that were asked for."""
-        return self.leaves.asked
-
-    @property
     def shares_loops(self) -> bool:
         """Whether trees have shared loops."""
         return self.fuse in ("all", "plain")
@@ -222,7 +212,7 @@ class TreeSearch:
         """Return a lower bound, at most the cutoff, on trees without shared loops at the root, from the bounds of their
         branches; 0 for many operations."""
         part, least = self._root(names), cutoff
-        if len(names) > MOST_BRANCHES or part is None:
+        if len(names) > EFFORT.few or part is None:
             return 0.0
         for nodes in self.above.choices(part, (), cutoff):
             fixed = self.weights.energy * nodes.energy_pj
@@ -348,7 +338,7 @@ class TreeSearch:
 
     def _is_enough(self, found: BestAnswers[FoundPart], looked: int, is_root: bool) -> bool:
         """Whether no more choices of a part are looked at."""
-        if self.beam is not None and looked >= self.beam * (1 if len(found) else MOST_IN_VAIN):
+        if self.beam is not None and looked >= self.beam * (1 if len(found) else EFFORT.few):
             return True
         return is_root and self._is_least(found.value)
 
@@ -361,12 +351,7 @@ class TreeSearch:
         split = self._split(inside, 0, (), (cutoff - fixed) / visits)
         if split is None or fixed + visits * split.weight >= cutoff:
             return None
-        return FoundPart(
-            nodes.energy_pj + visits * split.energy_pj,
-            visits * split.latency_cycles,
-            self.above.tree(part, loops, nodes, split),
-            self.above.stored(loops, split),
-        )
+        return self.above.found(part, loops, nodes, split)
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
         """Return the best branches from one operation on, if together they lie below the cutoff.
@@ -401,20 +386,16 @@ class TreeSearch:
             return None
         after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)
-        if not self.solver.knows_all and count <= MOST_BRANCHES:
+        if not self.solver.knows_all and count <= EFFORT.few:
             rest_bound = max(rest_bound, self.splits.least(after, end, still, limit))
             if rest_bound >= limit:
                 return None
-        outcome = self._branch(inside, start, end, exchange, limit - rest_bound)
+        part = self.splits.branch_part(inside, start, end, exchange)
+        outcome = None if part is None else self.least(part, limit - rest_bound)
         if outcome is None or outcome.found is None:
             return None
         rest = self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0)
         return None if rest is None else self.splits.joined(outcome.found, rest, exchange)
-
-    def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
-        """One branch of a split; None where it has no room."""
-        part = self.splits.branch_part(inside, start, end, exchange)
-        return None if part is None else self.least(part, cutoff)
 
 
 @dataclass

@@ -23,9 +23,10 @@ from ..pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..question import Fuse, TreeQuestion
 from ..space import Space
 from .branches.oracle import ExactBranches
+from .effort import EFFORT
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
-from .terms.operation_orders import MOST_ORDERS, orders
+from .terms.operation_orders import orders
 from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums
 from .terms.upper_memories import UpperMemories, with_single_copies
@@ -131,7 +132,7 @@ class TreeSearches:
         if len(search.memories.upper) == 1 or not search.memories.nearer_is_cheaper:
             return {}
         try:
-            return {one.name: search.bounds.alone.nearest_pj(one.name) for one in self.question.cascade}
+            return {one.name: search.bounds.alone.nearest_of(one.name)[0] for one in self.question.cascade}
         except OutOfMeans:
             return {}
 
@@ -226,8 +227,8 @@ class TreeSearches:
     def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
         """Orders, and whether these are all."""
         question = self.question
-        found = list(itertools.islice(orders(question.cascade), MOST_ORDERS + 1))
-        are_all, found = len(found) <= MOST_ORDERS, found[:MOST_ORDERS]
+        found = list(itertools.islice(orders(question.cascade), EFFORT.many + 1))
+        are_all, found = len(found) <= EFFORT.many, found[: EFFORT.many]
         if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
             return found, are_all
         forms: dict[object, tuple[str, ...]] = {}

@@ -11,9 +11,8 @@ from ...cost_models.closed_form import count_words
 from ...ir import Axis, Loop, Node, ceil_div
 from ...ir import Mapping as LoopMapping
 from ...ir.tiles import digits_by_dimension
+from ..kernel.tolerance import is_better
 from .constraints import Constraints, Groups, Range, trips
-
-_ROUNDING = 1e-9
 
 
 def violations(mapping: LoopMapping, arch: Architecture, constraints: Constraints) -> tuple[str, ...]:
@@ -80,12 +79,12 @@ def _utilized(mapping: LoopMapping, arch: Architecture, constraints: Constraints
     for fanout in arch.fanouts:
         share = constraints.utilization.get(fanout.name, 0.0)
         used = _instances_in_use(mapping, fanout)
-        if used < share * fanout.instances * (1 - _ROUNDING):
+        if is_better(used, share * fanout.instances):
             yield f"{used} of {fanout.instances} instances of {fanout.name} in use, expected {share:.4g} of them"
     if constraints.min_utilization > 0:
         steps = count_words(mapping, arch).steps
         found = mapping.problem.macs / (arch.mac_instances * steps)
-        if found < constraints.min_utilization * (1 - _ROUNDING):
+        if is_better(found, constraints.min_utilization):
             yield f"{found:.4g} of the MACs at work, expected {constraints.min_utilization:.4g} of them"
 
 

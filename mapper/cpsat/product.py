@@ -16,8 +16,9 @@ from ortools.sat.python import cp_model
 
 from ...cost_models import evaluate
 from ...ir import Loop, LoopNest, Mapping, Node
+from ..kernel.tolerance import RELATIVE_TOLERANCE
 from .loops import MOST, LoopVariables, Var, highest
-from .solver import RELAXATIONS, TOLERANCE, Solver, single_threaded
+from .solver import RELAXATIONS, Solver, single_threaded
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _upper_bound(solver: Solver, values: cp_model.CpSolver) -> int:
     """A product, in whole units, that is not below that of a solution."""
     unit = solver.costs.energy.unit * solver.costs.latency.unit
     edp = evaluate(mapping_of(solver.loops, values), solver.arch).edp
-    return math.ceil(Fraction(edp * (1 + TOLERANCE)) / unit)
+    return math.ceil(Fraction(edp * (1 + RELATIVE_TOLERANCE)) / unit)
 
 
 def _steps(limit: int, sides: tuple[int, ...], most: int) -> tuple[int, int]:

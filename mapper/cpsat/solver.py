@@ -10,21 +10,17 @@ from ortools.sat.python import cp_model
 
 from ...arch import Architecture
 from ...ir import Problem
+from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import GRACE, Means, OutOfMeans
 from .costs import Costs
 from .loops import LoopVariables, Var
 from .words import refuse_boxes, refuse_exact_halos
 
-TOLERANCE = 1e-9
-"""Relative difference between figures in whole numbers and in floats that sum up the same."""
-
 RELAXATIONS = (0, 2)
 """Levels of linear relaxation that take turns: without one, nodes are cheap; with one, bounds are good."""
 
-FIRST_TURN = 1.0
-"""The solver's deterministic time (roughly seconds) of the first turn of each; later ones get `GROWTH` times more."""
-
 GROWTH = 3.0
+"""By how much longer the next turn of each is; the first one takes a unit of deterministic time, roughly a second."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +116,8 @@ class Solver:
 
 
 def _turns() -> Iterator[tuple[int, float]]:
-    units = FIRST_TURN
-    while True:
-        yield from ((level, units) for level in RELAXATIONS)
-        units *= GROWTH
+    for turn in itertools.count():
+        yield from ((level, GROWTH**turn) for level in RELAXATIONS)
 
 
 def single_threaded(relaxation: int) -> cp_model.CpSolver:
@@ -140,6 +134,6 @@ def check(value: float, claimed: float, bound: float, proven: bool) -> None:
 
     RuntimeError if not: then one of the two is wrong.
     """
-    slack = TOLERANCE * abs(claimed)
+    slack = RELATIVE_TOLERANCE * abs(claimed)
     if not bound - slack <= value <= claimed + slack or (proven and value < claimed - slack):
         raise RuntimeError(f"internal error: the model claims {claimed!r} (bound {bound!r}), the cost model {value!r}")

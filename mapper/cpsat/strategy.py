@@ -6,11 +6,12 @@ from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, Cost, Objective, evaluate
 from ...ir import Mapping, Problem
 from ..diagnosis import diagnose, shortage_error
+from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import OutOfMeans
 from ..simplest import unsearched_mappings
 from .costs import Amount
 from .product import Solution, least_product, mapping_of
-from .solver import TOLERANCE, Solver
+from .solver import Solver
 
 
 def solve(problem: Problem, arch: Architecture, objective: Objective) -> tuple[Mapping, Cost, float]:
@@ -42,7 +43,7 @@ def _solved(problem: Problem, arch: Architecture, objective: Objective) -> tuple
     value = cost.objective(objective)
     # The cost model gives the mapping what the model claims: just that at an optimum, at most that elsewhere.
     claimed, bound = (float(figure * unit) for figure in (found.value, found.bound))
-    slack = TOLERANCE * abs(claimed)
+    slack = RELATIVE_TOLERANCE * abs(claimed)
     if not bound - slack <= value <= claimed + slack:
         raise RuntimeError(f"internal error: the model has {claimed!r}, at least {bound!r}, the cost model {value!r}")
     return mapping, cost, value if found.proven else min(value, float(found.bound * unit))

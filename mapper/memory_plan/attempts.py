@@ -39,11 +39,8 @@ ORDERS = (
 """Tastes that take the lowest block, and by what blocks are preferred then. Rules that look both ways find hardly more
 here, in twice the time."""
 
-SHARE_OF_ORDERS = 2
-"""All orders together get one decision of so many."""
-
 ORDER_AT_LEAST = 6
-"""Each order gets so many times the decisions of the shortest attempt, at least."""
+"""Each order gets so many times the decisions of the shortest attempt, at least; all of them half of what there are."""
 
 FORGETTING = 0.95
 """What is left of a weight at the next beginning."""
@@ -84,7 +81,7 @@ class Attempts:
         if room is None:
             return AttemptOutcome.NOTHING_FITS
         stop = self.decisions + decisions
-        each = max(ORDER_AT_LEAST * self._first, decisions // (SHARE_OF_ORDERS * len(ORDERS)))
+        each = max(ORDER_AT_LEAST * self._first, decisions // 2 // len(ORDERS))
         for taste, keys in ORDERS:
             outcome = self._once(room, each, taste, _ranked(self.sections, keys))
             if outcome is not AttemptOutcome.UNKNOWN or self.means.expired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from ...inputs.checks import items, whole
 from ...ir import MemoryPlanError, did_you_mean
 
-LARGEST = 2**53
+LARGEST = int(2 / sys.float_info.epsilon)
 """Times, sizes and alignments beyond this are refused: sums of them must stay exact."""
 
 LARGEST_SUM = 2**62

@@ -46,18 +46,18 @@ from .work import (
     Work,
 )
 
-SOLVED, OPEN, IMPOSSIBLE = 1, 0, -1
+SOLVED, OPEN, IMPOSSIBLE = range(3)
 """How a search ends, or that it has stopped on the way."""
 
-SIDES, RULE = 4, 5
+SIDES, RULE = range(4, 6)
 """Where a taste has these."""
 
-BY_SCORE, LOWEST, LOWEST_AND_FULLEST = 0, 1, 2
+BY_SCORE, LOWEST, LOWEST_AND_FULLEST = range(3)
 """Rules: by a score, see `best_score`; the lowest block, see `lowest_block`, or of several the one with the fullest
 section."""
 
-DONE = 1
-"""Of a goal whose parts stand above it."""
+WAITING, DONE = range(2)
+"""Of a goal, and of one whose parts stand above it."""
 
 
 @compiled_part
@@ -128,7 +128,7 @@ def split_goal(work: Work, at: int) -> int:
     elif parts > 1:
         goals[at, GOAL] = DONE
         for slot in range(first, first + parts):
-            goals[slot, GOAL], goals[slot, OPEN_BEFORE] = 0, work.counters[CHOICES]
+            goals[slot, GOAL], goals[slot, OPEN_BEFORE] = WAITING, work.counters[CHOICES]
         work.counters[GOALS] = first + parts
         note_fullest(work, begin, end)
     return parts
@@ -235,7 +235,8 @@ def postpone(work: Work, height: int) -> bool:
     block, at = choice[BLOCK], choice[GOAL]
     undo(work, choice[TRAIL])
     goal = work.goals[at]
-    goal[GOAL], goal[BEGIN], goal[STOP_AT], goal[OPEN_BEFORE] = 0, choice[BEGIN], choice[STOP_AT], choice[OPEN_BEFORE]
+    goal[GOAL], goal[BEGIN] = WAITING, choice[BEGIN]
+    goal[STOP_AT], goal[OPEN_BEFORE] = choice[STOP_AT], choice[OPEN_BEFORE]
     counters[GOALS] = at + 1
     lowest_end = height + 1
     for i in range(blocks[block, NEAR], blocks[block + 1, NEAR]):

@@ -22,7 +22,7 @@ PRODUCTS = {"edp": 1, "ed2p": 2}
 """Objectives that are least at a supported point, where there are no limits, and the power of latency in them."""
 
 ALIKE = 1e-4
-"""Weighted sums this close to each other tell the same."""
+"""Weighted sums this close to each other, and bounds that gain no more than this part, tell the same."""
 
 Each = TypeVar("Each")
 

@@ -7,7 +7,6 @@ group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
 left_aside.py what is proven where plans were left aside
 corners.py    the least of several weighted sums: corners of all energies and latencies
-products.py   the least of a product, at a corner: EDP, ED2P
 limits.py     the best within limits, or by a formula: at corners, or between them
 front_ways.py what lies between corners, found and proven
 front_path.py ways of which no other one costs as little energy and latency

@@ -99,6 +99,25 @@ class Corners:
         bound = self.bound([(weights, one.lower_bound) for one, weights in known], value)
         return replace(every[values.index(value)], value=value, lower_bound=bound)
 
+    def answer(self, bound: float | None = None) -> NetworkAnswer:
+        """The best corner as the answer to the question.
+
+        bound  nothing has less of the objective; None: what lies below no line has not, which is enough for products
+        """
+        best, searched = self.best, sum(corner.searched for corner in self.found)
+        value = self.value(best)
+        bound = self.bound(self.lines, value) if bound is None else bound
+        return replace(
+            best,
+            question=self.question,
+            certificate=self.certificate(value, bound, searched),
+            apart=self.best_of(self.apart),
+            passing=None if best.passing is None else self.best_of(self.passing),
+            searched=searched,
+            in_order=any(one.in_order for one in self.found),
+            all_pass=any(one.all_pass for one in self.found),
+        )
+
     def certificate(self, value: float, bound: float, searched: int) -> Certificate:
         """Return the certificate of a segmentation from all searches together."""
         told = dict.fromkeys(line for one in self.found for line in one.certificate.constraints)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..pareto.weights import NOTHING, AtLeast
+from .effort import EFFORT
 from .lazy_path import Edge, along_runs
 
-MOST_LABELS = 100_000
+MOST_LABELS = EFFORT.many
 """Of all states together: beyond, nothing is said."""
 
 

@@ -16,12 +16,12 @@ from ..means import Means
 from ..progress import SearchProgress, tell
 from ..question import TreeQuestion
 from .arenas import check_addresses
+from .effort import EFFORT
 from .group_fronts import Fact, GroupFront, known_tree
 from .kinds import used_by
 from .question import NetworkQuestion
 from .residency import Residency, Taken
 from .searching import GroupOutcome, GroupSolvers
-from .segments import PLAN_SECONDS
 
 
 class Open(NamedTuple):
@@ -87,7 +87,7 @@ class FrontSearches:
         assert not isinstance(outcome, NothingBelow), "anything within the limit was of interest"
         one.front.facts.append(Fact(one.taken, one.latency, outcome.certificate.lower_bound))
         try:
-            check_addresses(outcome.cost, self.question.arch, self.means.at_most(PLAN_SECONDS))
+            check_addresses(outcome.cost, self.question.arch, self.means.at_most(EFFORT.plan))
         except NoPlanError:  # what it costs remains a bound
             return
         one.front.trees.append(known_tree(outcome, used_by(outcome.cost, self.residency)))

@@ -20,27 +20,14 @@ from dataclasses import dataclass
 from ..certificate import Certificate
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
-from .group_costs import FIRST_SHARE, GroupCosts
+from .effort import EFFORT
+from .group_costs import GroupCosts
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .searching import GroupSolvers
 from .segments import Segments
 from .steps import GroupEdge, NetworkSteps
-
-LONGER = 4
-"""By how much longer a group is searched in the next round."""
-
-SMALL_SHARE, SMALL_FIRST_SHARE, AFTER_SMALL_SHARE = 0.3, 0.008, 0.32
-"""Of all the time, at most, for ways of smaller groups than there may be, for one of these groups, and for any group
-once these are known."""
-
-BOUNDS_SHARE = 0.25
-"""Of the time that is left when there is a first plan, at most, for bounds of groups before any is searched."""
-
-BESIDE_SHARE = 0.15
-"""Of all the time, at most, for what the best is told beside: operations on their own, and the best where nothing stays
-between groups."""
 
 
 @dataclass
@@ -85,7 +72,7 @@ class GroupSearch:
             if self.means.limits_time:
                 self.costs.know_unsearched(alone)
                 self.costs.learn(sum(edge.value for edge in alone))
-                self.costs.bound_all(BOUNDS_SHARE)  # says how good the first plan is
+                self.costs.bound_all(EFFORT.share)  # says how good the first plan is
                 self.steps.tell()
                 self._know_what_stays()
             self.costs.search_all(edge for edge in alone if edge.value == math.inf or not self.means.limits_time)
@@ -137,21 +124,21 @@ class GroupSearch:
         stays = bool(self.residency.candidates)
         if stays:
             single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
-            with self._at_most(BESIDE_SHARE):
+            with self._at_most(EFFORT.share):
                 self._cheapest(single)
         else:
             self._small_groups()
         way = self._cheapest(self.steps.edges)
         if stays:
-            with self._at_most(BESIDE_SHARE):
+            with self._at_most(EFFORT.share):
                 self._cheapest(apart)
         while not self.costs.interrupted and 0 < self.costs.seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
-            self.costs.longer *= LONGER
+            self.costs.longer *= EFFORT.longer
             self.steps.tell()
             way = self._cheapest(self.steps.edges)
-        with self._at_most(BESIDE_SHARE):
+        with self._at_most(EFFORT.share):
             self.costs.doing = "each operation on its own, for longer"
             self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
@@ -178,7 +165,7 @@ class GroupSearch:
                 edges = [edge for edge in alone if not edge.is_known]
                 if not edges:
                     break
-                self.costs.longer *= LONGER
+                self.costs.longer *= EFFORT.longer
                 self.costs.search_all(edges)
         except KeyboardInterrupt:
             self.costs.interrupted = True
@@ -190,11 +177,11 @@ class GroupSearch:
         groups, edges = self.steps.groups, self.steps.edges
         if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
             return
-        self.costs.longer = SMALL_FIRST_SHARE / FIRST_SHARE
-        with self._at_most(SMALL_SHARE):
+        self.costs.longer = 1 / EFFORT.longer
+        with self._at_most(EFFORT.share):
             for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
                 self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self.costs.longer = AFTER_SMALL_SHARE / FIRST_SHARE
+        self.costs.longer = EFFORT.longer**2
         for kind in self.steps.kinds:
             kind.reopen()
         self.steps.tell()

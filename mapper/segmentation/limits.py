@@ -18,7 +18,6 @@ from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .corners import Corners
 from .front_ways import FrontWays, Usable, region_of_interest
 from .lazy_path import CheapestWay, Edge
-from .products import answer_at
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers
 from .segments import Forbidden, Segments
@@ -48,7 +47,7 @@ class LimitedSearch:
             return self._answer(corners, ways)
         if value == math.inf:
             raise self._nothing_within(corners, bound)
-        return answer_at(corners, corners.best, bound)
+        return corners.answer(bound)
 
     def _ways(self, corners: Corners, value: float, bound: float) -> FrontWays | None:
         """The search for what lies between corners; None where there is no way to look for it."""

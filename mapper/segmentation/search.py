@@ -12,9 +12,9 @@ from ..means import one_call
 from ..pareto.supported import PRODUCTS
 from ..pareto.weights import weights_of
 from ..progress import SearchProgress, answering
+from .corners import Corners
 from .left_aside import of_all_plans
 from .limits import LimitedSearch
-from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
 from .searching import GroupSolvers, OneAfterTheOther
 from .weight_choice import least_of_sum
@@ -54,8 +54,11 @@ def _segment(question: NetworkQuestion, solvers: GroupSolvers) -> NetworkAnswer:
     """By the search for the objective."""
     if weights_of(question.objective) is not None:
         return least_of_sum(question, solvers)
-    kind = ProductSearch if question.objective.name in PRODUCTS else LimitedSearch
-    return kind(question, solvers).run()
+    if question.objective.name not in PRODUCTS:
+        return LimitedSearch(question, solvers).run()
+    corners = Corners(question, solvers)
+    corners.explore()
+    return corners.answer()
 
 
 def check_objective(objective: Objective) -> None:

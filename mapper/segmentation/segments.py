@@ -11,16 +11,10 @@ from ...ir import NoPlanError, UndecidedError
 from ..answer import Answer
 from ..means import Means
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
+from .effort import EFFORT
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
 from .question import NetworkQuestion, Segment, StayingTensor
 from .steps import GroupEdge, NetworkSteps
-
-PLAN_SECONDS = 5.0
-"""For the addresses of one group's tiles, or of those of groups between which something stays, in one memory."""
-
-LEAST_SECONDS = 0.5
-"""For all addresses, where time is up: there is no answer without; and for those of some of the groups, where all of
-them have none."""
 
 Forbidden = Collection[tuple[Edge, ...]]
 """Runs of edges that no way may have in it."""
@@ -53,7 +47,7 @@ class Segments:
         """
         self.steps = steps
         next_best = next_best or self._cheapest
-        self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + LEAST_SECONDS))
+        self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + EFFORT.plan / 10))
         self._looked: dict[object, bool] = {}
         forbidden: set[tuple[Edge, ...]] = set()
         arenas, failed = self._planned(way)
@@ -119,14 +113,14 @@ class Segments:
     @property
     def _run_seconds(self) -> float:
         """The time for the addresses of consecutive groups."""
-        return max(PLAN_SECONDS, 0.1 * self._means.seconds_left) if self._means.limits_time else PLAN_SECONDS
+        return max(EFFORT.plan, 0.1 * self._means.seconds_left) if self._means.limits_time else EFFORT.plan
 
     def _has_addresses(self, run: Sequence[_Placed]) -> bool:
         """Whether consecutive groups have addresses together; also true where that is not decided in time."""
         key = tuple(one.edge for one in run), tuple(one.residents for one in run)
         if key not in self._looked:
             try:
-                self._arenas(run, LEAST_SECONDS)
+                self._arenas(run, EFFORT.plan / 10)
                 self._looked[key] = True
             except NoPlanError:
                 self._looked[key] = False

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 
 from ...workloads.graph import GraphReading, OperationGroup, bits_of, mask_of
 from ..means import UNLIMITED, Means
+from .effort import EFFORT
 from .residency import Residency, Taken
-
-MOST_STEPS = 200_000
-"""Steps of a graph; one of a network that is nearly a chain has some thousands."""
 
 Stays = tuple[tuple[int, int], ...]
 """Tensors that stay: the place of who makes it, the number of the memory; in rising order."""
@@ -87,7 +85,7 @@ def state_graph(
     groups: Sequence[OperationGroup],
     residency: Residency,
     means: Means = UNLIMITED,
-    most: int = MOST_STEPS,
+    most: int = EFFORT.many,
 ) -> StateGraph:
     """All states that can be come to, and all steps between them.
 

@@ -19,16 +19,13 @@ from ..canonical import CascadeNames, form_of, under_names_of
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
+from .effort import EFFORT
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import FREE, NetworkQuestion, RunCost, cost_of_group, total, totals_of
 from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of, rooms_of
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
-from .states import MOST_STEPS, GroupStep, StateGraph, Stays, TooManyStates, state_graph
-
-STEPS_A_SECOND, LEAST_STEPS = 500, 5_000
-"""Steps for each second that there is for the whole, and how many there may always be: each path through more would
-take much of it."""
+from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
 """The form of a group, and by number those of its tensors that stay, with the memory."""
@@ -128,9 +125,9 @@ class NetworkSteps:
         """All steps; with fewer choices where there are too many."""
         question = self.question
         most = 1 if question.fuse == "none" else question.most
-        most_steps = MOST_STEPS
-        if question.total_s is not None:
-            most_steps = min(MOST_STEPS, max(LEAST_STEPS, int(STEPS_A_SECOND * question.total_s)))
+        most_steps = EFFORT.many
+        if question.total_s is not None:  # in ten seconds one goes through as many as there may always be
+            most_steps = min(most_steps, int(EFFORT.steps_a_second * max(10.0, question.total_s)))
         ladder = [(False, True), (True, True), (False, False)] if question.stays else [(False, False)]
         if find_spec("ortools") is None:
             ladder.append((True, False))

@@ -16,8 +16,9 @@ from typing import Any
 
 from ...arch import Architecture, Fanout
 from ...ir import Problem, Role
+from ..constraints.constraints import ANY
 from .architecture import spatial_name
-from .directives import ANY, EVERY, GIVE_PROBLEM, OTHERS, Directives, Loops, Span, TargetAsks
+from .directives import EVERY, GIVE_PROBLEM, OTHERS, Directives, Loops, Span, TargetAsks
 from .nodes import TimeloopNode
 
 _ROLES: dict[str, Role] = {"inputs": "input", "input": "input", "weights": "weight", "weight": "weight",

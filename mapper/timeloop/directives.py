@@ -13,18 +13,19 @@ A key that Timeloop knows and nothing here equals is an error that names it.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...arch.document import Field
 from ...arch.units import shown
 from ...ir import Problem, did_you_mean
+from ..constraints.constraints import ANY
 from .nodes import Attributes, TimeloopNode
 
 Span = tuple[int, int | None]
 """The least and the most trips; None is no limit."""
 
-ANY: Span = (1, None)
 OTHERS = "others"
 """All dimensions that nothing else names."""
 
@@ -47,7 +48,7 @@ _WITHOUT_EQUAL = {
     "remainders": "a limit on remainders of factors",
 }
 _ALL_ALONG_X = "len(spec.problem.instance)"  # more than there are dimensions
-EVERY = 10**6
+EVERY = sys.maxsize
 """A split that puts all dimensions along X."""
 _FACTOR = re.compile(r"([A-Za-z_]\w*?)\s*(<=|>=|==|=)?\s*([0-9]{1,15})(?=[\s,]|$)")
 

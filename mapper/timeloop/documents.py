@@ -14,11 +14,12 @@ from ...arch import Architecture
 from ...arch.document import Field, read_document, read_text
 from ...arch.units import shown
 from ...ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, TilewrightError
+from ..constraints.constraints import ANY
 from ..constraints.files import load_constraints
 from ..constraints.violations import violations
 from .architecture import read_architecture, spatial_name, without_sharing
 from .constraints import constraints_of, switches_of
-from .directives import ANY, OTHERS, Directives, Loops, Names, TargetAsks, read_directives
+from .directives import OTHERS, Directives, Loops, Names, TargetAsks, read_directives
 from .implied import resolve
 from .nodes import NO_SPARSE, TimeloopNode, read_leaves
 from .problem import read_problem

@@ -6,8 +6,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from ..constraints.constraints import ANY
 from ..tilings import factors
-from .directives import ANY, GIVE_PROBLEM, OTHERS, Directives, Loops, Names, narrow
+from .directives import GIVE_PROBLEM, OTHERS, Directives, Loops, Names, narrow
 from .nodes import TimeloopNode
 
 

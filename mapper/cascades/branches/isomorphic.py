@@ -1,102 +1,62 @@
-"""Isomorphic operations, which differ in names alone, as Q, K and V of one input: branches of the first are searched,
-and answer for the others under their names."""
+"""Branches that cost the same: of operations that differ in names alone, as Q, K and V of one input, and mirror images,
+as tiles of some rows and of as many columns. One is searched for both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ....ir import Cascade, Loop, Node, Operation
+from ....ir import Operation
+from ...canonical import Renaming
 from ..terms.branch import BranchMapping, BranchQuestion, Sizes
-from .shared_branches import KnownOperations
 
 
 @dataclass(frozen=True, eq=False)
 class Isomorphism:
-    """An operation, and the first of those that cost the same, whose dimensions and tensors have the same order."""
+    """From one operation to another one that costs the same, or to itself.
 
-    own: Operation
-    first: Operation
+    target         the other one
+    dims, tensors  its names for those of the first one
+    """
 
-    @cached_property
-    def is_first(self) -> bool:
-        """Whether the operation answers for itself."""
-        return self.own == self.first
+    target: Operation
+    dims: Mapping[str, str]
+    tensors: Mapping[str, str]
 
-    @cached_property
-    def dims(self) -> dict[str, str]:
-        """The names of dimensions in the first operation."""
-        return dict(zip(self.own.problem.dim_names, self.first.problem.dim_names, strict=True))
-
-    @cached_property
-    def tensors(self) -> dict[str, str]:
-        """The names of tensors in the first operation."""
-        both = zip(self.own.problem.tensors, self.first.problem.tensors, strict=True)
-        return {mine.name: yours.name for mine, yours in both}
+    @classmethod
+    def of(cls, own: Operation, target: Operation) -> Isomorphism:
+        """That of two operations whose dimensions and tensors have the same order."""
+        tensors = zip(own.problem.tensors, target.problem.tensors, strict=True)
+        dims = dict(zip(own.problem.dim_names, target.problem.dim_names, strict=True))
+        return cls(target, dims, {mine.name: yours.name for mine, yours in tensors})
 
     def sizes(self, own: Sizes) -> Sizes:
-        """Return the sizes of a tile by the first operation's names."""
-        return tuple((self.dims[dim], size) for dim, size in own)
+        """The sizes of a tile of the other operation."""
+        size = {self.dims[dim]: n for dim, n in own}
+        return tuple((dim, size[dim]) for dim in self.target.problem.dim_names)
 
-    def first_question(self, asked: BranchQuestion) -> BranchQuestion:
-        """A question as it is asked of the first."""
+    def question(self, asked: BranchQuestion) -> BranchQuestion:
+        """A question as it is asked of the other operation."""
         dims, tensors = self.dims, self.tensors
         return replace(
             asked,
-            operation=self.first.name,
+            operation=self.target.name,
             sizes=self.sizes(asked.sizes),
             homes=tuple(sorted((tensors[tensor], memory) for tensor, memory in asked.homes)),
             cut=frozenset(dims[dim] for dim in asked.cut),
-            over=tuple((dims[dim], size) for dim, size in asked.over),
-            made=tuple((dims[dim], visits) for dim, visits in asked.made),
+            over=tuple(sorted((dims[dim], size) for dim, size in asked.over)),
+            made=tuple(sorted((dims[dim], visits) for dim, visits in asked.made)),
             beside=tuple(((a, axis, dims[dim]), least, most) for (a, axis, dim), least, most in asked.beside),
             keeps=tuple((memory, tensors[tensor], kept) for memory, tensor, kept in asked.keeps),
             wider=tuple((tensors[tensor], times) for tensor, times in asked.wider),
         )
 
-    def own_items(self, items: tuple[Loop | Node, ...]) -> tuple[Loop | Node, ...]:
-        """Return the first operation's items under this operation's names."""
-        dims = {first: own for own, first in self.dims.items()}
-        tensors = {first: own for own, first in self.tensors.items()}
-        return tuple(_item(item, dims, tensors) for item in items)
+    def mapping(self, found: BranchMapping) -> BranchMapping:
+        """The other operation's mapping as one of the first."""
+        return replace(found, items=self._back.items(found.items))
 
-
-@dataclass(frozen=True, eq=False)
-class IsomorphicOperations:
-    """The operations of one cascade, with the isomorphic operation that answers for each on one machine.
-
-    known  has the first of all equal operations
-    """
-
-    cascade: Cascade
-    known: KnownOperations
-    _isomorphisms: dict[str, Isomorphism] = field(default_factory=dict)
-
-    def first(self, question: BranchQuestion) -> BranchQuestion:
-        """A question as it is asked of the first of equal operations."""
-        isomorphism = self._isomorphism(question.operation)
-        return question if isomorphism.is_first else isomorphism.first_question(question)
-
-    def sizes_of_first(self, operation: str, sizes: Sizes) -> tuple[str, Sizes]:
-        """The first of equal operations, and a tile as one of it."""
-        isomorphism = self._isomorphism(operation)
-        return isomorphism.first.name, isomorphism.sizes(sizes)
-
-    def mapping_of(self, question: BranchQuestion, mapping: BranchMapping) -> BranchMapping:
-        """The mapping that one of the first of equal operations is for a question."""
-        isomorphism = self._isomorphism(question.operation)
-        return mapping if isomorphism.is_first else replace(mapping, items=isomorphism.own_items(mapping.items))
-
-    def _isomorphism(self, name: str) -> Isomorphism:
-        """The operation that answers for another one."""
-        if name not in self._isomorphisms:
-            operation = self.cascade.operation(name)
-            self._isomorphisms[name] = Isomorphism(operation, self.known.first(operation))
-        return self._isomorphisms[name]
-
-
-def _item(item: Loop | Node, dims: Mapping[str, str], tensors: Mapping[str, str]) -> Loop | Node:
-    if isinstance(item, Node):
-        return replace(item, tensor=tensors[item.tensor])
-    return replace(item, dim=dims[item.dim])
+    @cached_property
+    def _back(self) -> Renaming:
+        tensors, dims = ({yours: own for own, yours in names.items()} for names in (self.tensors, self.dims))
+        return Renaming({}, tensors, dims)

@@ -17,6 +17,7 @@ from ...constraints import Constraints
 from ...exact.search import ExactSearch
 from ...exact.tiles.instances import array_vectors
 from ...exact.tiles.visits import most_that_divide, short_visits
+from ...kernel.remembered import remembered
 from ...means import Means, OutOfMeans
 from ...pareto.weights import (
     ENERGY_ALONE,
@@ -31,21 +32,13 @@ from ...pareto.weights import (
 from ...several import STEP
 from ...space import Space
 from ...tilings import Tiling
+from ..effort import EFFORT
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from ..terms.sums import finishing
 from ..terms.upper_memories import UpperMemories, without_leakage
 from .branch_search import BranchSearches, with_endless_ports
-from .isomorphic import IsomorphicOperations
+from .isomorphic import Isomorphism
 from .shared_branches import KnownOperations, known_operations
-
-LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
-"""Of the time that is left, and at most, for what a whole operation costs at least."""
-
-COUNTED_SHARE, COUNTED_SECONDS = 0.1, 30.0
-"""The same for uneven visits of a branch, of which bounds are known."""
-
-LONGER_SECONDS = 120.0
-"""The same once all trees have been searched, and such a bound is what leaves a gap."""
 
 
 @dataclass
@@ -77,13 +70,11 @@ class ExactBranches:
     def __post_init__(self) -> None:
         # Of the first few mappings that a search comes to, others are not to know.
         shared = known_operations(self.arch, self.space, self.tiling) if self.proves else KnownOperations(self.arch)
-        self._operations, self._known, self._mirrored = shared.operations, shared.known, shared.mirrored
-        self._isomorphic = IsomorphicOperations(self.cascade, shared)
+        self._operations, self._known, self._shared = shared.operations, shared.known, shared
         self._branches = BranchSearches(self.arch, self.space, self.tiling)
-        self._asked: dict[tuple[BranchQuestion, bool], BranchQuestion] = {}
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
-        self._counting = COUNTED_SHARE, COUNTED_SECONDS
+        self._counting = EFFORT.share, EFFORT.patience
 
     @property
     def knows_all(self) -> bool:
@@ -102,7 +93,7 @@ class ExactBranches:
 
         Raises OutOfMeans when time or memory run out first."""
         own, question = question, self._relevant(question, weights)
-        asked = self._mirrored.one_of_two(question)
+        asked = self._shared.one_of_two(question)
         try:
             answer = self._least(asked, weights, cutoff, apart)
         except OutOfMeans:
@@ -117,8 +108,14 @@ class ExactBranches:
     ) -> BranchMapping:
         """The mapping that answers a question, by one that was found for what was asked in place of the question to the
         first of equal operations."""
-        image = mapping if asked == question else self._mirrored.image_of(question.operation, mapping)
-        return self._isomorphic.mapping_of(own, image)
+        mirror = None if asked == question else self._shared.mirror(question.operation)
+        return self._isomorphism(own.operation).mapping(mapping if mirror is None else mirror.mapping(mapping))
+
+    @remembered
+    def _isomorphism(self, name: str) -> Isomorphism:
+        """From an operation to the first of those that differ from it in names alone."""
+        operation = self.cascade.operation(name)
+        return Isomorphism.of(operation, self._shared.first(operation))
 
     def counted(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer | None:
         """The mapping of least weight of uneven visits, if it weighs less than the cutoff: of perfect tiles, where
@@ -141,7 +138,7 @@ class ExactBranches:
     def count_longer(self) -> bool:
         """Take longer from now on to count uneven visits; whether some have been left that took long, and are to take
         longer."""
-        longer = 0.5, LONGER_SECONDS
+        longer = 0.5, EFFORT.few * EFFORT.patience
         if self._counting == longer or not self._slow:
             return False
         self._counting = longer
@@ -168,7 +165,7 @@ class ExactBranches:
 
     def _part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
         """Return the bound that follows from larger tiles that contain this tile, or its mirror image."""
-        return max(self._known.part_of_larger(one, weights) for one in self._mirrored.both(question))
+        return max(self._known.part_of_larger(one, weights) for one in self._shared.both(question))
 
     def _learned(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
         """The answer by a search, known from now on."""
@@ -195,21 +192,17 @@ class ExactBranches:
             with self.proving.within(self.means) as proving:
                 return proving.lower(question, weights, cutoff, apart)
         question = self._with_any_sums(question, weights)
-        question = self._mirrored.one_of_two(question)
-        found = self._known.answer(question, weights, cutoff)
+        question = self._shared.one_of_two(question)
+        found = self._known.answer(question, weights, cutoff, apart)
         if found is not None:
             return min(found.bound, cutoff)
         if (question, weights) in self._lowest:
             return min(self._lowest[question, weights], cutoff)
-        close = self._known.nearly(question, weights, cutoff, apart)
-        if close is not None:
-            self._known.learn(question, weights, BranchAnswer(close))
-            return close
         if self.means.expired:
             return 0.0
         if not self.proves:
             return self._least(question, weights, cutoff, UNKNOWN).bound
-        means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+        means = self.means.share(EFFORT.share).at_most(EFFORT.moment)
         scale = scale_of(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
@@ -235,7 +228,7 @@ class ExactBranches:
     def know(self, question: BranchQuestion, weights: Weights, bound: float) -> None:
         """Note what every mapping weighs at least."""
         question = self._with_any_sums(question, weights)
-        self._known.learn(self._mirrored.one_of_two(question), weights, BranchAnswer(bound))
+        self._known.learn(self._shared.one_of_two(question), weights, BranchAnswer(bound))
 
     def lower_accesses(self, question: BranchQuestion, cutoff: float = math.inf) -> float:
         """pJ that the mapping takes at least if nothing leaks, or the cutoff if that is less."""
@@ -258,16 +251,12 @@ class ExactBranches:
         any_sums = self._with_any_sums(question, weights)
         found = self._part_of_larger(any_sums, weights)
         if weights.energy and weights.latency:
-            found = max(found, self._known.between(self._mirrored.one_of_two(any_sums), weights, apart))
+            found = max(found, self._known.between(self._shared.one_of_two(any_sums), weights, apart))
         return found if self.proving is None else max(found, self.proving.bound(question, weights, apart))
 
     def at_peak(self, operation: str, sizes: Sizes) -> float:
         """Cycles of a tile if all instances of every array computed at all times that its dimensions can use."""
-        return self._at_peak(*self._isomorphic.sizes_of_first(operation, sizes))
-
-    def _at_peak(self, operation: str, sizes: Sizes) -> float:
-        """The same of the first of equal operations."""
-        own = self._operations[operation]
+        own = self.cascade.operation(operation)
         if own.problem.has_zeros:  # which may be skipped
             return 0.0
         problem, units = Problem(operation, sizes, own.problem.tensors), self.arch.mac.of(own.kind).per_cycle
@@ -279,24 +268,23 @@ class ExactBranches:
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least if no port were bounded, and no memory outside the arrays: what these must
         keep may stand above splits. By a search that ends when a part of the time is over."""
-        operation, sizes = self._isomorphic.sizes_of_first(operation, sizes)
-        first = self._operations[operation]
-        homes = {tensor.name: self.arch.memories[0].name for tensor in first.problem.tensors}
+        own = self.cascade.operation(operation)
+        homes = {tensor.name: self.arch.memories[0].name for tensor in own.problem.tensors}
         question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), self._endless_room)
         unbounded = BranchSearches(with_endless_ports(self.arch), self.space, self.tiling)
-        means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
-        search = self._solved(unbounded.search(first, question, LATENCY, math.inf, means))
+        means = self.means.share(EFFORT.share).at_most(EFFORT.moment)
+        search = self._solved(unbounded.search(own, question, LATENCY, math.inf, means))
         best = search.found[0].value if search.found else math.inf
         bound = best if self._has_ended(search) else min(best, search.open_bound)
-        return max(self._at_peak(operation, sizes), bound)
+        return max(self.at_peak(operation, sizes), bound)
 
     def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Yield the Pareto front of a branch's mappings within a region: each has the least energy of all that are
         faster than the mapping before.
 
         Raises OutOfMeans when time or memory run out first."""
-        first = self._isomorphic.first(question)
-        asked = self._mirrored.one_of_two(first)
+        first = self._isomorphism(question.operation).question(question)
+        asked = self._shared.one_of_two(first)
         return [self._own(question, first, asked, one) for one in self._front(question, asked, region)]
 
     def _front(self, own: BranchQuestion, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
@@ -324,13 +312,11 @@ class ExactBranches:
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on, of the first of equal operations."""
-        key = question, weights.energy_only
-        if key not in self._asked:
-            self._asked[key] = self._new_relevant(*key)
-        return self._asked[key]
+        return self._that_matters(question, weights.energy_only)
 
-    def _new_relevant(self, question: BranchQuestion, energy_only: bool) -> BranchQuestion:
-        question = self._isomorphic.first(question)
+    @remembered
+    def _that_matters(self, question: BranchQuestion, energy_only: bool) -> BranchQuestion:
+        question = self._isomorphism(question.operation).question(question)
         if self.tiling == "perfect":
             question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
         return question.idle() if energy_only and not self.arch.total_leakage_pj_per_cycle else question
@@ -424,7 +410,7 @@ class ExactBranches:
         for positions, times in short_visits(sizes, tile)[1]:
             made = most_that_divide(positions, tile)
             one = tuple((d, made if d == dim else size) for d, size in question.sizes)
-            asked = self._mirrored.one_of_two(replace(question, sizes=one, made=()).idle())
+            asked = self._shared.one_of_two(replace(question, sizes=one, made=()).idle())
             found += times * self._least(asked, ENERGY_ALONE, math.inf, UNKNOWN).bound
         return found
 

@@ -9,16 +9,18 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from ....arch import Architecture
+from ....cost_models.layouts import has_lines
 from ....ir import Cascade, Operation
 from ...canonical import form_of
+from ...exact.tiles.symmetry import mirror_of
+from ...kernel.remembered import remembered
 from ...space import Space
 from ...tilings import Tiling
+from ..effort import EFFORT
 from ..relaxations.known_branches import KnownBranches
-from ..space.mirrored import MirroredBranches
+from ..terms.branch import BranchQuestion
 from ..terms.upper_memories import UpperMemories, with_room
-
-MOST_LEARNED = 20_000
-"""Answers after which a machine's are forgotten, between two searches: some kilobytes each."""
+from .isomorphic import Isomorphism
 
 
 class KnownOperations:
@@ -27,14 +29,12 @@ class KnownOperations:
 
     operations  these first ones, by name
     known       answers about their branches
-    mirrored    their dimensions that change places without any change of cost
     """
 
     def __init__(self, arch: Architecture) -> None:
         self.arch = arch
         self.operations: dict[str, Operation] = {}
-        self.known = KnownBranches(self.operations, arch)
-        self.mirrored = MirroredBranches(self.operations, arch)
+        self.known = KnownBranches(self.operations)
         self._firsts: dict[object, Operation] = {}
 
     def first(self, operation: Operation) -> Operation:
@@ -49,6 +49,29 @@ class KnownOperations:
             )
         return self._firsts[form]
 
+    @remembered
+    def mirror(self, name: str) -> Isomorphism | None:
+        """The dimensions of an operation that change places without any change of cost; None where none do."""
+        if has_lines(self.arch) or any(memory.layouts for memory in self.arch.memories):
+            return None  # where words lie depends on the order of ranks
+        operation = self.operations[name]
+        mirror, names = mirror_of(operation.problem, self.arch, told_apart=True), operation.problem.dim_names
+        if mirror is None:
+            return None
+        images = {dim: names[mirror[d]] for d, dim in enumerate(names)}
+        return Isomorphism(operation, images, {tensor.name: tensor.name for tensor in operation.problem.tensors})
+
+    @remembered
+    def both(self, question: BranchQuestion) -> tuple[BranchQuestion, ...]:
+        """A question, and its mirror image, if it has another one."""
+        mirror = self.mirror(question.operation)
+        image = question if mirror is None else mirror.question(question)
+        return (question,) if image == question else (question, image)
+
+    def one_of_two(self, question: BranchQuestion) -> BranchQuestion:
+        """A question, or its mirror image, the same one for both."""
+        return min(self.both(question), key=lambda one: (one.sizes, one.over, one.made, sorted(one.cut), one.beside))
+
 
 class SharedBranches:
     """What is known of operations, by machine, space and tiling."""
@@ -61,7 +84,7 @@ class SharedBranches:
         roomy = with_room(arch, UpperMemories(arch).endless_room)
         every = self._known.setdefault((space, tiling), [])
         found = next((one for one in every if one.arch == roomy), None)
-        if found is not None and found.known.count > MOST_LEARNED:
+        if found is not None and found.known.count > EFFORT.at_once:  # some kilobytes each
             every.remove(found)
             found = None
         if found is None:

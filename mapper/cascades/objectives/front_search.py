@@ -112,7 +112,6 @@ class FrontSearch(TreeSearch):
     def _leaf(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         if region.is_empty or not region.holds(self.bounds.in_all(part)):
             return []
-        self.leaves.asked += 1
         mappings = self.solver.front(part.question(), region.beside(NOTHING, part.part_of(0)))
         return [self.leaves.leaf(part, mapping) for mapping in mappings]
 
@@ -139,12 +138,7 @@ class FrontSearch(TreeSearch):
             inside = self.above.inside(part, loops, nodes)
             passing = AtLeast(nodes.energy_pj, 0.0, self.weights.energy * nodes.energy_pj)
             for split in self._front_of_split(inside, 0, (), region.beside(passing, visits)):
-                yield FoundPart(
-                    nodes.energy_pj + visits * split.energy_pj,
-                    visits * split.latency_cycles,
-                    self.above.tree(part, loops, nodes, split),
-                    self.above.stored(loops, split),
-                )
+                yield self.above.found(part, loops, nodes, split)
 
     def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, region: OpenRegion) -> list[Split]:
         """Return the fronts of the branches from one operation on, within a region."""

@@ -28,7 +28,16 @@ from ...certificate import Points
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
 from ...pareto.regions import Box, Line, heaviest, opening
-from ...pareto.supported import PRODUCTS, Neighbours, front_of, in_balance, limits_of, sums_into, supported_between
+from ...pareto.supported import (
+    ALIKE,
+    PRODUCTS,
+    Neighbours,
+    front_of,
+    in_balance,
+    limits_of,
+    sums_into,
+    supported_between,
+)
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 from ...progress import answering
 from ..question import NothingBelow
@@ -38,9 +47,6 @@ from ..terms.sums import NARROW, Sums, all_wide
 from ..tree_searches import Corner, point_of
 from .front_search import FrontSearch
 from .proofs import Proofs
-
-GAIN = 1e-4
-"""By which part of a weighted sum a bound has to be better than those before, to look for the next one."""
 
 
 @dataclass
@@ -181,7 +187,7 @@ class CascadeSearch(Proofs):
             bound = max(bound for one, bound in lines() if one == weights)
             gains = any(is_better(self._value(one), best) for one in self.corners)
             is_closed = opening(lines(), value, best) is None
-            if gains or is_closed or bound > weights.of(*found.corner) * (1 + GAIN):
+            if gains or is_closed or bound > weights.of(*found.corner) * (1 + ALIKE):
                 return True
         return False
 
@@ -305,7 +311,6 @@ class CascadeSearch(Proofs):
             try:
                 search.explore(names, partial(self._open, line), take)
             finally:
-                self.branches += search.branches
                 self.pruned.update(search.pruned)
         return as_taken
 

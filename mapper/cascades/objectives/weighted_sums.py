@@ -34,7 +34,6 @@ from .unsearched_trees import unsearched_trees
 class WeightedSums(FirstTrees):
     """The searches for one question, each for the minimum of a weighted sum of energy and latency.
 
-    branches  of one operation that were asked for
     out_of_means  whether a search could not be finished
     pruned   choices that were left aside, by rule
     bounds   what no mapping weighs less than, by weights, in which tiles below shared loops divide
@@ -43,7 +42,6 @@ class WeightedSums(FirstTrees):
     fallback  a tree with nothing fused that tables have found: the cost model counts it once nothing beats it
     """
 
-    branches: int = 0
     out_of_means: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
     bounds: list[tuple[Weights, float]] = field(default_factory=list)
@@ -187,9 +185,8 @@ class WeightedSums(FirstTrees):
             return None
         self._looked.add(weights)
         found = self._first_tree(self.tree_search(weights), self._least_known(weights), flat=flat)
-        corner = None if found is None else self.evaluated(found)
-        if corner is not None:
-            self.corners.append(corner)
+        if found is not None:
+            self._keep(found)
         self._fall_back(weights)
         return self.best_by(weights)
 
@@ -280,7 +277,6 @@ class WeightedSums(FirstTrees):
             bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
         if found is not None:
             best, cutoff = found, weights.of(found.energy_pj, found.latency_cycles)
-        self.branches += search.branches
         self.pruned.update(search.pruned)
         return max(min(cutoff, bound), min(floor, self.question.below)), best
 

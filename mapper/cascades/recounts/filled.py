@@ -53,6 +53,5 @@ class FilledSearch(CascadeSearch):
             weights, fuse="plain" if question.fuse == "all" else None, aside=Aside(solver, self.means)
         )
         best, _ = self.in_all_orders(search, self._least_known(weights))
-        corner = None if best is None else self.evaluated(best)
-        if corner is not None:
-            self.corners.append(corner)
+        if best is not None:
+            self._keep(best)

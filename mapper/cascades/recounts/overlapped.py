@@ -24,9 +24,10 @@ from ....ir import UndecidedError
 from ...answer import Answer
 from ...kernel.tolerance import reaches
 from ...means import OutOfMeans
+from ...pareto.supported import ALIKE
 from ...pareto.weights import ENERGY_ALONE, Weights
 from ..branches.oracle import ExactBranches
-from ..objectives.search import GAIN, CascadeSearch
+from ..objectives.search import CascadeSearch
 from ..tree_searches import Corner
 from .prices import COMPUTING, PricedTree, Prices, Resources, highest_prices
 
@@ -106,7 +107,7 @@ class OverlappedSearch(CascadeSearch):
             most, prices = self._highest(weights)
             best = self.best_by(weights)
             value = float("inf") if best is None else weights.of(best.energy, best.latency)
-            if reaches(bound, value) or most <= bound * (1 + GAIN):
+            if reaches(bound, value) or most <= bound * (1 + ALIKE):
                 break
             bound = max(bound, self._by(weights, prices))
             if self.means.expired:
@@ -138,7 +139,6 @@ class OverlappedSearch(CascadeSearch):
             return 0.0
         self._know(answer)
         self.pruned.update(search.pruned)
-        self.branches += search.branches
         self.solver.searches += search.solver.searches
         if answer.certificate.interrupted:
             raise KeyboardInterrupt

@@ -1,26 +1,20 @@
 """What is known of branches without a search: answers, and what follows from them.
 
 Three things follow. A mapping that was best with more room is best as long as it fits. A smaller tile costs no less
-than its part of a larger one, and just that where its steps share nothing (`_with_fewer_steps`). And what a mapping
-weighs at least is a concave function of the weights, so what is known for some weights bounds what lies between them.
+than its part of a larger one. And what a mapping weighs at least is a concave function of the weights, so what is known
+for some weights bounds what lies between them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ....arch import Architecture
-from ....ir import Loop, Node, Operation, ceil_div, plain_rank
+from ....ir import Operation, ceil_div
 from ...kernel.tolerance import reaches
 from ...pareto.regions import Line, least_weight
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
-from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
-
-NEARLY = 0.015
-"""By which part less than the best known mapping a bound may say a whole operation weighs: no search is made then."""
+from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room
 
 Answers = list[tuple[Room, BranchAnswer]]
 """Answers by the room that there was."""
@@ -49,13 +43,8 @@ class KnownBranches:
     operations  by name; there may be more of them later
     """
 
-    def __init__(self, operations: Mapping[str, Operation], arch: Architecture) -> None:
+    def __init__(self, operations: Mapping[str, Operation]) -> None:
         self.operations = operations
-        self._has_blocks = any(memory.block_bits for memory in arch.memories)
-        # Every visit fills on its own, however small it is: by its first tiles, or for as long as arrays take.
-        self._fills = arch.latency == "with_fill" or arch.refills
-        self._filling = arch.filling_cycles
-        self._leaking = arch.filling_cycles * arch.total_leakage_pj_per_cycle
         self.count = 0
         """How often something has been learned."""
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
@@ -83,7 +72,7 @@ class KnownBranches:
         known = self._of(question, weights)
         found = _that_fits(known, question.room, cutoff)
         if found is None:
-            more = self._with_fewer_steps(question, weights) or self._between_weights(question, weights, cutoff, apart)
+            more = self._between_weights(question, weights, cutoff, apart)
             if more is not None:
                 known.append((question.room, more))
                 found = _that_fits(known, question.room, cutoff)
@@ -100,16 +89,6 @@ class KnownBranches:
         mappings += [seen for seen in self._seen.get(question.roomless, ()) if _holds(question.room, seen.used)]
         best = min(mappings, key=lambda m: weights.of(m.energy_pj, m.latency_cycles), default=None)
         return None if best is None else BranchAnswer(weights.of(best.energy_pj, best.latency_cycles), best)
-
-    def nearly(self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach) -> float | None:
-        """What a mapping weighs at least, by what is known for other weights: where the best of their mappings, or what
-        is of interest at most, weighs hardly more; else None."""
-        known = self.mapping(question, weights)
-        most = cutoff if known is None else min(known.bound, cutoff)
-        if most == math.inf:
-            return None
-        bound = min(most, self.between(question, weights, apart))
-        return bound if bound >= most * (1 - NEARLY) else None
 
     def part_of_larger(self, question: BranchQuestion, weights: Weights) -> float:
         """What a mapping weighs at least, by what is known of larger tiles with as much room.
@@ -144,41 +123,6 @@ class KnownBranches:
     def _sums(self, question: BranchQuestion) -> frozenset[str]:
         """The dimensions over which an operation sums."""
         return frozenset(self.operations[question.operation].reduced_dims)
-
-    # ---- smaller tiles -------------------------------------------------------------------------------------
-
-    def _with_fewer_steps(self, question: BranchQuestion, weights: Weights) -> BranchAnswer | None:
-        """The best mapping of a larger tile with fewer steps, where the tile is smaller along dimensions that move
-        every tensor: no step there finds anything that another one has left. So it costs its part of what the larger
-        one costs but for filling arrays, and nothing costs less."""
-        if self._has_blocks or self._fills:
-            return None
-        for known, room, answer in self._alike(question, weights):
-            mapping = answer.mapping
-            if mapping is not None and _holds(room, question.room) and _holds(question.room, mapping.used):
-                part = self._alike_part(question, known)
-                items = None if part is None else _fewer_steps(mapping.items, known.sizes, question.sizes)
-                if part is not None and items is not None:
-                    rest = 1 - part
-                    energy = part * mapping.energy_pj + rest * self._leaking
-                    latency = part * mapping.latency_cycles + rest * self._filling
-                    filling = weights.energy * self._leaking + weights.latency * self._filling
-                    fewer = BranchMapping(energy, latency, mapping.used, items)
-                    return BranchAnswer(part * answer.bound + rest * filling, fewer)
-        return None
-
-    def _alike_part(self, question: BranchQuestion, larger: BranchQuestion) -> float | None:
-        """Which part of a larger tile one visit is, if all such visits are alike and share nothing."""
-        operation = self.operations[question.operation]
-        fewer = [d for (d, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True) if size != whole]
-        if larger.again != question.again or not _move_all(operation, fewer):
-            return None
-        if larger.over or question.over or question.made or larger.cut != question.cut:
-            return None
-        if larger.slower != question.slower or larger.asks_less != question.asks_less:
-            return None
-        part = _part_of(question, larger, self._sums(question))
-        return part if part is not None and _is_less_busy(question, larger, part) else None
 
     # ---- other weights -------------------------------------------------------------------------------------
 
@@ -239,28 +183,6 @@ def _is_less_busy(one: BranchQuestion, other: BranchQuestion, visits: float) -> 
     """Whether no more is at the ports in a visit than in so many visits of another question."""
     most = {(memory, role): (visits * read, visits * written) for memory, role, read, written in other.busy}
     return all(all(map(reaches, most.get((memory, role), (0.0, 0.0)), bits)) for memory, role, *bits in one.busy)
-
-
-def _move_all(operation: Operation, dims: Iterable[str]) -> bool:
-    """Whether every tensor has a rank of its own for each of some dimensions."""
-    tensors = operation.problem.tensors
-    return all(plain_rank(operation, tensor.name, dim) is not None for dim in dims for tensor in tensors)
-
-
-def _fewer_steps(items: tuple[Loop | Node, ...], sizes: Sizes, wanted: Sizes) -> tuple[Loop | Node, ...] | None:
-    """A mapping with fewer steps in time, outer loops first; None if it has not enough, or the last ones do less."""
-    found, left = list(items), {d: whole // n for (d, whole), (_, n) in zip(sizes, wanted, strict=True) if whole != n}
-    for dim, size in sizes:
-        trips = math.prod(item.trips for item in items if isinstance(item, Loop) and item.dim == dim)
-        if dim in left and trips != size:
-            return None
-    for place, item in enumerate(items):
-        if isinstance(item, Loop) and not item.is_spatial and left.get(item.dim, 1) > 1:
-            fewer = math.gcd(item.trips, left[item.dim])
-            found[place], left[item.dim] = replace(item, trips=item.trips // fewer), left[item.dim] // fewer
-    if any(ratio > 1 for ratio in left.values()):
-        return None
-    return tuple(item for item in found if not (isinstance(item, Loop) and item.trips == 1))
 
 
 def _that_fits(known: Answers, room: Room, cutoff: float) -> BranchAnswer | None:

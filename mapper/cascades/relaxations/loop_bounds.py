@@ -17,6 +17,7 @@ import numpy as np
 from ....ir import Cascade
 from ...exact.rows import Flags, Ints
 from ...means import Means
+from ..effort import EFFORT
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
@@ -24,9 +25,6 @@ from ..terms.upper_memories import Floats, UpperMemories
 from .loop_choices import Choices, Least
 from .room_bounds import InRoom, RoomBounds
 from .tensor_bounds import NodesBelow, TensorBounds
-
-MOST_TOGETHER = 1 << 18
-"""Numbers for all choices of some tensors together; what is left then is bounded by the best of each."""
 
 Weigh = Callable[[Least], Floats]
 """(n,) what a part weighs at least that takes something more than its operations do."""
@@ -163,7 +161,7 @@ class LoopBounds:
         # Where no tensor has a choice it is still seen whether there is room.
         every, later = (choices.open, choices.later[1:]) if choices.open else ((_NOTHING,), choices.later)
         for options, rest in zip(every, later, strict=True):
-            if len(least.bits) * len(column) * options.shape[1] > MOST_TOGETHER:
+            if len(least.bits) * len(column) * options.shape[1] > EFFORT.numbers:
                 least, are_all, weights = least.of(least.values + options.min(axis=1).take(column, 1)), False, None
                 continue
             own = options if options is _NOTHING else options.take(column, 2)

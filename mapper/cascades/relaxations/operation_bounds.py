@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
 from ....ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
 from ...canonical import form_of
+from ...kernel.remembered import remembered
 from ...kernel.tolerance import reaches
 from ...pareto.weights import LATENCY_ALONE, UNKNOWN, LeastOfEach, Weights
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
@@ -42,10 +43,6 @@ class OperationBounds:
     solver: BranchSolver
     may_be_uneven: bool
     nearest: Nearest
-    _least: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
-    _from_homes: dict[tuple[str, Homes], float] = field(default_factory=dict)
-    _windows: dict[str, list[Windowed]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.leakage = self.memories.arch.total_leakage_pj_per_cycle
@@ -54,11 +51,9 @@ class OperationBounds:
     def tensors(self, name: str) -> list[Tensor]:
         return sorted(self.cascade.operation(name).problem.tensors, key=lambda tensor: tensor.name)
 
+    @remembered
     def windowed(self, name: str) -> list[Windowed]:
-        if name not in self._windows:
-            found = windowed_dims(self.cascade, self.cascade.operation(name)) if self.may_be_uneven else ()
-            self._windows[name] = list(found)
-        return self._windows[name]
+        return list(windowed_dims(self.cascade, self.cascade.operation(name))) if self.may_be_uneven else []
 
     def with_leakage(self, energy_pj: float, cycles: float) -> float:
         """Energy with what leaks meanwhile."""
@@ -67,24 +62,19 @@ class OperationBounds:
     def least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
         """Energy, without what leaks, and latency of one operation's tile at least, with all tensors near and endless
         room."""
-        energy, latency = self._nearest(name)
+        energy, latency = self.nearest_of(name)
         part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
         return part * energy, part * latency
 
-    def nearest_pj(self, name: str) -> float:
-        """The least energy, without what leaks, of a whole operation with endless room, and with all tensors near."""
-        return self._nearest(name)[0]
-
-    def _nearest(self, name: str) -> tuple[float, float]:
+    @remembered
+    def nearest_of(self, name: str) -> tuple[float, float]:
         """The least energy, without what leaks, and the least latency of a whole operation with endless room, and with
         all tensors near; those that may pass the nearest memory by also further out, where ports may be wider. Where
         its visits may be uneven, of the even ones that they are parts of."""
-        if name not in self._least:
-            key = self._form(name)
-            if key not in self.nearest:
-                self.nearest[key] = self._nearest_of_new(name)
-            self._least[name] = self.nearest[key]
-        return self._least[name]
+        key = self._form(name)
+        if key not in self.nearest:
+            self.nearest[key] = self._nearest_of_new(name)
+        return self.nearest[key]
 
     def _form(self, name: str) -> object:
         """What operations have in common that cost the same here."""
@@ -95,7 +85,7 @@ class OperationBounds:
         return self.weights, form, uneven
 
     def _nearest_of_new(self, name: str) -> tuple[float, float]:
-        """What `_nearest` says, by searches."""
+        """What `nearest_of` says, by searches."""
         operation, energy, latency = self.cascade.operation(name), math.inf, math.inf
         for times, dims in self._covering_tiles(name):
             try:
@@ -104,20 +94,6 @@ class OperationBounds:
                 return 0.0, 0.0
             energy, latency = min(energy, times * found[0]), min(latency, times * found[1])
         return energy, latency
-
-    def _least_of_coverings(self, name: str, least_of: Callable[[Operation, Sizes, float], float]) -> float:
-        """What a whole operation takes at least; where its visits may be uneven, of the even ones that they are parts
-        of.
-
-        least_of  of some sizes, if it is less than so much
-        """
-        operation, least = self.cascade.operation(name), math.inf
-        for times, dims in self._covering_tiles(name):
-            try:
-                least = min(least, times * least_of(operation, dims, least / times))
-            except ProblemError:  # more positions than a search counts
-                return 0.0
-        return least
 
     def _covering_tiles(self, name: str) -> list[tuple[float, Sizes]]:
         """The whole operation; and where its visits may be uneven, even ones that they are parts of, with how many of
@@ -181,7 +157,7 @@ class OperationBounds:
     def apart(self, operation: Operation, dims: Sizes, homes: Homes) -> LeastOfEach:
         """Energy and latency of a tile of an operation at least, its tensors from homes."""
         energy, latency = self.least_of(operation.name, dims)
-        each = [self.far(operation, tensor, dims, home) for tensor, home in homes]
+        each = [self.far(operation.name, tensor, dims, home) for tensor, home in homes]
         cycles = sum((later for _, later in each), np.zeros(len(self.memories.ports)))
         slowest = max(latency, float(cycles.max(initial=0.0)))
         return LeastOfEach(self.with_leakage(energy + sum(more for more, _ in each), slowest), slowest)
@@ -191,30 +167,31 @@ class OperationBounds:
         room = self.memories.endless_room
         return VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False).question()
 
-    def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
-        """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
-        key = operation.name, tensor, sizes, home
-        if key not in self._further:
-            one = operation.problem.tensor(tensor)
-            words = tensor_tile_words(one, dict(sizes))
-            cycles = self.memories.port_cycles(self.memories.further_bits(one, words, home))
-            self._further[key] = words * self.memories.further_pj(one, home), cycles
-        return self._further[key]
+    @remembered
+    def far(self, name: str, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
+        """pJ, and cycles of every port, that a tile of a tensor takes more at least in an operation, since its home is
+        further out."""
+        one = self.cascade.operation(name).problem.tensor(tensor)
+        words = tensor_tile_words(one, dict(sizes))
+        cycles = self.memories.port_cycles(self.memories.further_bits(one, words, home))
+        return words * self.memories.further_pj(one, home), cycles
 
     def of_nearest(self, name: str) -> float:
-        """What a whole operation weighs at least, by `_nearest`."""
-        energy, latency = self._nearest(name)
+        """What a whole operation weighs at least, by `nearest_of`."""
+        energy, latency = self.nearest_of(name)
         return self.weights.of(self.with_leakage(energy, latency), latency)
 
+    @remembered
     def weight_from(self, name: str, homes: Homes) -> float:
         """What a whole operation weighs at least with endless room; where its visits may be uneven, of the even ones
         that they are parts of."""
-        key = name, homes
-        if key not in self._from_homes:
-            self._from_homes[key] = self._least_of_coverings(
-                name, lambda operation, dims, most: self._tile_from(operation, dims, homes, most)
-            )
-        return self._from_homes[key]
+        operation, least = self.cascade.operation(name), math.inf
+        for times, dims in self._covering_tiles(name):
+            try:
+                least = min(least, times * self._tile_from(operation, dims, homes, least / times))
+            except ProblemError:  # more positions than a search counts
+                return 0.0
+        return least
 
     def _tile_from(self, operation: Operation, dims: Sizes, homes: Homes, most: float) -> float:
         """What a tile weighs at least with endless room, its tensors from homes; or the cutoff if that is less."""

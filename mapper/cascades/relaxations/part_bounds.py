@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ import numpy as np
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import tiles_overlap
 from ....ir import Cascade, Operation, Tensor
+from ...kernel.remembered import remembered, remembered_by
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, UNKNOWN, AtLeast, LeastOfEach, Weights
 from ...space import Space
 from ..terms.branch import BranchQuestion, BranchSolver, Homes, Sizes
@@ -71,22 +72,12 @@ class PartBounds:
     placing: Placing
     may_be_uneven: bool = False
     nearest: Nearest = field(default_factory=dict)
-    _alone: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
-    _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
-    _passing: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
-    _both: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
-    _weighed: dict[tuple[str, tuple[tuple[Origin, ...], ...]], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.alone = OperationBounds(
             self.cascade, self.memories, self.weights, self.solver, self.may_be_uneven, self.nearest
         )
         self._closely: dict[VisitedPart, tuple[int, float]] = {}  # and what was known then
-        self._own: dict[tuple[object, ...], OwnLeast] = {}
-        self._used: dict[str, set[str]] = {}
-        self._weighed_in: dict[tuple[object, ...], float] = {}
-        self._found_in: dict[tuple[object, ...], Homes | None] = {}
-        self._whole: dict[tuple[object, ...], list[float]] = {}
         self.leakage, self.timed = self.alone.leakage, self.alone.timed
 
     def of(self, part: VisitedPart) -> float:
@@ -107,26 +98,20 @@ class PartBounds:
         """What one operation of a part weighs at least: by energy and latency apart, and by both in one mapping."""
         return max(self.weights.of(*self._of_one(part, place)), self._of_one_mapping(part, place))
 
+    def _around_one(self, part: VisitedPart, place: int) -> Hashable:
+        """What the least of one operation of a part depends on: its tile, where it finds its tensors, and ports."""
+        uneven, used = part.uneven[place] if part.uneven else (), self._used(part.names[place])
+        homes = tuple(home for home in part.homes if home[0] in used)
+        return part.names, place, part.sizes[place], homes, part.busy[place], uneven, part.over_of(place)
+
+    @remembered
+    def _used(self, name: str) -> set[str]:
+        """The tensors of an operation."""
+        return {tensor.name for tensor in self.cascade.operation(name).problem.tensors}
+
+    @remembered_by(_around_one)
     def _of_one(self, part: VisitedPart, place: int) -> tuple[float, float]:
-        """Energy and latency of one operation of a part at least: the same in all parts of these operations in which it
-        has as large a tile, finds tensors in the same memories, and ports as busy."""
-        uneven, over = part.uneven[place] if part.uneven else (), part.over_of(place)
-        homes = self._own_homes(part, place)
-        key = part.names, place, part.sizes[place], homes, part.busy[place], uneven, over
-        if key not in self._alone:
-            self._alone[key] = self._of_new(part, place)
-        return self._alone[key]
-
-    def _own_homes(self, part: VisitedPart, place: int) -> Homes:
-        """Those of the tensors that one operation of a part uses."""
-        name = part.names[place]
-        if name not in self._used:
-            self._used[name] = {tensor.name for tensor in self.cascade.operation(name).problem.tensors}
-        used = self._used[name]
-        return tuple(home for home in part.homes if home[0] in used)
-
-    def _of_new(self, part: VisitedPart, place: int) -> tuple[float, float]:
-        """What `_of_one` says.
+        """Energy and latency of one operation of a part at least.
 
         Of a tensor that several of them use, a node above their split may come between that and its home: then the
         first of them alone fills it."""
@@ -142,8 +127,8 @@ class PartBounds:
             for share, sizes in tiles:
                 own, soonest = self.alone.least_of(name, sizes)
                 energy, latency = energy + share * own, latency + share * soonest
-                each = [self.alone.far(operation, tensor, sizes, homes[tensor]) for tensor in far]
-                each += [self._passed(operation, tensor, sizes) for tensor in passing]
+                each = [self.alone.far(name, tensor, sizes, homes[tensor]) for tensor in far]
+                each += [self._passed(name, tensor, sizes) for tensor in passing]
                 for more, later in each:
                     energy += share * more
                     if cycles is not None:
@@ -157,14 +142,14 @@ class PartBounds:
         best in energy and in latency; 0 where that says no more than these do."""
         if self.solver.knows_all or not (self.weights.energy and self.weights.latency):
             return 0.0
+        return self._share(part, place) * self._whole_weight(part, place)
+
+    @remembered_by(lambda _, part, place: (part.names, place, part.homes))
+    def _whole_weight(self, part: VisitedPart, place: int) -> float:
+        """What a whole operation weighs at least, with its tensors from where those of a part may be."""
         name = part.names[place]
-        key = part.names, place, part.homes
-        if key not in self._weighed_in:
-            from_where = name, tuple(tuple(self._homes_below(part, name, t)) for t in self.alone.tensors(name))
-            if from_where not in self._weighed:
-                self._weighed[from_where] = self._least_weight(*from_where)
-            self._weighed_in[key] = self._weighed[from_where]
-        return self._share(part, place) * self._weighed_in[key]
+        homes = (tuple(self._homes_below(part, name, tensor)) for tensor in self.alone.tensors(name))
+        return self._least_weight(name, tuple(homes))
 
     def _homes_below(self, part: VisitedPart, name: str, tensor: Tensor) -> Iterator[Origin]:
         """The memories from which an operation of a part may get a tensor in its branch: that of the part; where there
@@ -180,6 +165,7 @@ class PartBounds:
         for memory in upper[self.memories.depth[home] + 1 :] if len(part.names) > 1 else ():
             yield Origin(memory.name, words * self.memories.through_pj(tensor, home, memory.name))
 
+    @remembered
     def _least_weight(self, name: str, homes: tuple[tuple[Origin, ...], ...]) -> float:
         """What a whole operation weighs at least, its tensors from any of some memories."""
         tensors, operation = self.alone.tensors(name), self.cascade.operation(name)
@@ -189,7 +175,7 @@ class PartBounds:
             """By energy and latency apart."""
             more = 0.0
             for tensor, home in zip(tensors, chosen, strict=True):
-                far, _ = self.alone.far(operation, tensor.name, operation.problem.dims, home.memory)
+                far, _ = self.alone.far(name, tensor.name, operation.problem.dims, home.memory)
                 more += far + home.energy_pj
             return near + self.weights.energy * more
 
@@ -202,15 +188,12 @@ class PartBounds:
             least = min(least, passing + self.alone.weight_from(name, of_all))
         return least
 
-    def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
+    @remembered
+    def _passed(self, name: str, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
         """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""
-        key = operation.name, tensor, sizes, ""
-        if key not in self._passing:
-            options = self.memories.exchanging(self.cascade, tensor)
-            found = [self.alone.far(operation, tensor, sizes, memory) for memory in options]
-            least = np.minimum.reduce([cycles for _, cycles in found])
-            self._passing[key] = min(energy for energy, _ in found), least
-        return self._passing[key]
+        options = self.memories.exchanging(self.cascade, tensor)
+        found = [self.alone.far(name, tensor, sizes, memory) for memory in options]
+        return min(energy for energy, _ in found), np.minimum.reduce([cycles for _, cycles in found])
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
@@ -242,11 +225,7 @@ class PartBounds:
         if own is None:
             return [0.0] * len(chosen)
         if self.solver.knows_all:
-            key = name, part.sizes[place], own, part.room[place], part.busy[place], part.again[place], chosen
-            if key not in self._whole:
-                question = part.question_of(place, own)
-                self._whole[key] = [self.solver.bound(question, weights) for weights in chosen]
-            return self._whole[key]
+            return self._in_tables(part, place, own, chosen)
         every = frozenset(self.cascade.operation(name).problem.dim_names)
         self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         if len(part.names) > 1:
@@ -261,15 +240,19 @@ class PartBounds:
             for weights in chosen
         ]
 
+    @remembered_by(
+        lambda _, part, place, own, chosen: (
+            (part.names[place], part.sizes[place], own, part.room[place], part.busy[place], part.again[place], chosen)
+        )
+    )
+    def _in_tables(self, part: VisitedPart, place: int, own: Homes, chosen: tuple[Weights, ...]) -> list[float]:
+        """What one operation weighs at least by tables, by each of some weights."""
+        question = part.question_of(place, own)
+        return [self.solver.bound(question, weights) for weights in chosen]
+
+    @remembered_by(lambda _, part, place: (part.names, place, part.homes))
     def _asked_homes(self, part: VisitedPart, place: int) -> Homes | None:
         """Where one operation of a part finds its tensors for sure; None where that is not known of all of them."""
-        key = part.names, place, part.homes
-        if key not in self._found_in:
-            self._found_in[key] = self._new_asked_homes(part, place)
-        return self._found_in[key]
-
-    def _new_asked_homes(self, part: VisitedPart, place: int) -> Homes | None:
-        """What `_asked_homes` says."""
         name, known = part.names[place], dict(part.homes)
         if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
             return None
@@ -293,22 +276,21 @@ class PartBounds:
             least = min(least, (sizes[one.dim] - one.extra) / sizes[one.dim] if divide else 0.0)
         return max(least, 0.0)
 
+    @remembered
     def _as_a_whole(self, name: str, homes: Homes, cut: frozenset[str]) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits.
 
         cut  dimensions along which its tiles divide
         """
-        if (name, homes, cut) not in self._asked:
-            self._asked.add((name, homes, cut))
-            operation = self.cascade.operation(name)
-            whole = operation.problem.dims
-            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
-            bound = self.alone.by_nearest(operation, whole, homes) if self._has_room(operation) else None
-            if bound is None:
-                apart = self.alone.apart(operation, whole, homes)
-                self.solver.lower(part.question(), self.weights, math.inf, apart)
-            else:
-                self.solver.know(part.question(), self.weights, bound)
+        operation = self.cascade.operation(name)
+        whole = operation.problem.dims
+        part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
+        bound = self.alone.by_nearest(operation, whole, homes) if self._has_room(operation) else None
+        if bound is None:
+            apart = self.alone.apart(operation, whole, homes)
+            self.solver.lower(part.question(), self.weights, math.inf, apart)
+        else:
+            self.solver.know(part.question(), self.weights, bound)
 
     def _has_room(self, operation: Operation) -> bool:
         """Whether the nearest memory has room for all tensors of an operation, or for what one step takes of a loop
@@ -328,15 +310,14 @@ class PartBounds:
                 taken.append((near.name, self.memories.part_of(near, tensor.role), bits))
         return less_room(self.memories.room, tuple(taken)) is not None
 
+    def _around_all(self, part: VisitedPart) -> Hashable:
+        """What the least of all operations of a part depends on."""
+        inside = frozenset(tensor for tensor, _ in part.homes) if not self.solver.knows_all else None
+        return part.names, part.sizes, part.over, part.busy, part.uneven, inside
+
+    @remembered_by(_around_all)
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
-        inside = frozenset(tensor for tensor, _ in part.homes) if not self.solver.knows_all else None
-        key = part.names, part.sizes, part.over, part.busy, part.uneven, inside
-        if key not in self._own:
-            self._own[key] = self._own_of(part)
-        return self._own[key]
-
-    def _own_of(self, part: VisitedPart) -> OwnLeast:
         shares = [part.full_share(place) for place in range(len(part.names))]
         least = [
             (share * energy, share * latency)
@@ -353,11 +334,10 @@ class PartBounds:
             return 0.0
         name, known = part.names[place], dict(part.homes)
         passing = tuple(tensor.name for tensor in self.alone.tensors(name) if tensor.name not in known)
-        if (name, passing) not in self._both:
-            self._both[name, passing] = self._new_both_pj(name, passing)
-        return self._share(part, place) * self._both[name, passing]
+        return self._share(part, place) * self._whole_both_pj(name, passing)
 
-    def _new_both_pj(self, name: str, passing: tuple[str, ...]) -> float:
+    @remembered
+    def _whole_both_pj(self, name: str, passing: tuple[str, ...]) -> float:
         """What `_both_pj` says of all visits; nothing where some tensor never comes from the nearest memory.
 
         passing  tensors that pass inside the part
@@ -371,7 +351,7 @@ class PartBounds:
         more = self.alone.weight_from(name, near) - self.alone.of_nearest(name)
         whole = operation.problem.dims
         further = (
-            self.alone.far(operation, tensor, whole, memory)[0]
+            self.alone.far(name, tensor, whole, memory)[0]
             for tensor, options in memories.items()
             for memory in options
             if memory != nearest.name

@@ -12,14 +12,15 @@ least of those, each by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ....ir import Operation
 from ...exact.rows import Ints
+from ...kernel.remembered import remembered_by
 from ..tables.tables import TableBranches
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
@@ -51,20 +52,14 @@ class RoomBounds:
     placing: Placing
     alone: OperationBounds
     tables: TableBranches
-    _places: dict[tuple[object, ...], tuple[int, ...]] = field(default_factory=dict)
 
+    @remembered_by(lambda _, part, passing: (part.names, part.homes, tuple(passing)))
     def places(self, part: VisitedPart, passing: Sequence[str]) -> tuple[int, ...]:
         """The operations of a part of which it is known where all tensors come from.
 
         passing  intermediates that pass at its split
         """
-        key = part.names, part.homes, tuple(passing)
-        if key not in self._places:
-            self._places[key] = tuple(self._known_ones(part, passing))
-        return self._places[key]
-
-    def _known_ones(self, part: VisitedPart, passing: Sequence[str]) -> Iterator[int]:
-        keeps, homes = self.memories.upper[-1].keeps, dict(part.homes)
+        keeps, homes, found = self.memories.upper[-1].keeps, dict(part.homes), list[int]()
         for place, operation in enumerate(map(self.alone.cascade.operation, part.names)):
             are_known = (
                 one.name in passing
@@ -73,7 +68,8 @@ class RoomBounds:
                 for one in operation.problem.tensors
             )
             if operation.iterates is None and not operation.generations and all(are_known):
-                yield place
+                found.append(place)
+        return tuple(found)
 
     def more(
         self,
@@ -104,7 +100,7 @@ class RoomBounds:
                 continue
             least[0] -= self.alone.least_of(name, sizes)[0]
             for tensor in far:
-                once, later = self.alone.far(operation, tensor, sizes, self.memories.outermost)
+                once, later = self.alone.far(name, tensor, sizes, self.memories.outermost)
                 least[0] -= (once * repeats(tensor))[:, None]
                 least[1:] -= (later[: len(least) - 1, None] * repeats(tensor))[:, :, None]
             step = np.searchsorted(bits, chosen.bits.take(those), side="right") - 1

@@ -10,7 +10,7 @@ between steps, never words of the whole tensor: these are counted once, so the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from ....arch import Memory
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import is_plain
 from ....ir import Cascade, Operation, Role, Tensor
+from ...kernel.remembered import remembered_by
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
@@ -49,7 +50,6 @@ class TensorBounds:
     dims: tuple[SharedDim, ...]
     trips: Floats
     both_pj: Floats
-    _products: dict[Above, Floats] = field(default_factory=dict)
 
     @cached_property
     def nothing(self) -> Least:
@@ -188,13 +188,11 @@ class TensorBounds:
         moving = (place for place, i in enumerate(above, 1) if self.dims[i].of(user.name) in tensor.dims)
         return max(moving, default=0)
 
+    @remembered_by(lambda _, loops: tuple(sorted(loops)))
     def _product(self, loops: Above) -> Floats:
         """(n,) trips of some loops together."""
-        key = tuple(sorted(loops))
-        if key not in self._products:
-            found: Floats = np.multiply.reduce(self.trips[list(key)])
-            self._products[key] = found
-        return self._products[key]
+        found: Floats = np.multiply.reduce(self.trips[list(loops)])
+        return found
 
     # ---- sums ----------------------------------------------------------------------------------------------
 

@@ -6,5 +6,4 @@ node_choices.py  nodes of tensors from outside, above a split: all choices that 
 above_splits.py  nodes above a split that fit, and what is below them
 splits.py        branches of a split: which there may be, and what they find
 leaves.py        branches of one operation
-mirrored.py      branches that are mirror images of others
 """

@@ -7,11 +7,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ....ir import Cascade, Loop, Node, Renews, Tree
+from ...kernel.remembered import remembered_by
 from ...means import Means
 from ...pareto.weights import Yardstick
 from ..relaxations.loop_weights import LoopWeights, loop_weights
@@ -19,7 +20,7 @@ from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
 from ..terms.exchanges import Exchange, Exchanges
 from ..terms.generations import homes_of
-from ..terms.parts import VisitedPart, less_rooms, with_busy
+from ..terms.parts import FoundPart, VisitedPart, less_rooms, with_busy
 from ..terms.placing import Placing
 from ..terms.ragged_loops import Overs, below_loops
 from ..terms.upper_memories import Floats, UpperMemories
@@ -48,8 +49,6 @@ class AboveSplits:
     ragged: bool
     pruned: Counter[str]
     means: Means
-    _known_below: dict[tuple[object, ...], VisitedPart] = field(init=False, default_factory=dict)
-    _known_takings: dict[tuple[object, ...], tuple[Floats, Floats]] = field(init=False, default_factory=dict)
 
     def choices(
         self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
@@ -100,17 +99,14 @@ class AboveSplits:
             else:
                 self.pruned["capacity"] += 1
 
+    @remembered_by(lambda _, part, loops, nodes: (part, loops, nodes.chains, nodes.further))
     def _takings(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> tuple[Floats, Floats]:
         """(choices,) pJ, and (operations, ports, choices) cycles, that some nodes above a split take at least, with
         intermediates in each choice of memories that have room."""
-        key = part, loops, nodes.chains, nodes.further
-        if key not in self._known_takings:
-            inside = self.inside(part, loops, nodes)
-            every = self.exchanges.together(inside)
-            found = [self._taking(nodes, inside, loops, exchange) for exchange in every]
-            cycles = np.array([cycles for _, cycles in found]).reshape(len(found), *nodes.cycles.shape)
-            self._known_takings[key] = np.array([energy for energy, _ in found]), np.moveaxis(cycles, 0, -1)
-        return self._known_takings[key]
+        inside = self.inside(part, loops, nodes)
+        found = [self._taking(nodes, inside, loops, exchange) for exchange in self.exchanges.together(inside)]
+        cycles = np.array([cycles for _, cycles in found]).reshape(len(found), *nodes.cycles.shape)
+        return np.array([energy for energy, _ in found]), np.moveaxis(cycles, 0, -1)
 
     def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
         """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
@@ -119,7 +115,7 @@ class AboveSplits:
         for passed in exchange:
             for user in self.placing.users(inside, passed.tensor):
                 place = inside.names.index(user.name)
-                more, later = self.bounds.alone.far(user, passed.tensor, inside.sizes[place], passed.memory)
+                more, later = self.bounds.alone.far(user.name, passed.tensor, inside.sizes[place], passed.memory)
                 times = visits * inside.full_share(place)
                 energy, cycles[place] = energy + times * more, cycles[place] + times * later
         return energy, cycles
@@ -130,14 +126,9 @@ class AboveSplits:
         fixed = self.bounds.weights.energy * nodes.energy_pj
         return fixed + visits * self.bounds.close(self.inside(part, loops, nodes))
 
+    @remembered_by(lambda _, part, loops, nodes: (part, loops, nodes.chains, nodes.further))
     def inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
-        key = part, loops, nodes.chains, nodes.further, self.bounds.timed
-        if key not in self._known_below:
-            self._known_below[key] = self._inside(part, loops, nodes)
-        return self._known_below[key]
-
-    def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = part.visits(loops)
@@ -189,6 +180,12 @@ class AboveSplits:
             below_loops(self.cascade.operation(name), part.sizes[place], part.over_of(place), loops)
             for place, name in enumerate(part.names)
         )
+
+    def found(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: Split) -> FoundPart:
+        """A part with some loops and nodes above its split."""
+        visits = part.visits(loops)
+        energy, latency = nodes.energy_pj + visits * split.energy_pj, visits * split.latency_cycles
+        return FoundPart(energy, latency, self.tree(part, loops, nodes, split), self.stored(loops, split))
 
     def stored(self, loops: Loops, split: Split) -> frozenset[str]:
         """Intermediates that pass through the outermost memory."""

@@ -8,26 +8,22 @@ from dataclasses import dataclass, replace
 
 from ....cost_models.sets import tiles_overlap
 from ....ir import Tree
-from ...pareto.weights import UNKNOWN, LeastOfEach, Weights
+from ...pareto.weights import UNKNOWN, Weights
 from ...tilings import factors
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.uneven_shares import UnevenShare, finer_shares, single_shares, uneven_shares
-from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
+from ..terms.branch import BranchMapping, BranchQuestion, BranchSolver
 from ..terms.parts import FoundPart, Outcome, VisitedPart, some_of
 from ..terms.windowed import Uneven, covering
 
 
 @dataclass
 class Leaves:
-    """The branches of one search over trees.
-
-    asked  branches that were asked for
-    """
+    """The branches of one search over trees."""
 
     solver: BranchSolver
     weights: Weights
     bounds: PartBounds
-    asked: int = 0
 
     def least(self, part: VisitedPart, cutoff: float) -> Outcome:
         """The best mapping of all visits of one operation; or, if it does not weigh less than the cutoff, that."""
@@ -156,7 +152,8 @@ class Leaves:
         for i, (share, question) in enumerate(way):
             others = self._weight(found) + sum(least[i:])
             apart = UNKNOWN if self.solver.knows_all else self.bounds.apart(part, 0, question)
-            answer = self._asked(question, (cutoff - others) / share if share else math.inf, apart)
+            left = (cutoff - others) / share if share else math.inf
+            answer = self.solver.least(question, self.weights, left, apart)
             if answer.mapping is None:
                 return Outcome(others + share * answer.bound)
             found = FoundPart(
@@ -165,11 +162,6 @@ class Leaves:
                 found.tree if i else self.leaf(part, answer.mapping).tree,
             )
         return Outcome(self._weight(found), found)
-
-    def _asked(self, question: BranchQuestion, cutoff: float, apart: LeastOfEach) -> BranchAnswer:
-        """A branch's best mapping, if it weighs less than the cutoff."""
-        self.asked += 1
-        return self.solver.least(question, self.weights, cutoff, apart)
 
     def leaf(self, part: VisitedPart, mapping: BranchMapping) -> FoundPart:
         """A branch of one operation. Where its visits are uneven, energy and latency are bounds; the cost model has the

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ....cost_models.cascades import words_exchanged
 from ....ir import Operation, ceil_div
+from ...kernel.remembered import remembered_by
 from ...means import Means
 from ..relaxations.loop_weights import LoopWeights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Busy, Room, Sizes
 from ..terms.generations import Generations
-from ..terms.held_sums import HeldSums
-from ..terms.parts import Brief, VisitedPart, less_rooms
+from ..terms.parts import Brief, HeldSums, VisitedPart, less_rooms
 from ..terms.ragged_loops import below_loops, full_share
 from ..terms.upper_memories import Floats, SumNode
 from ..terms.upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes
@@ -135,39 +135,38 @@ class NodeChoices:
     pruned: Counter[str]
     means: Means
     beam: int | None = None
-    _known: dict[tuple[object, ...], list[TensorNodes] | None] = field(init=False, default_factory=dict)
-    _known_at_nodes: dict[tuple[object, ...], _AtNodes] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
         self.upper = UpperNodes(self.bounds.cascade, self.memories.arch)
 
+    @remembered_by(
+        lambda _, part, loops: (
+            *(part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart),
+            loops,
+        )
+    )
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[TensorNodes] | None:
         """Per tensor that comes from outside, where its nodes may stand above the split; None where there is no way for
         one."""
-        of_part = part.names, part.sizes, part.homes, part.again, part.steps, part.over, part.further, part.apart
-        key = *of_part, loops
-        if key not in self._known:
-            below = self.windows.sizes_below(part, loops)
-            inner = dict(zip(part.names, below, strict=True))
-            dims = tuple(loop.dim for loop in loops)
-            found = []
-            stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
-            for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
-                chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
-                chains = [chain for chain in chains if self._may_finish(part, loops, tensor, home, chain)]
-                found.append(
-                    [
-                        self._of_chain(part, loops, inner, tensor, home, chain, further)
-                        for chain in chains
-                        for further in self._further(part, tensor, chain)
-                    ]
-                )
-                if first:
-                    found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
-            nothing = np.zeros((len(part.names), len(self.memories.ports)))
-            self._known[key] = _tensor_nodes(found, nothing) if all(found) else None
-        return self._known[key]
+        inner = dict(zip(part.names, self.windows.sizes_below(part, loops), strict=True))
+        dims = tuple(loop.dim for loop in loops)
+        found = []
+        stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
+        for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
+            chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
+            found.append(
+                [
+                    self._of_chain(part, loops, inner, tensor, home, chain, further)
+                    for chain in chains
+                    if self._may_finish(part, loops, tensor, home, chain)
+                    for further in self._further(part, tensor, chain)
+                ]
+            )
+            if first:
+                found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
+        nothing = np.zeros((len(part.names), len(self.memories.ports)))
+        return _tensor_nodes(found, nothing) if all(found) else None
 
     def _may_finish(self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain) -> bool:
         """Whether finished words alone may come to a tensor's home, if that is taken for granted: what comes there from
@@ -218,31 +217,29 @@ class NodeChoices:
         visits = part.visits(loops)
         least = energy
         for user in self.placing.payers(part, tensor):
-            more, later = self.bounds.alone.far(user, tensor, inner[user.name], home)
+            more, later = self.bounds.alone.far(user.name, tensor, inner[user.name], home)
             at_least = visits * self._even_part(part, loops, user)
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
         above = frozenset((tensor, reader) for reader in further)
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy, further=above, brief=brief, sums=sums)
 
-    def _at_nodes(
+    def _around_nodes(
         self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]
-    ) -> _AtNodes:
-        """What nodes of a tensor take by themselves: of loops below them it matters only that there are some, but for
-        those along windows and those over generations."""
+    ) -> Hashable:
+        """What the nodes of a tensor depend on: of loops below them it matters only that there are some, but for those
+        along windows and those over generations."""
         matter, below = loops[: chain[-1][1]], len(loops) - chain[-1][1]
         if any(loop.dim.uneven or self.generations.is_stepped(loop.dim) for loop in loops[len(matter) :]):
             matter, below = loops, 0
         of_part = part.names, part.sizes, part.again, part.steps, part.over, part.apart
-        key = *of_part, matter, below > 0, self.sums_go_on(part, loops, tensor), tensor, home, chain, further
-        if key not in self._known_at_nodes:
-            self._known_at_nodes[key] = self._at_new_nodes(part, loops, tensor, home, chain, further)
-        return self._known_at_nodes[key]
+        return *of_part, matter, below > 0, self.sums_go_on(part, loops, tensor), tensor, home, chain, further
 
-    def _at_new_nodes(
+    @remembered_by(_around_nodes)
+    def _at_nodes(
         self, part: VisitedPart, loops: Loops, tensor: str, home: str, chain: Chain, further: frozenset[str]
     ) -> _AtNodes:
-        """What `_at_nodes` says."""
+        """What nodes of a tensor take by themselves."""
         users = self.placing.users(part, tensor)
         payer = next((user for user in users if user.output.name == tensor), users[0])
         place = part.names.index(payer.name)

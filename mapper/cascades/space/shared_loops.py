@@ -15,6 +15,7 @@ from ...constraints.trees import TreeConstraints
 from ...means import Means
 from ...pareto.weights import Yardstick
 from ...tilings import factors
+from ..effort import EFFORT
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
@@ -27,9 +28,6 @@ from ..terms.upper_memories import Floats
 from ..terms.window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
-
-AT_ONCE = 1 << 13
-"""Combinations of steps that are bounded at once."""
 
 
 @dataclass
@@ -112,12 +110,6 @@ class SharedLoops:
     rooms: RoomBounds | None = None
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
-    def choices(
-        self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
-    ) -> Iterator[tuple[float, Loops]]:
-        """All choices of shared loops whose bound lies below the cutoff, with their bounds."""
-        return ((one.bound, one.loops) for one in self.open_choices(part, cutoff, must_step, measure))
-
     def open_choices(
         self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
     ) -> Iterator[OpenLoops]:
@@ -150,7 +142,7 @@ class SharedLoops:
                 permuted = list(itertools.permutations(places))
                 for grid in _grids([steps[dim] for dim in dims]):
                     orders.add(places, permuted, grid)
-                    if orders.count >= AT_ONCE:
+                    if orders.count >= EFFORT.at_once:
                         yield from self._bounded(part, orders, weigh, cutoff)
                         orders = _Orders(shared)
         if orders.count:
@@ -225,7 +217,7 @@ class SharedLoops:
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:
     """All combinations, so many at once."""
     every = itertools.product(*steps)
-    while found := list(itertools.islice(every, AT_ONCE)):
+    while found := list(itertools.islice(every, EFFORT.at_once)):
         yield found
 
 

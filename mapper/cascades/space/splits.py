@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ....ir import Cascade, Tree
+from ...kernel.remembered import remembered
 from ...means import Means
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
 from ..terms.exchanges import Exchange, Exchanges
 from ..terms.generations import Generations
-from ..terms.held_sums import held_by
-from ..terms.parts import FoundPart, VisitedPart, less_rooms, some_of
+from ..terms.parts import FoundPart, VisitedPart, held_by, less_rooms, some_of
 from ..terms.sums import Sums
 from ..terms.upper_memories import UpperMemories
 
@@ -51,8 +51,6 @@ class Splits:
     sums: Sums
     flat: bool
     shares_loops: bool
-    _after: dict[tuple[object, ...], tuple[VisitedPart, Exchange]] = field(default_factory=dict)
-    _parts: dict[tuple[object, ...], VisitedPart | None] = field(default_factory=dict)
 
     def may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
@@ -86,25 +84,15 @@ class Splits:
                     least = min(least, first + self.least(after, end, still, least - first))
         return least
 
+    @remembered
     def after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
         """What branches from one operation on find, and which intermediates are live for them."""
-        key = inside, end, exchange
-        if key not in self._after:
-            self._after[key] = self._rest_after(inside, end, exchange)
-        return self._after[key]
-
-    def _rest_after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
         homes = dict(inside.homes) | {one.tensor: one.memory for one in exchange}
         return replace(inside, homes=tuple(sorted(homes.items()))), self.exchanges.live_after(inside, end, exchange)
 
+    @remembered
     def branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
         """What one branch of a split finds; None where it has no room."""
-        key = inside, start, end, exchange
-        if key not in self._parts:
-            self._parts[key] = self._branch_part(inside, start, end, exchange)
-        return self._parts[key]
-
-    def _branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
         taken = tuple(
             tuple(itertools.chain(*(one.taken[i] for one in exchange), self._in_use(inside, start, end, i)))
             for i in range(start, end)

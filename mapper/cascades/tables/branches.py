@@ -6,7 +6,7 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, mul
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ....ir import LoopNest, Mapping
 from ...exact.rows import Flags, Floats, Ints
+from ...kernel.remembered import remembered, remembered_by
 from .cuts import FAR, NEAR, OWN, CutTable, with_sources
 from .form import NamedForm
 from .inside import InsideTable
@@ -112,22 +113,16 @@ class BranchTable:
 
     inside: InsideTable
     timed: bool
-    _cuts: dict[Sources, CutTable] = field(default_factory=dict)
-    _sheets: dict[Sources, Sheet] = field(default_factory=dict)
-    _choices: dict[tuple[tuple[int, ...], Sources], TableChoices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.form, self.machine = self.inside.form, self.inside.machine
         self.lattice, self.first = self.inside.lattice, self.inside.first
         self.points = math.prod(self.form.sizes)
 
+    @remembered
     def choices(self, tile: tuple[int, ...], homes: Sources) -> TableChoices:
         """What there is for visits of a tile."""
-        key = tile, homes
-        if key not in self._choices:
-            has_nodes = FAR in homes
-            self._choices[key] = self._of_tile(tile, homes) if has_nodes else self._without_nodes(tile, homes)
-        return self._choices[key]
+        return self._of_tile(tile, homes) if FAR in homes else self._without_nodes(tile, homes)
 
     def least_by_room(self, tiles: Sequence[Ints], homes: Sources) -> tuple[Ints, Floats]:
         """(entries,) bits, ascending, and (columns, n, entries) the least of each column, of all visits, among what
@@ -147,12 +142,6 @@ class BranchTable:
             whole = reduce(mul, (tiles[d] for d in passing.dims))
             columns += passing.per_word[:, None, None] * (passing.words / whole[:, None])
         return sheet.bits, np.minimum.accumulate(columns, axis=2)
-
-    def sheet(self, homes: Sources) -> Sheet:
-        """All families for some homes, together."""
-        if homes not in self._sheets:
-            self._sheets[homes] = self._sheet(homes)
-        return self._sheets[homes]
 
     def _without_nodes(self, tile: tuple[int, ...], homes: Sources) -> TableChoices:
         """The same where all tensors come from the nearest memory, and the cut tile is the visit's: the sheet has the
@@ -177,7 +166,8 @@ class BranchTable:
         steps = not_led(columns) if self.timed else lower_steps(columns[0])
         return TableChoices(homes, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
 
-    def _sheet(self, homes: Sources) -> Sheet:
+    @remembered
+    def sheet(self, homes: Sources) -> Sheet:
         """All families for some homes, together."""
         families = self._families(homes)
         lengths = [len(family.bits) for family in families]
@@ -215,12 +205,14 @@ class BranchTable:
             for order in orders([(1, tensor) for tensor, source in enumerate(sources) if source == OWN])
         )
 
-    def _cut_table(self, sources: Sources) -> CutTable:
+    def _cuts_from(self, sources: Sources) -> Sources:
+        """Where cuts take tensors from: from own nodes of the nearest memory mostly as from nodes above."""
         finishes = self.form.widths[self.form.output] == self.form.finished[self.form.output]
-        key = tuple(NEAR if s == OWN and (finishes or t != self.form.output) else s for t, s in enumerate(sources))
-        if key not in self._cuts:
-            self._cuts[key] = CutTable.of(self.inside, key, self.timed)
-        return self._cuts[key]
+        return tuple(NEAR if s == OWN and (finishes or t != self.form.output) else s for t, s in enumerate(sources))
+
+    @remembered_by(_cuts_from)
+    def _cut_table(self, sources: Sources) -> CutTable:
+        return CutTable.of(self.inside, self._cuts_from(sources), self.timed)
 
     def _family(self, order: tuple[int, ...], sources: Sources) -> Family:
         form, lattice, cuts = self.form, self.lattice, self._cut_table(sources)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...exact.rows import Flags, Floats, Ints
+from ...kernel.remembered import remembered
 from .inside import Insides, InsideTable
 from .lattice import TileLattice
 
-FAR, OWN, NEAR = 0, 1, 2
+FAR, OWN, NEAR = range(3)
 """Where the inside takes a tensor from: the outermost memory, a node of the nearest memory inside the branch, one above
 it."""
 
@@ -34,7 +35,6 @@ class CutTable:
     columns: Floats
     tight: Flags
     _row: Ints | None
-    _below: dict[tuple[int, ...], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: InsideTable, sources: tuple[int, ...], timed: bool) -> CutTable:
@@ -65,12 +65,11 @@ class CutTable:
         found[:, known] = np.minimum.reduceat(self.columns, self.start[known], axis=1)
         return found
 
+    @remembered
     def below(self, dims: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Entries that are tight along some dimensions: where a tile's begin, and which they are."""
-        if dims not in self._below:
-            kept = self.tight[list(dims)].all(axis=0)
-            self._below[dims] = np.concatenate([[0], np.cumsum(kept)])[self.start], np.flatnonzero(kept)
-        return self._below[dims]
+        kept = self.tight[list(dims)].all(axis=0)
+        return np.concatenate([[0], np.cumsum(kept)])[self.start], np.flatnonzero(kept)
 
     def row(self, place: tuple[int, ...], entry: int) -> int:
         """The row of the inside that an entry of a tile stands for."""

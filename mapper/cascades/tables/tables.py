@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,13 +15,14 @@ from ....arch import Architecture
 from ....ir import Cascade, Loop, Node
 from ...constraints import Constraints
 from ...exact.rows import Floats, Ints
+from ...kernel.remembered import remembered, remembered_by
 from ...pareto.weights import ENERGY_ALONE, UNKNOWN, LeastOfEach, OpenRegion, Weights
 from ...question import FREE
 from ...space import Space
 from ...tilings import Tiling
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes, by_memory
 from ..terms.upper_memories import UNBOUNDED, without_leakage
-from .branches import BranchTable, Sources, TableChoices, lower_steps
+from .branches import BranchTable, Sources, TableChoices
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
 from .inside import InsideTable
@@ -35,23 +36,17 @@ def supports(
     return refusal(cascade, arch, space, tiling, constraints)
 
 
-class StepFunction(NamedTuple):
-    """The least energy of a visit for every room.
-
-    bits       that each step needs of the nearest memory, ascending
-    energy_pj  from there on, descending
-    """
-
-    bits: Ints
-    energy_pj: Floats
-
-
 class _Tabled(NamedTuple):
     """All but the room and the ports of a question."""
 
     table: BranchTable
     named: NamedForm
     choices: TableChoices
+
+
+def _all_but_room(question: BranchQuestion) -> tuple[Hashable, ...]:
+    """What tables depend on."""
+    return question.operation, question.sizes, question.homes, question.again
 
 
 @dataclass
@@ -66,11 +61,6 @@ class TableBranches:
     arch: Architecture
     timed: bool = False
     searches: int = 0
-    _named: dict[str, NamedForm] = field(default_factory=dict)
-    _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
-    _tables: dict[tuple[TableForm, float, bool], BranchTable] = field(default_factory=dict)
-    _asked: dict[tuple[object, ...], _Tabled] = field(default_factory=dict)
-    _mappings: dict[tuple[object, ...], tuple[tuple[Loop | Node, ...], Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.machine = TableMachine(self.arch)
@@ -148,18 +138,6 @@ class TableBranches:
         kind = self.cascade.operation(operation).kind
         points = math.prod(size for _, size in sizes)
         return points / self.arch.mac.of(kind).per_cycle + self.arch.filling_cycles
-
-    def step_function(self, question: BranchQuestion) -> StepFunction:
-        """The least energy for every room, with leakage; the question's own room is not looked at."""
-        choices = self._ask(question, timed=self._leakage > 0).choices
-        energy = choices.columns[0]
-        if self._leakage:
-            energy = energy + self._leakage * self._latency(choices.columns, question)
-        steps = lower_steps(energy)
-        bits = choices.bits.take(steps)
-        last = np.ones(len(bits), dtype=bool)
-        np.less(bits[:-1], bits[1:], out=last[:-1])
-        return StepFunction(bits[last], energy.take(steps[last]))
 
     def least_by_room(
         self, operation: str, tiles: MappingABC[str, Ints], far: Iterable[str], adding: float, timed: bool
@@ -239,50 +217,44 @@ class TableBranches:
 
     # ---- tables --------------------------------------------------------------------------------------------
 
+    @remembered_by(lambda _, question, timed: (*_all_but_room(question), timed))
     def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
-        timed = timed or self.timed
-        key = question.operation, question.sizes, question.homes, question.again, timed
-        if key not in self._asked:
-            self._asked[key] = self._tabled(question, timed)
-        return self._asked[key]
-
-    def _tabled(self, question: BranchQuestion, timed: bool) -> _Tabled:
         named = self._named_form(question.operation)
         tile, homes = named.tile(dict(question.sizes)), dict(question.homes)
         nearest = self.machine.nearest.name
         sources: Sources = tuple(NEAR if homes[name] == nearest else FAR for name in named.tensors)
         form = named.form
         adding = math.prod(tile[d] for d in form.dims_beside(form.output))
-        table = self._table(form, math.prod(form.sizes) / (adding * question.again), timed)
+        table = self._table(form, math.prod(form.sizes) / (adding * question.again), timed or self.timed)
         return _Tabled(table, named, table.choices(tile, sources))
 
+    @remembered
     def _named_form(self, operation: str) -> NamedForm:
-        if operation not in self._named:
-            self._named[operation] = NamedForm.of(self.cascade.operation(operation), self.arch)
-        return self._named[operation]
+        return NamedForm.of(self.cascade.operation(operation), self.arch)
 
+    @remembered
+    def _inside(self, form: TableForm, first: float) -> InsideTable:
+        return InsideTable(form, self.machine, first)
+
+    @remembered
     def _table(self, form: TableForm, first: float, timed: bool) -> BranchTable:
         """That of all branches of a form.
 
         first  words of the output that come for the first time, over all visits
         """
-        key = form, first, timed
-        if key not in self._tables:
-            if key[:2] not in self._insides:
-                self._insides[key[:2]] = InsideTable(form, self.machine, first)
-            self.searches += 1
-            self._tables[key] = BranchTable(self._insides[key[:2]], timed)
-        return self._tables[key]
+        self.searches += 1
+        return BranchTable(self._inside(form, first), timed)
 
     def _mapping(self, asked: _Tabled, question: BranchQuestion, at: int) -> BranchMapping:
-        entry = int(asked.choices.entry[at])
-        key = question.operation, question.sizes, question.homes, question.again, asked.table.timed, entry
-        if key not in self._mappings:
-            sizes, homes = dict(question.sizes), dict(question.homes)
-            mapping, columns = asked.table.mapping(asked.named, sizes, homes, asked.choices.homes, entry)
-            self._mappings[key] = mapping.nest.items[len(asked.named.tensors) :], columns
-        items, columns = self._mappings[key]
+        items, columns = self._items(asked, question, int(asked.choices.entry[at]))
         latency = float(self._latency(columns, question)[0])
         nearest = self.machine.nearest
         used = ((nearest.name, "", int(asked.choices.bits[at])),) if nearest.size_bits else ()
         return BranchMapping(float(columns[0, 0]) + self._leakage * latency, latency, used, items)
+
+    @remembered_by(lambda _, asked, question, entry: (*_all_but_room(question), asked.table.timed, entry))
+    def _items(self, asked: _Tabled, question: BranchQuestion, entry: int) -> tuple[tuple[Loop | Node, ...], Floats]:
+        """Loops and nodes of an entry, and (columns, 1) its costs."""
+        sizes, homes = dict(question.sizes), dict(question.homes)
+        mapping, columns = asked.table.mapping(asked.named, sizes, homes, asked.choices.homes, entry)
+        return mapping.nest.items[len(asked.named.tensors) :], columns

@@ -4,7 +4,6 @@ branch.py            what a branch of one operation is asked
 sharing.py           which dimensions may be one loop
 windowed.py          visits that are not alike: loops along what readers see through windows
 ragged_loops.py      shared loops of which the last step is shorter
-held_sums.py         sums that are unfinished while other operations work
 parts.py             a part of a tree, and what it finds around it
 upper_memories.py    the memories outside all arrays
 upper_nodes.py       what nodes above a split cost

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from ....cost_models.cascades import reads_all, words_exchanged
 from ....ir import Cascade, Operation
 from ...constraints.trees import TreeConstraints
+from ...kernel.remembered import remembered
 from .branch import Room
-from .held_sums import HeldSums
-from .parts import VisitedPart, less_room, less_rooms, stepped_dims
+from .parts import HeldSums, VisitedPart, less_room, less_rooms, stepped_dims
 from .placing import Placing
 from .upper_memories import SumNode, UpperMemories
 
@@ -54,17 +54,10 @@ class Exchanges:
     wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
     nearest: bool = False
-    _known: dict[tuple[VisitedPart, int, int, Exchange], list[Exchange]] = field(default_factory=dict)
-    _exchanging: dict[tuple[str, str, frozenset[str]], bool] = field(default_factory=dict)
 
+    @remembered
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> list[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
-        key = inside, start, end, live
-        if key not in self._known:
-            self._known[key] = list(self._choices(inside, start, end, live))
-        return self._known[key]
-
-    def _choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         homes = dict(inside.homes)
         names = inside.names[start:end]
         options = []
@@ -79,7 +72,7 @@ class Exchanges:
             possible = [
                 self._passed(inside, place, operation, memory.name, further)
                 for memory in self.memories.upper
-                if self._may_exchange(memory.name, operation, readers)
+                if self._may_exchange(memory.name, name, readers)
                 for further in self._further(operation, near, memory.name)
             ]
             stepped = stepped_dims(operation, inside.sizes[place])
@@ -88,8 +81,7 @@ class Exchanges:
             options.append([one for one in possible if allowed(one.memory, _most_bits(one.taken))])
             if self.nearest:
                 options[-1] = self._nearest_of(inside, live, options[-1])
-        for chosen in itertools.product(*options):
-            yield (*live, *chosen)
+        return [(*live, *chosen) for chosen in itertools.product(*options)]
 
     def _nearest_of(self, inside: VisitedPart, live: Exchange, options: list[Passed]) -> list[Passed]:
         """Of all choices for one intermediate that in the nearest memory that has room for it beside what is live."""
@@ -118,20 +110,17 @@ class Exchanges:
         needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
         return tuple(each for each in exchange if each.tensor in needed)
 
-    def _may_exchange(self, memory: str, operation: Operation, readers: frozenset[str]) -> bool:
-        key = memory, operation.name, readers
-        if key not in self._exchanging:
-            self._exchanging[key] = memory == self.memories.outermost or self._may_exchange_in(*key)
-        return self._exchanging[key]
-
-    def _may_exchange_in(self, memory: str, writer: str, readers: frozenset[str]) -> bool:
-        """Whether a memory other than the outermost one may exchange an intermediate with some readers."""
+    @remembered
+    def _may_exchange(self, memory: str, writer: str, readers: frozenset[str]) -> bool:
+        """Whether a memory may exchange what an operation writes with some readers."""
+        if memory == self.memories.outermost:
+            return True
         operation = self.cascade.operation(writer)
         tensor, users = operation.output.name, [self.cascade.operation(name) for name in readers]
         roles = {operation.output.role, *(user.problem.tensor(tensor).role for user in users)}
         extents = self.cascade.extents(tensor)
         is_whole = any(reads_all(user, tensor, extents) for user in users)  # what is read in part is not counted yet
-        return self.fuses and is_whole and self.placing.may_exchange(memory, roles)
+        return self.fuses and is_whole and self.memories.may_hold(memory, roles)
 
     def _further(self, operation: Operation, near: set[str], memory: str) -> Iterator[frozenset[str]]:
         """Of some readers in the branch that writes an intermediate, all choices of those that find it at a node

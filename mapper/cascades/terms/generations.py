@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ....cost_models.cascades import words_exchanged
 from ....ir import Cascade, Operation
 from ...constraints.trees import TreeConstraints
+from ...kernel.remembered import remembered
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
@@ -55,7 +56,6 @@ class Generations:
     placing: Placing
     wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
-    _groups: dict[tuple[str, ...], tuple[int, int] | None] = field(default_factory=dict)
 
     @cached_property
     def iterated(self) -> tuple[Iterated, ...]:
@@ -88,11 +88,9 @@ class Generations:
         places = [place for places in self._open(inside) for place in places]
         if not places:
             return False
-        key = inside.names
-        if key not in self._groups:
-            self._groups[key] = self._group(key, min(places), max(places) + 1)
-        return self._groups[key] == (start, end)
+        return self._group(inside.names, min(places), max(places) + 1) == (start, end)
 
+    @remembered
     def _group(self, names: tuple[str, ...], first: int, last: int) -> tuple[int, int] | None:
         """The most neighbours among some operations, with all from one to another, that a loop can step together."""
         intervals = ((a, b) for a in range(first + 1) for b in range(last, len(names) + 1) if 1 < b - a < len(names))
@@ -147,7 +145,7 @@ class Generations:
         sizes = part.sizes[part.names.index(one.producer.name)]
         tile = {dim: above[dim].tile_of(size) if dim in above else size for dim, size in sizes}
         for memory in (level.name for level in self.memories.upper):
-            if memory == self.memories.outermost or self.placing.may_exchange(memory, roles):
+            if memory == self.memories.outermost or self.memories.may_hold(memory, roles):
                 bits = self._words(part, loops, one, memory, depth) * self.memories.width(
                     one.producer, one.tensor, False
                 )

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from ....ir import Cascade
 
-MOST_ORDERS = 1_000
-"""Orders of independent operations that are looked at."""
-
 
 def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
     """All orders in which each operation is done after those that write what it reads, and before those that put the

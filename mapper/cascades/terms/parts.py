@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from ....ir import Operation, Role, Tree
 from .branch import BranchQuestion, Busy, Homes, Room, Sizes
-from .held_sums import HeldSums, held_by
 from .ragged_loops import Overs, full_share, mean_visits
 from .sharing import LoopAbove
 from .windowed import Uneven
@@ -26,6 +25,28 @@ class Brief(NamedTuple):
 
     users: frozenset[str]
     others: tuple[tuple[str, Room], ...]
+
+
+class HeldSums(NamedTuple):
+    """A node outside a part that holds what one of its operations writes, with room for partial sums while it does.
+    Where a loop above several operations goes over what one of them sums, its output is unfinished from visit to visit:
+    then the node takes that room while the others work too, and the part has less.
+
+    writer  the operation
+    tensor  what it writes
+    more    by operation of the part, the bits by which the node is wider while that works, where loops above it go on
+            with the sums; none for the writer, for which it is wide in any case
+    """
+
+    writer: str
+    tensor: str
+    more: tuple[Room, ...]
+
+
+def held_by(sums: Iterable[HeldSums], names: tuple[str, ...], start: int, end: int) -> tuple[HeldSums, ...]:
+    """What concerns some operations alone, one after the other, of those in which some sums are held."""
+    own = names[start:end]
+    return tuple(one._replace(more=one.more[start:end]) for one in sums if one.writer in own and len(own) > 1)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ....arch import Memory
 from ....cost_models.cascades import Ask, includes, reads_plainly
 from ....cost_models.sets import tiles_overlap
 from ....ir import Cascade, Operation, Role
+from ...kernel.remembered import remembered_by
 from ...space import Space
 from .parts import VisitedPart
 from .sharing import SharedDim
@@ -46,19 +47,14 @@ class Placing:
     memories: UpperMemories
     space: Space
     flat: bool = False
-    _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
-    _apart: dict[tuple[tuple[str, ...], Dims], frozenset[tuple[str, str, str]]] = field(default_factory=dict)
 
+    @remembered_by(lambda _, part, tensor: (part.names, tensor))
     def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
         """The operations of a part that read or write a tensor: the one that writes it, then in the order in which they
         are done."""
-        key = part.names, tensor
-        if key not in self._users:
-            operations = (self.cascade.operation(name) for name in part.names)
-            found = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
-            self._users[key] = sorted(found, key=lambda op: op.output.name != tensor)  # first reads of a step before
-        return self._users[key]
+        operations = (self.cascade.operation(name) for name in part.names)
+        found = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        return sorted(found, key=lambda op: op.output.name != tensor)  # first reads of a step before
 
     def payers(self, part: VisitedPart, tensor: str) -> list[Operation]:
         """The operations that take a tensor from its home above a split for sure: all, where each has a branch of its
@@ -89,20 +85,17 @@ class Placing:
         """Whether each operation of a part is for sure a branch of its split."""
         return self.flat or len(part.names) == 2
 
+    def _around(self, part: VisitedPart, loops: Dims, tensor: str, home: str, first: int = 0) -> Hashable:
+        """What choices of nodes depend on: of a tensor that a single operation uses not on how large tiles are."""
+        is_shared = len(self.users(part, tensor)) > 1
+        return part.names, (part.sizes, part.over, part.apart) if is_shared else (), loops, tensor, home, first
+
+    @remembered_by(_around)
     def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str, first: int = 0) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first.
 
         first  loops that stand outside the home: of generations, with the loop that steps over them
         """
-        # Of one that a single operation uses it does not matter how large tiles are.
-        is_shared = len(self.users(part, tensor)) > 1
-        tiles = (part.sizes, part.over, part.apart) if is_shared else ()
-        key = part.names, tiles, loops, tensor, home, first
-        if key not in self._known:
-            self._known[key] = self._chains(part, loops, tensor, home, first)
-        return self._known[key]
-
-    def _chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str, first: int) -> list[Chain]:
         users = self.users(part, tensor)
         memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
         depths = list(self._depths(part, loops, users, tensor, first))
@@ -120,10 +113,6 @@ class Placing:
         first, last = self.memories.depth[home] + 1, self.memories.depth[chosen[-1].name]
         between = [memory for memory in self.memories.upper[first:last] if memory not in chosen]
         return all(memory.keeps[role] != "must" for memory in between for role in roles)
-
-    def may_exchange(self, memory: str, roles: Iterable[Role]) -> bool:
-        """Whether an intermediate may pass at a node of a memory, in all its roles, and not further out."""
-        return self.memories.may_hold(memory, roles)
 
     def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
         inside = self.memories.depth[memory.name] > self.memories.depth[home]
@@ -193,16 +182,10 @@ class Placing:
                 return user
         return None
 
-    def apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
+    @remembered_by(lambda _, part, loops: (part.names, loops))
+    def apart(self, part: VisitedPart, loops: Dims) -> frozenset[tuple[str, str, str]]:
         """Pairs of operations that loops above a split let see different parts of a tensor that both use, each pair in
         the order of `users`."""
-        key = part.names, tuple(loops)
-        if key not in self._apart:
-            self._apart[key] = self._new_apart(part, loops)
-        return self._apart[key]
-
-    def _new_apart(self, part: VisitedPart, loops: Sequence[SharedDim]) -> frozenset[tuple[str, str, str]]:
-        """What `apart` says."""
         found = set()
         tensors = {t.name for name in part.names for t in self.cascade.operation(name).problem.tensors}
         for tensor in tensors if loops else ():

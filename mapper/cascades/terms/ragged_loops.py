@@ -6,8 +6,8 @@ what they cost together is counted exactly: by the search of a branch (`exact/ti
 splits by the cost model. Bounds take a shorter visit for its part of the others: every count of words or steps, of
 fewer elements along dimensions that stand alone in their ranks, falls no faster than they do.
 
-Which tiles: all, of dimensions up to `FEW`; of larger ones, for every number of steps the smallest that is a multiple
-of a *grain*: of 1, of the size of an axis of an array, or of all instances of an array.
+Which tiles: all, of dimensions up to some size; of larger ones, for every number of steps the smallest that is a
+multiple of a *grain*: of 1, of the size of an axis of an array, or of all instances of an array.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from typing import NamedTuple
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation, ceil_div
+from ..effort import EFFORT
 from .branch import Sizes
 from .sharing import LoopAbove, SharedDim
-
-FEW = 64
-"""Elements of a dimension of which all tiles are tried."""
 
 
 class Over(NamedTuple):
@@ -86,7 +84,7 @@ class RaggedLoops:
 @lru_cache(maxsize=1 << 10)
 def ragged_tiles(size: int, grains: Sequence[int]) -> tuple[int, ...]:
     """Tiles that do not divide a dimension, descending."""
-    if size <= FEW:
+    if size <= EFFORT.some:
         found: Iterable[int] = range(2, size)
     else:
         found = {g * ceil_div(ceil_div(size, trips), g) for g in grains for trips in range(2, ceil_div(size, g) + 1)}

@@ -1,7 +1,7 @@
 """Where partial sums are wider than finished words: what a search over trees takes for granted of them.
 
 A node of an intermediate takes the room of partial sums while its producer works if unfinished sums reach it, and while
-others do that a loop goes on with the sums of (`held_sums.py`), else that of finished words. Which of the two a branch
+others do that a loop goes on with the sums of (`parts.py`), else that of finished words. Which of the two a branch
 makes is known only once it is mapped. So trees are first searched as if all words were finished (no tree takes less);
 where the cost model does not agree with what is found, of one node after the other, known by its tensor and its memory,
 all trees are searched in which it is *wide*, and all in which words come there *finished*
@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from ....arch import Architecture
 from ....ir import Cascade, Node, Operation, Tree
 from ...constraints import Constraints
-from .held_sums import HeldSums
-from .parts import FoundPart
+from .parts import FoundPart, HeldSums
 from .upper_memories import SumNode, UpperMemories
 
 

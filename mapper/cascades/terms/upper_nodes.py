@@ -4,7 +4,7 @@ tensors."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ....cost_models.cost import Cost, tensor_tile_words
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import is_plain
 from ....ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Role, Tensor, ceil_div
+from ...kernel.remembered import remembered
 from .branch import Busy, Sizes
 
 
@@ -71,7 +72,6 @@ class UpperNodes:
 
     cascade: Cascade
     arch: Architecture
-    _known: dict[tuple[str, str, Sizes, Loops, Chain, Around], UpperCost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._memories = {memory.name: memory for memory in self.arch.memories}
@@ -93,12 +93,14 @@ class UpperNodes:
         over = tuple((dim, whole) for dim, whole in around.over if dim in named or used.is_output)
         named |= {dim for dim, _ in over}
         relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
-        key = (operation, tensor, relevant, above, chain, around._replace(over=over))
-        if key not in self._known:
-            is_ragged = over or any(loop.tile is not None for loop in above)
-            is_simple = not is_ragged and self._is_simple(operation, tensor, relevant, above, chain)
-            self._known[key] = self._products(*key) if is_simple else self.counted(*key)
-        return self._known[key]
+        return self._cost(operation, tensor, relevant, above, chain, around._replace(over=over))
+
+    @remembered
+    def _cost(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around) -> UpperCost:
+        """What `cost` returns, by what matters."""
+        is_ragged = around.over or any(loop.tile is not None for loop in loops)
+        is_simple = not is_ragged and self._is_simple(operation, tensor, sizes, loops, chain)
+        return (self._products if is_simple else self.counted)(operation, tensor, sizes, loops, chain, around)
 
     def _is_simple(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain) -> bool:
         """Whether what passes is a product of sizes and trips: tiles do not differ, and where they overlap, either all

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ....cost_models.cascades import words_exchanged
 from ....cost_models.cascades.windows import Kept
 from ....ir import Cascade
 from ...constraints.trees import TreeConstraints
+from ...kernel.remembered import remembered, remembered_by
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
@@ -34,8 +35,6 @@ class WindowPassing:
     searched: bool
     wide_sums: frozenset[SumNode]
     constraints: TreeConstraints
-    _visits: dict[tuple[tuple[str, ...], LoopAbove], dict[str, Uneven] | None] = field(default_factory=dict)
-    _below: dict[tuple[object, ...], list[Sizes]] = field(default_factory=dict)
 
     # ---- which loops ---------------------------------------------------------------------------------------
 
@@ -97,15 +96,9 @@ class WindowPassing:
                 found = tuple((visits[name],) if name in visits else () for name in part.names)
         return found
 
+    @remembered_by(lambda _, part, loops: (part.names, part.sizes, part.uneven, tuple(loops)))
     def sizes_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> list[Sizes]:
         """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
-        key = part.names, part.sizes, part.uneven, tuple(loops)
-        if key not in self._below:
-            self._below[key] = self._new_sizes_below(part, loops)
-        return self._below[key]
-
-    def _new_sizes_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> list[Sizes]:
-        """What `sizes_below` says."""
         found = []
         for name, sizes, uneven in zip(part.names, part.sizes, self.uneven_below(part, loops), strict=True):
             above = {loop.dim.of(name): loop for loop in loops}
@@ -114,12 +107,10 @@ class WindowPassing:
             found.append(tuple((dim, even.get(dim, tile)) for dim, tile in tiles))
         return found
 
+    @remembered
     def _uneven(self, names: tuple[str, ...], loop: LoopAbove) -> dict[str, Uneven] | None:
         """The uneven operations below a loop, counted once for all trees."""
-        key = names, loop
-        if key not in self._visits:
-            self._visits[key] = uneven_visits(self.cascade, names, loop.dim, loop.trips, loop.passes)
-        return self._visits[key]
+        return uneven_visits(self.cascade, names, loop.dim, loop.trips, loop.passes)
 
     # ---- where ---------------------------------------------------------------------------------------------
 
@@ -145,7 +136,7 @@ class WindowPassing:
         roles = {user.problem.tensor(tensor).role for user in users}
         yield Passage(tensor, self.memories.outermost, "all")
         for memory in self.memories.upper[1:]:
-            if self.placing.may_exchange(memory.name, roles):
+            if self.memories.may_hold(memory.name, roles):
                 keeps: list[Kept] = ["last", "none"] if memory.halo != "none" and is_innermost else ["none"]
                 yield from (Passage(tensor, memory.name, kept) for kept in keeps)
 

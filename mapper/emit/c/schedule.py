@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from ....ir.expression import unbracketed
-from ..lowering.bands import threaded, unrolled, writes_apart
+from ..lowering.bands import SHORTEST, threaded, unrolled, writes_apart
 from ..lowering.loop_program import (
     Access,
     Affine,
@@ -39,8 +39,6 @@ LARGEST_ON_STACK = 1024
 """Elements of a buffer that is an automatic variable; larger ones are allocated."""
 LARGEST_UNROLLED = 64
 """Iterations of the loops around the innermost one that a compiler is asked to unroll: what registers can hold."""
-SHORTEST_VECTOR = 4
-"""Iterations of an innermost loop that a compiler is asked to turn into vector instructions."""
 
 
 class CSchedule:
@@ -346,7 +344,7 @@ class CSchedule:
 
     def innermost_lines(self, loop: For, statement: Compute, indent: str) -> Iterator[str]:
         """A loop whose iterations are independent, or one that sums up: vectors are asked for, if it is long enough."""
-        hint = loop.trips >= SHORTEST_VECTOR
+        hint = loop.trips >= SHORTEST
         if any(v == loop.variable for part in statement.target.index for v, _ in part.terms):
             if hint:
                 yield f"{indent}#pragma omp simd"

@@ -18,7 +18,7 @@ from ....ir import Operation
 from .loop_program import Access, Affine, Array, Compute, Drain, Fill, For, LookUp, Statement
 
 SHORTEST = 4
-"""Iterations of a loop that is worth being innermost."""
+"""Iterations of a loop that is worth being innermost, and that a compiler is asked to turn into vector instructions."""
 LEAST_PARALLEL_MACS = 20_000
 """Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
 

@@ -11,11 +11,11 @@ import pytest
 from longer import blocks
 from tilewright.arch import Architecture, load_arch, parse_arch
 from tilewright.cost_models import EDP, ENERGY
-from tilewright.ir import Cascade, Loop, Operation
+from tilewright.ir import Cascade, Loop
 from tilewright.mapper.cascades import search_cascade
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
+from tilewright.mapper.cascades.branches.shared_branches import KnownOperations
 from tilewright.mapper.cascades.space.fewer_steps import FewerSteps
-from tilewright.mapper.cascades.space.mirrored import MirroredBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.sharing import LoopAbove, Passage, SharedDim
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
@@ -65,24 +65,25 @@ def test_searches_find_as_much_with_what_is_left_aside(seeds: range, monkeypatch
         asked = Question(_images(rng), _machine(rng), rng.choice([EDP, ENERGY]), "perfect", "even")
         found = search_cascade(asked).certificate
         with monkeypatch.context() as patch:
-            patch.setattr(MirroredBranches, "images", lambda *_: {})
+            patch.setattr(KnownOperations, "mirror", lambda *_: None)
             every = search_cascade(asked).certificate
         assert found.gap == every.gap == 0, seed
         assert found.value == pytest.approx(every.value, rel=1e-9), seed
 
 
-def _operations(whole: Cascade) -> dict[str, Operation]:
-    return {operation.name: operation for operation in whole}
+def _images_of(statement: str, arch: Architecture, **sizes: int) -> dict[str, str]:
+    known, (operation, *_) = KnownOperations(arch), cascade([statement], **sizes)
+    mirror = known.mirror(known.first(operation).name)
+    return {} if mirror is None else dict(mirror.dims)
 
 
 def test_dimensions_that_change_places() -> None:
     arch = load_arch("three_level")
-    square = cascade([IMAGES["T"], "O[m,y,x] += T[k,y,x] * V[m,k]"], k=4, c=2, p=6, q=6, r=3, s=3, m=2, y=6, x=6)
-    branches = MirroredBranches(_operations(square), arch)
-    assert branches.images("T") == {"K": "K", "C": "C", "P": "Q", "Q": "P", "R": "S", "S": "R"}
-    higher = cascade([IMAGES["T"]], k=4, c=2, p=6, q=5, r=3, s=3)
-    assert not MirroredBranches(_operations(higher), arch).images("T")
-    assert not MirroredBranches(_operations(cascade([IMAGES["wide"]], k=4, c=2, p=6, q=6, r=3, s=3)), arch).images("T")
+    sizes = {"k": 4, "c": 2, "p": 6, "q": 6, "r": 3, "s": 3}
+    images = _images_of(IMAGES["T"], arch, **sizes)
+    assert images == {"K": "K", "C": "C", "P": "Q", "Q": "P", "R": "S", "S": "R"}
+    assert not _images_of(IMAGES["T"], arch, **sizes | {"q": 5})
+    assert not _images_of(IMAGES["wide"], arch, **sizes)
 
 
 def test_one_search_answers_for_a_tile_and_its_mirror_image() -> None:

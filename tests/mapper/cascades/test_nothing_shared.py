@@ -77,7 +77,7 @@ def test_no_tree_is_searched_where_nothing_can_be_fused(tiling: str, monkeypatch
         monkeypatch.setattr("tilewright.mapper.cascades.objectives.weighted_sums.least_apart", least)
         search = WeightedSums(asked, Means())
         corner = search.solve(Weights(1.0, 300.0))
-        found.append((300.0 * corner.latency + corner.energy, search.branches))
+        found.append((300.0 * corner.latency + corner.energy, search.solver.searches))
     (quick, few), (slow, many) = found
     assert quick == pytest.approx(slow, rel=1e-9)
     assert few < many

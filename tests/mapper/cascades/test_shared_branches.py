@@ -13,7 +13,7 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
 from tilewright.mapper.cascades import SharedBranches, search_cascade, search_cascade_front, sharing
-from tilewright.mapper.cascades.branches import shared_branches as module
+from tilewright.mapper.cascades.effort import EFFORT
 from tilewright.mapper.cascades.space.fewer_steps import Chances
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.question import Question, TreeQuestion
@@ -122,7 +122,7 @@ def test_room_outside_arrays_is_no_part_of_a_machine() -> None:
 def test_what_is_known_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     shared, arch = SharedBranches(), load_arch("three_level")
     known = shared.of(arch, "even", "perfect")
-    known.known.count = module.MOST_LEARNED
+    known.known.count = EFFORT.at_once
     assert shared.of(arch, "even", "perfect") is known
     known.known.count += 1
     assert shared.of(arch, "even", "perfect") is not known

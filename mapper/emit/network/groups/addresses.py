@@ -17,14 +17,12 @@ from .....ir import MemoryPlanError, Place
 from ....means import Means
 from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 from ....segmentation import Segment, planned_places
+from ....segmentation.effort import EFFORT
 from ...lowering.lifetimes import live_buffers
 from ...lowering.loop_program import Array, Statement
 
 ArenaKey = tuple[str, tuple[str, ...]]
 """A memory, and the roles of the tensors that a part of it is for; of a memory without parts and bounds, none."""
-
-PLAN_SECONDS = 5.0
-"""For addresses that are given anew."""
 
 
 @dataclass(frozen=True)
@@ -134,4 +132,4 @@ def _addresses(
 
 def plan_elements(buffers: BufferSet) -> MemoryPlan:
     """Addresses in as few elements as are found in a few seconds."""
-    return plan_memory(buffers, means=Means.from_now(PLAN_SECONDS))
+    return plan_memory(buffers, means=Means.from_now(EFFORT.plan))

@@ -10,8 +10,8 @@ import numpy as np
 
 from .....ir import Call, Expression, Number, Operand
 
-_WHOLE = 2.0**53
-_SINGLE = 2.0**24
+_WHOLE, _SINGLE = (float(2 / np.finfo(kind).eps) for kind in (np.float64, np.float32))
+"""The largest whole numbers up to which doubles, and words of single precision, hold all."""
 
 
 @dataclass(frozen=True)
