@@ -22,8 +22,8 @@ from ..cost_models.least_cost import least_cost_of_cascade
 from ..ir import Cascade, InfeasibleError, Mapping, TilewrightError, UndecidedError
 from .answer import Answer, Unfused
 from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
-from .cascades.effort import EFFORT
 from .cascades.objectives.proofs import PLAIN
+from .cascades.terms.effort import EFFORT
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
 from .constraints.trees import ANY_TREE, read_tree_constraints

@@ -43,7 +43,6 @@ from ..question import Fuse
 from ..space import Space
 from ..tilings import Tiling
 from .branches.oracle import ExactBranches
-from .effort import EFFORT
 from .relaxations.operation_bounds import Nearest
 from .relaxations.part_bounds import PartBounds
 from .relaxations.room_bounds import RoomBounds
@@ -55,6 +54,7 @@ from .space.shared_loops import Loops, OpenLoops, SharedLoops
 from .space.splits import Split, Splits
 from .tables.tables import TableBranches
 from .terms.branch import BranchSolver
+from .terms.effort import EFFORT
 from .terms.exchanges import Exchange, Exchanges
 from .terms.generations import Generations
 from .terms.parts import FoundPart, Outcome, VisitedPart, less_room, some_of

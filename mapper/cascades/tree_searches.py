@@ -23,9 +23,9 @@ from ..pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..question import Fuse, TreeQuestion
 from ..space import Space
 from .branches.oracle import ExactBranches
-from .effort import EFFORT
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
+from .terms.effort import EFFORT
 from .terms.operation_orders import orders
 from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums

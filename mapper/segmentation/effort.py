@@ -8,7 +8,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Effort:
+class PlanEffort:
     """Settings of all searches over segmentations."""
 
     first_share: float = 0.02
@@ -30,4 +30,4 @@ class Effort:
     """Steps for each second that there is for the whole: each path through more would take much of it."""
 
 
-EFFORT: Final = Effort()
+EFFORT: Final = PlanEffort()

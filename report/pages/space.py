@@ -16,7 +16,7 @@ from ...arch import Architecture
 from ...ir import Cascade, Problem, Work
 from ...ir.units import count, plural, power_of_ten, significant
 from ...mapper.cascades import iterates
-from ...mapper.cascades.effort import EFFORT
+from ...mapper.cascades.terms.effort import EFFORT
 from ...mapper.cascades.terms.operation_orders import orders
 from ...mapper.cascades.terms.sharing import SharedDim, shared_dims
 from ...mapper.space.size import SpaceSize

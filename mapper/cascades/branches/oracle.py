@@ -32,8 +32,8 @@ from ...pareto.weights import (
 from ...several import STEP
 from ...space import Space
 from ...tilings import Tiling
-from ..effort import EFFORT
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
+from ..terms.effort import EFFORT
 from ..terms.sums import finishing
 from ..terms.upper_memories import UpperMemories, without_leakage
 from .branch_search import BranchSearches, with_endless_ports

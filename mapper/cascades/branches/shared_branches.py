@@ -16,9 +16,9 @@ from ...exact.tiles.symmetry import mirror_of
 from ...kernel.remembered import remembered
 from ...space import Space
 from ...tilings import Tiling
-from ..effort import EFFORT
 from ..relaxations.known_branches import KnownBranches
 from ..terms.branch import BranchQuestion
+from ..terms.effort import EFFORT
 from ..terms.upper_memories import UpperMemories, with_room
 from .isomorphic import Isomorphism
 

@@ -11,8 +11,8 @@ from ...kernel.remembered import remembered
 from ...kernel.tolerance import cutoff_of
 from ...question import Fuse
 from ..branches.oracle import ExactBranches
-from ..effort import EFFORT
 from ..tables.tables import TableBranches
+from ..terms.effort import EFFORT
 from ..terms.parts import FoundPart
 from ..tree_search import TreeSearch
 from ..tree_searches import Aside, TreeSearches

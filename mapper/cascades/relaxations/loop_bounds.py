@@ -17,7 +17,7 @@ import numpy as np
 from ....ir import Cascade
 from ...exact.rows import Flags, Ints
 from ...means import Means
-from ..effort import EFFORT
+from ..terms.effort import EFFORT
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim

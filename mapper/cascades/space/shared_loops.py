@@ -15,11 +15,11 @@ from ...constraints.trees import TreeConstraints
 from ...means import Means
 from ...pareto.weights import Yardstick
 from ...tilings import factors
-from ..effort import EFFORT
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.room_bounds import RoomBounds
+from ..terms.effort import EFFORT
 from ..terms.generations import Generations
 from ..terms.parts import VisitedPart
 from ..terms.ragged_loops import RaggedLoops, SharedTrips

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation, ceil_div
-from ..effort import EFFORT
 from .branch import Sizes
+from .effort import EFFORT
 from .sharing import LoopAbove, SharedDim
 
 

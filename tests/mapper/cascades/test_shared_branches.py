@@ -13,8 +13,8 @@ from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
 from tilewright.mapper.cascades import SharedBranches, search_cascade, search_cascade_front, sharing
-from tilewright.mapper.cascades.effort import EFFORT
 from tilewright.mapper.cascades.space.fewer_steps import Chances
+from tilewright.mapper.cascades.terms.effort import EFFORT
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade

@@ -7,7 +7,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Effort:
+class TreeEffort:
     """Settings of all searches over trees."""
 
     few: int = 4
@@ -30,4 +30,4 @@ class Effort:
     trees have been searched, and such a bound is what leaves a gap."""
 
 
-EFFORT: Final = Effort()
+EFFORT: Final = TreeEffort()
