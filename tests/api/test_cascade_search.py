@@ -216,6 +216,7 @@ def test_a_shared_loop_is_asked_for_and_barred(
     assert not on_chip(apart.mapping, apart.cost)
 
 
+@pytest.mark.long
 def test_tiles_and_steps_of_shared_loops_are_asked_for(chain: tw.Cascade, result: tw.SearchResult) -> None:
     best = []
     for tile in range(1, 5):
@@ -241,6 +242,7 @@ def test_operations_that_may_fuse_are_named(chain: tw.Cascade) -> None:
     assert not on_chip(none.mapping, none.cost)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_the_best_few_are_fused_in_different_ways() -> None:
     code, page = run("search", "chain.yaml", *ON, "--top", "2", "--out", "few")
@@ -252,6 +254,7 @@ def test_the_best_few_are_fused_in_different_ways() -> None:
     assert [one["summary"]["proven"] for one in documents["points"]] == [True, True]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_constraints_are_a_part_of_what_the_store_knows() -> None:
     run("search", "chain.yaml", *ON)

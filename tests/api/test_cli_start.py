@@ -64,6 +64,7 @@ def test_the_table_of_commands_has_what_help_and_guesses_need() -> None:
     assert "Did you mean 'search'?" in CliRunner().invoke(app, ["serach"]).output
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("command", [["--help"], ["import", "timeloop", "--help"]])
 def test_help_is_the_same_where_python_drops_docstrings(command: list[str]) -> None:
     code = "from tilewright.cli import main; main()"

@@ -106,6 +106,7 @@ def test_no_mapping_is_recalled_as_well(store: Path) -> None:
     assert len(keys()) == 3
 
 
+@pytest.mark.long
 def test_results_without_proof_are_not_used_for_longer_searches() -> None:
     words = ("search", "resnet50:fc", "--arch", "eyeriss", "--time-limit")
     assert "not proven" in good(*words, "0")
@@ -163,7 +164,7 @@ def test_a_batch_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: p
     assert "cannot be made" in refused(*batch, "--store", tmp_path / "file" / "x.sqlite3")
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("chosen", [True, False])
 def test_a_batch_goes_on_where_its_store_fills_up(
     chosen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,7 +22,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", [SEARCH, f"{SEARCH} --json", "list archs", "--version", "--help", "show eyeriss"])
 def test_a_full_output_is_one_message(words: str) -> None:
@@ -36,7 +36,7 @@ def test_what_nobody_reads_ends_the_program_quietly() -> None:
     assert done.stderr == "141\n"
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_fault(closed: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -46,6 +46,7 @@ def test_closed_streams_are_no_fault(closed: str, tmp_path: Path) -> None:
     assert json.loads((out / "mapping.json").read_text())["cascade"]["name"] == "gemm"
 
 
+@pytest.mark.long
 def test_a_mapping_from_a_closed_input_is_one_message() -> None:
     done = shell(f"{PROGRAM} evaluate - <&-")
     assert done.returncode == 2

@@ -219,6 +219,7 @@ def test_defaults_are_those_of_python() -> None:
         assert ours[name].default == theirs[name].default
 
 
+@pytest.mark.long
 def test_in_python(table: str) -> None:
     result = tw.compile(table, tw.load_arch(GOLDEN / "F2.yaml", {"GLB.size": "400 B"}), tiling="perfect")
     assert result.certificate.proven

@@ -87,6 +87,7 @@ def onnx_file(folder: Path) -> tuple[Path, dict[str, np.ndarray]]:
     return path, weights
 
 
+@pytest.mark.long
 def test_weights_of_an_onnx_file_are_counted(tmp_path: Path) -> None:
     path, weights = onnx_file(tmp_path)
     for name, stored in (("conv", weights["w1"]), ("fc", weights["w2"].T)):

@@ -47,6 +47,7 @@ def test_the_plan_is_what_its_layers_cost(network: str) -> None:
     assert b.value == pytest.approx(alone.certificate.value, rel=1e-9)
 
 
+@pytest.mark.long
 def test_the_command_prints_the_plan(network: str) -> None:
     asked = ["layouts", network, "--arch", "eyeriss", *LINE, "--tiling", "perfect"]
     page = CliRunner().invoke(app, asked)

@@ -23,6 +23,7 @@ def test_a_decoded_token_takes_as_long_as_its_words_at_dram(machine: str, megaby
     assert whole.latency_s == pytest.approx(megabytes / rate / 1e3, rel=2e-3)
 
 
+@pytest.mark.long
 def test_on_four_cores_no_fixed_dataflow_is_better_than_a_free_choice() -> None:
     arch, network = CASES / "machines" / "quad.yaml", CASES / "networks" / "tiny.yaml"
     found = tw.compare([str(network)], [str(arch)], tiling="perfect", time_limit=0, workers=1, cache=False)

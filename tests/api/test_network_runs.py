@@ -60,6 +60,7 @@ def test_numpy_runs_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) 
         result.run(given(), "c")
 
 
+@pytest.mark.long
 def test_bytes_are_a_model_and_messages_do_not_name_the_file_that_keeps_them() -> None:
     result = tw.compile(
         small("batch").SerializeToString(), "three_level", widths="arch", dims={"batch": 2}, fuse="none"

@@ -29,7 +29,7 @@ MODELS = sorted(path.stem for path in ONNX.glob("*.onnx"))
 node = helper.make_node
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["lstm", "k3s2p1op1", "ct_1d", "unet_k2s2", "einsum3", "deform"])
 def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
     """Operators of several problems, of one that is done several times, and of no product of two operands."""
@@ -47,7 +47,7 @@ def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
     assert plan.answer.apart.energy_pj == pytest.approx(plan.energy_pj)
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_of_a_model_is_in_its_graph_or_named(name: str) -> None:
     try:
@@ -67,6 +67,7 @@ def test_what_is_mapped_on_its_own_keeps_nothing_on_chip() -> None:
     assert [one.name for one in plan.answer.staying] == ["head.W"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["twosm", "same2"])
 def test_a_network_cut_at_once_has_a_bound(name: str) -> None:
     """Two softmaxes alone have no points that every form has, and what they hand out is written all the same."""

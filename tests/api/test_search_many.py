@@ -117,6 +117,7 @@ def test_callbacks_see_every_layer(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.long
 def test_cancelling_ends_a_search_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill, killed = subprocess.Popen.kill, []
 

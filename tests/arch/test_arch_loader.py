@@ -307,6 +307,7 @@ def test_tabs_are_named() -> None:
     assert refusal("name: toy\nword:\n\t- a\n").endswith("hint: indent with spaces, not tabs")
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", list_archs())
 def test_the_reader_without_the_c_library_agrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = load_arch(name)

@@ -81,7 +81,7 @@ def test_compulsory_traffic() -> None:
 # ---- the energy study ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.some(2)
+@pytest.mark.long
 @pytest.mark.parametrize("layer", [layer for layer in ISCA_2016 if layer not in SLOW])
 def test_energies(layer: str) -> None:
     """ALU and RF to the digits given; DRAM at or below, between compulsory traffic and the published mapping."""
@@ -95,7 +95,7 @@ def test_energies(layer: str) -> None:
     assert found.dram <= dram
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("layer", ["conv3", "conv5"])
 def test_published_traffic_is_optimal_without_bypass(layer: str) -> None:
     """The best mapping with all tensors in the buffer has the published DRAM energy to its last digit."""

@@ -32,7 +32,7 @@ def random_triple(seed: int) -> tuple[Mapping, Architecture]:
             return mapping, arch.model_copy(update=switches)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_closed_form_equals_simulator(block: int) -> None:
     for seed in range(block * TRIPLES_PER_BLOCK, (block + 1) * TRIPLES_PER_BLOCK):

@@ -144,6 +144,7 @@ def least_of_trees(case: Case, arch: Architecture) -> float:
         return inf
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("ports", [with_buses, with_roles])
 @pytest.mark.parametrize("seed", longer.seeds(40))
 def test_the_search_of_trees_sees_it(seed: int, ports: Ports) -> None:
@@ -157,6 +158,7 @@ def test_the_search_of_trees_sees_it(seed: int, ports: Ports) -> None:
     assert least_of_trees(case, with_buses(case.arch)) == pytest.approx(least_of_trees(case, case.arch))
 
 
+@pytest.mark.long
 def test_tables_of_branches_see_it() -> None:
     bounds = {"read_bits_per_cycle": 12.0, "write_bits_per_cycle": 16.0, "bus_bits_per_cycle": 8.0}
     far = WithBus(name="DRAM", access_bits=8, read_energy_pj=8.0, write_energy_pj=8.0, **bounds)

@@ -58,6 +58,7 @@ mac: {{energy: 1 pJ}}
 """)
 
 
+@pytest.mark.some(40)
 @pytest.mark.parametrize("kind", ["single", "double"])
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: "{R}x{C},T={T},F={F}".format(**case))
 def test_cycles_of_a_register_level_model(case: dict[str, int], kind: str) -> None:
@@ -110,6 +111,7 @@ mac: {{energy: 0.3 pJ}}
 """)
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("case", SCALESIM, ids=lambda case: str(case["id"]))
 def test_cycles_and_reads_of_scalesim(case: dict[str, Any]) -> None:
     cost = evaluate(Mapping(gemm(*case["gemm"]), LoopNest.parse(case["nest"])), scalesim(case))

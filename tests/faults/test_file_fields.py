@@ -132,7 +132,7 @@ def as_text(tree: Any) -> str:
     return to_tagged(as_yaml(tree))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", FILES)
 def test_every_field_of_a_yaml_file(kind: str) -> None:
     name, _, make = FILES[kind]
@@ -153,7 +153,7 @@ SAID_TO_BE_LEFT_OUT = {"attributes", "instance"}
 """Tables of Timeloop's files whose names are the file's own: what is not used is named in a note."""
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", FILES)
 def test_every_table_of_a_yaml_file(kind: str) -> None:
     """An unknown key, a key that is missing, and a key that is there twice."""

@@ -167,6 +167,7 @@ def test_elements_that_are_none(element: object) -> None:
             found.emit(form, element=element)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_many_blocks_by_name(tmp_path: Path) -> None:
     names = ", ".join(f"b{i}" for i in range(20_000))
     rows = "layers:\n  - {name: fc, op: gemm, M: 4, N: 4, K: 4, weight: true, repeat: 20000}\n"

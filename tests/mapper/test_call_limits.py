@@ -147,6 +147,7 @@ def test_what_iterates_has_an_answer_without_time(kind: str) -> None:
     assert best.proven
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("text", "objective"), [(IMAGES, "energy"), (WORDS, "edp")], ids=["images", "words"])
 def test_without_time_a_network_has_a_plan(text: str, objective: str, tmp_path: Path) -> None:
     path = tmp_path / "network.yaml"

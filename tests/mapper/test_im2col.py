@@ -53,6 +53,7 @@ def costs_of(problem: Problem, arch: Architecture) -> list[Cost]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", longer.seeds(4))
 def test_the_best_of_both_forms(seed: int) -> None:
     """Against all mappings of both, with what lowering adds."""

@@ -111,6 +111,7 @@ def test_one_objective_after_another(start: int) -> None:
             assert best.certificate.proven
 
 
+@pytest.mark.long
 def test_pairs_have_something_to_choose() -> None:
     """Otherwise the tests above would pass with one mapping for every answer."""
     fronts = [len(front(costs_of(number))) for number in range(PAIRS)]

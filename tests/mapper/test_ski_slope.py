@@ -24,6 +24,7 @@ CUBES = {
 """Words read and written, of n x n x n products over all tilings by divisors and all orders."""
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("n", CUBES)
 def test_least_traffic_of_cubes(n: int, space: Space) -> None:

@@ -426,6 +426,7 @@ def test_functions_are_counted_before_they_are_written_out(tmp_path):
         load_network(path)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("operator", ["Relu", "Softmax", "Transpose", "Add", "MatMul"])
 def test_long_chains_are_read(tmp_path, operator):
     count = 1200

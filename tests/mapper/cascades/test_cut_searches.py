@@ -122,6 +122,7 @@ def test_a_front_without_a_limit_is_complete() -> None:
     assert front_of_two_products(None) == (True, 0.0, FRONT)
 
 
+@pytest.mark.long
 def test_a_cut_answer_is_no_answer_to_a_longer_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "results.sqlite3"
     with monkeypatch.context() as patched:
@@ -141,6 +142,7 @@ def two_products(**given: Any) -> tw.SearchResult:
     return tw.search(tw.cascade(pair, m=1024, k=128, n=1024, p=128), "eyeriss", "energy", **given)
 
 
+@pytest.mark.long
 def test_what_is_proven_of_tiles_that_divide_is_said_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch)
     cut = two_products(time_limit=100).certificate

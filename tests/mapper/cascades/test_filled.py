@@ -27,7 +27,7 @@ def question(case: Case, objective: str) -> TreeQuestion:
     return Question(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, fuse=case.fuse)
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
     case, objective = filled_case(seed), ("latency", "edp", "energy")[seed % 3]

@@ -66,7 +66,7 @@ def test_what_operations_share_on_chip_is_seen() -> None:
     assert not shares_nothing(running, UpperMemories(gemmini))
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("tiling", ["perfect", "ragged"])
 def test_no_tree_is_searched_where_nothing_can_be_fused(tiling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On gemmini what one operation writes goes out before another one reads it, and no tree is better than one without

@@ -97,6 +97,7 @@ def test_a_front() -> None:
     assert all(answer.certificate.lower_bound <= answer.certificate.value for answer in answers)
 
 
+@pytest.mark.long
 def test_prices_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     best = pair("latency").cost.latency_cycles
     monkeypatch.setattr("tilewright.mapper.cascades.recounts.prices.find_spec", lambda _: None)

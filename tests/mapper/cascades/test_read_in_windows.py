@@ -26,7 +26,7 @@ def machine(words: int) -> Architecture:
     return Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.5))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("words", [3, 4, 5, 6, 7, 8, 9, 12, 40])
 @pytest.mark.parametrize("asked", [ZEROS, EVERY_SECOND, BOTH], ids=["zeros", "every second", "both"])
 def test_the_best_tree_fits_and_is_the_best_of_all(asked: Cascade, words: int) -> None:

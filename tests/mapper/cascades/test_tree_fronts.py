@@ -93,7 +93,7 @@ DEAR_ON_CHIP = Architecture.model_validate(
 )
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("space", "reuse", "m"), [("even", "across_levels", 1), ("uneven", "at_node", 2)])
 def test_a_front_of_many_points(space: Space, reuse: str, m: int) -> None:
     """By a search for each branch, and by tables."""

@@ -79,6 +79,7 @@ def test_random_trees_compute_the_cascade(on_stack: int, tmp_path: Path, monkeyp
         assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}"
 
 
+@pytest.mark.long
 @needs_gcc
 def test_elements_and_copies_are_chosen_of_trees_as_of_nests(tmp_path: Path) -> None:
     """Of whole numbers where results stay exact; what is not copied is read where it lies further out."""

@@ -35,7 +35,7 @@ def register_tiles(program: NetworkProgram) -> list[RegisterTile]:
 
 
 @needs_gcc
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(4 * TIMES))
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_computes_what_numpy_does(name: str, seed: int, tmp_path: Path) -> None:
@@ -50,6 +50,7 @@ def test_a_network_computes_what_numpy_does(name: str, seed: int, tmp_path: Path
     assert seed % 2 or register_tiles(program)
 
 
+@pytest.mark.long
 @needs_gcc
 def test_threads_share_the_outermost_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is in them; the outputs stay equal."""
@@ -63,6 +64,7 @@ def test_threads_share_the_outermost_tiles(tmp_path: Path, monkeypatch: pytest.M
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @needs_gcc
 def test_compilers_without_vectors_take_arrays(tmp_path: Path) -> None:
     rng = random.Random(2)

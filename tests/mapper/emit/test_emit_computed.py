@@ -78,6 +78,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.some(6)
 @needs_gcc
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_loops_agree_with_onnx(name: str, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def interpreted(text: str, case: Case) -> np.ndarray:
     return np.reshape(arrays[-1].data, output.shape)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", range(4))
 def test_xdsl_computes_random_mappings(block: int) -> None:
     for seed in range(block * 10, block * 10 + 10):
@@ -108,6 +108,7 @@ def test_hostile_names_stay_names(poison: str) -> None:
     np.testing.assert_array_equal(interpreted(text, case), case.expected)
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(names=st.lists(st.text(max_size=12), min_size=12, max_size=12, unique=True))
 def test_any_names_are_spelled_safely(names: list[str]) -> None:

@@ -79,7 +79,7 @@ def run_agrees(name: str, folder: Path, program: NetworkProgram, seed: int) -> N
     np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def counted(answer: NetworkAnswer) -> list[dict[tuple[str, str], tuple[int, int]
     return found
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
     """Its own check, `run` beside the reference, and the words beside the cost model; tensors stay on chip in every

@@ -118,7 +118,7 @@ def gelus() -> onnx.ModelProto:
 MODELS = {"gelus": gelus, "images": images, "words": words, "inverted": inverted}
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_what_is_packed_comes_back() -> None:
         packed(np.ones((3, 3)), PackedZeros(0.0, 1, 3, 0))
 
 
+@pytest.mark.long
 @needs_gcc
 def test_two_of_four_as_searched(tmp_path: Path) -> None:
     problem = with_densities(gemm(32, 16, 32), {"W": "2:4"})

@@ -40,7 +40,7 @@ def choices_of_depths(mapping: Mapping, arch: Architecture, seed: int) -> list[l
     return [*([depth] for depth in depths), depths, some]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", range(6))
 def test_passes_of_every_depth_change_neither_outputs_nor_words(block: int) -> None:
     repeated = 0

@@ -102,6 +102,7 @@ def test_phases_make_what_the_definition_says(seeds: range, tmp_path: Path) -> N
     assert counts == {0, 1}
 
 
+@pytest.mark.some(1)
 @needs_gcc
 @pytest.mark.parametrize("name", ["k3s2p1op1", "ct_1d"])
 def test_programs_in_c_agree_with_onnx(name: str, tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_however_little_memory_there_is_the_certificate_is_true(seeds: range) ->
     assert longer.occurs(let_go > 0)
 
 
+@pytest.mark.long
 def test_placements_taken_for_a_dive_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were chosen to be dived into were in no queue when the time was up while others were decided, and the
     certificate was about the others alone."""

@@ -116,7 +116,7 @@ def test_optimum_by_finer_and_finer_tables(many: int) -> None:
     assert len(found) > 5
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES)
 def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low(space: Space) -> None:
     """What is below some value is found, or ruled out, whether a search begins with a smaller space or never looks at
@@ -136,7 +136,7 @@ def test_a_smaller_space_is_searched_sooner_or_later_where_values_have_to_be_low
     assert len(chosen) > 5
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("steps", [5, 10**6])
 def test_nothing_is_said_to_be_proven_that_there_was_no_memory_for(steps: int) -> None:
     """Whether rows were let go of in the first steps of a search for what is below some value, or after them: it is

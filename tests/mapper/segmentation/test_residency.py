@@ -360,6 +360,7 @@ graph: [first, second, third]
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("text", "size", "most"),
     [(RESIDUAL, "44 B", 2), (DIAMOND, "60 B", 2), (WINDOWS, "24 B", 2), (WINDOWS, "24 B", 3), (WINDOWS, "80 B", 2)],

@@ -153,7 +153,7 @@ def best_of_all(folder: Path, text: str, size: str, most: int, objective: Object
     return found
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("text", "size", "most", "objective"), CHOICES)
 def test_no_other_weights_are_better_where_not_all_have_room(
     tmp_path: Path, text: str, size: str, most: int, objective: Objective

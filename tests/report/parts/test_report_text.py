@@ -170,6 +170,7 @@ def test_architecture_pages(name: str) -> None:
     assert ("at nodes only" in at_node, "at nodes only" in text) == (True, False)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", list_networks())
 def test_network_pages(name: str) -> None:
     network = load_network(name)

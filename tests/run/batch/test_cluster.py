@@ -57,6 +57,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process.wait()
 
 
+@pytest.mark.long
 def test_a_batch_survives_the_death_of_a_worker(tmp_path: Path, address: str) -> None:
     """Nothing is lost, and nothing is counted twice."""
     asked = questions(tmp_path, archs=("three_level", "eyeriss"), dataflows=("free", "weight-stationary"))
@@ -114,6 +115,7 @@ def test_nothing_is_known_of_a_scheduler_that_has_just_gone_away(address: str, m
         cluster.stop()
 
 
+@pytest.mark.long
 def test_a_scheduler_that_cannot_be_reached_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.run.batch.cluster._PATIENCE", 1.0)
     with pytest.raises(TilewrightError, match="the scheduler cannot be reached") as caught:

@@ -52,6 +52,7 @@ def test_a_search_result_comes_back_whole() -> None:
     assert loaded.recorded.certificate == result().certificate
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("block", range(8))
 def test_random_mappings_come_back_whole(block: int) -> None:
     done = 0

@@ -33,6 +33,7 @@ def held_elsewhere(store: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.long
 def test_a_claim_keeps_other_processes_away_until_its_own_ends(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite3"
     mine = Claims(store)

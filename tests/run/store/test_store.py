@@ -411,6 +411,7 @@ def fill(path: Path, start: int) -> None:
             store.keep(question(size), solution())
 
 
+@pytest.mark.long
 def test_several_processes_write_at_once(path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=fill, args=(path, start)) for start in (1, 11, 21)]

@@ -168,6 +168,7 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
     assert alone["finer"] > 0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near": 1}, False)])
 def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     changes: dict[str, float], made: bool, alone: Counter[str]
@@ -233,6 +234,7 @@ def test_bounds_for_a_product_of_one_row() -> None:
     assert search_exact(gemm(512, 768, 768), load_arch("three_level"), "edp", "ragged")[2].proven
 
 
+@pytest.mark.long
 def test_a_search_that_let_go_of_rows_looks_again_with_better_bounds() -> None:
     """With memory for few open rows, the first attempt ends with a gap."""
     asked = gemm(30, 40, 50), load_arch("eyeriss_like"), EDP, "ragged"

@@ -103,6 +103,7 @@ def searched(
             return None
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_the_optimum_does_not_need_them(tiling: Tiling, space: Space) -> None:

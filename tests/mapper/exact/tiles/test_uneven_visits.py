@@ -50,7 +50,7 @@ mac: {{energy: 0.5 pJ}}
 
 OPERATIONS = ("T[k,y] += X[c,y] * A[k,c]", "T[k,y] += X[k,y+r] * A[k,r]", "T[k,y] += X[2*y+r] * A[k,r]")
 
-MOST = 3000
+MOST = 3000 if longer.ALL else 300
 """Mappings that are tried one by one at most."""
 
 
