@@ -19,7 +19,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
 def test_there_are_notebooks() -> None:
-    assert len(NOTEBOOKS) >= 3
+    assert len(NOTEBOOKS) >= 4
 
 
 @pytest.mark.some(1)
