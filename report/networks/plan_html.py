@@ -9,13 +9,10 @@ from markupsafe import Markup
 from ...ir.units import count, energy, percent, seconds
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer, Segment
-from ..explain.explanation import explain_mapping
-from ..parts.costs import table_parts
-from ..parts.html import joined
-from ..parts.proofs import proof_rows, verdict_of
-from ..parts.text import pairs
-from ..web import Details, Page, folded, page_html, rendered, section, timeline
-from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, moved_text, outside_rows, part_name, plan_sections
+from ..explain.dialog import mapping_parts
+from ..parts.proofs import verdict_of
+from ..web import Column, Detail, Details, Page, TableCell, page_html, rendered, section, sorting_table, timeline
+from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, outside_rows, part_name, plan_sections
 from .schedule import Tile, memory_lanes, shifts_of
 
 TILES = (
@@ -32,7 +29,7 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
     """The page as the text of one HTML file, complete in itself."""
     question, proof = answer.question, answer.certificate
     details = Details()
-    groups = [_group(answer, number, segment, details) for number, segment in enumerate(answer.segments, 1)]
+    groups = _groups(answer, details)
     clock = question.arch.clock_hz
     time = seconds(answer.latency_cycles / clock)
     told = "proven optimal" if proof.proven else f"{verdict_of(proof)}, not proven optimal"
@@ -60,8 +57,8 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
         sections=[
             section(
                 "Groups",
-                joined(groups),
-                note="In the order in which they run. Select one for its tree and its figures.",
+                groups,
+                note="In the order in which they run. Select one for its tree and its figures, a heading to sort.",
             ),
             *(rendered(part) for part in plan_sections(answer)),
         ],
@@ -119,34 +116,54 @@ def _kind_of(answer: NetworkAnswer, tile: Tile) -> int:
     return 2 if "weight" in roles else 4 if "output" in roles else 3
 
 
-def _group(answer: NetworkAnswer, number: int, segment: Segment, details: Details) -> Markup:
-    found = segment.answer
-    names = " + ".join(segment.names) + (f" ({segment.times:,} times)" if segment.times > 1 else "")
-    totals, clock = segment.totals, answer.question.arch.clock_hz
-    share = percent(totals.latency_cycles, answer.latency_cycles)
-    time = f"{seconds(totals.latency_cycles / clock)} ({share})"
-    if found is None:
-        told = f"{energy(totals.energy_pj)}, {time}, {moved_text(totals)}" if totals.outer_words else OUTSIDE_TEXT
-        return folded(f"group-{number}", _summary(number, names, told), Markup(""))
-    figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}"
-    kept = [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
-    kept += [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
-    first = answer.segments[segment.alike]
-    like = first.answer or found
-    drawing = explain_mapping(like.mapping, answer.question.arch, like.cost)
-    picture = details.picture(drawing.svg())
-    rows = [
-        ("Words", f"{count(totals.outer_words)} at {answer.question.arch.memories[0].name}"),
-        *([("On chip", ", ".join(kept))] if kept else []),
-        *([("As", f"group {segment.alike + 1}, but for names")] if segment.alike < number - 1 else []),
-        *proof_rows(found.certificate),
+def _groups(answer: NetworkAnswer, details: Details) -> Markup:
+    """A row for each group, with its dialog."""
+    rows = [_row(answer, number, segment) for number, segment in enumerate(answer.segments, 1)]
+    names = [
+        _add_detail(answer, number, segment, details) if segment.answer is not None else ""
+        for number, segment in enumerate(answer.segments, 1)
     ]
-    place = Markup('<div data-picture="{}" data-about="{}"></div>').format(picture, drawing.caption)
-    parts = [rendered(pairs(rows)), place, *map(rendered, table_parts(found.cost)[:2])]
+    titles = ("energy", "share", "time", "share of time", f"words at {answer.question.arch.memories[0].name}")
+    columns = [Column("group"), Column("operations", True), Column("on chip", True), *map(Column, titles)]
+    return sorting_table("groups", [*columns, Column("proof", True)], rows, names)
+
+
+def _row(answer: NetworkAnswer, number: int, segment: Segment) -> list[TableCell | str]:
+    totals, found = segment.totals, segment.answer
+    names = " + ".join(segment.names) + (f" ({segment.times:,} times)" if segment.times > 1 else "")
+    if found is None and not totals.outer_words:
+        return [TableCell(str(number), number), names, OUTSIDE_TEXT, "", "", "", "", "", ""]
+    return [
+        TableCell(str(number), number),
+        names,
+        ", ".join(_kept(segment)) if found is not None else OUTSIDE_TEXT,
+        TableCell(energy(totals.energy_pj), totals.energy_pj),
+        percent(totals.energy_pj, answer.energy_pj),
+        TableCell(seconds(totals.latency_cycles / answer.question.arch.clock_hz), totals.latency_cycles),
+        percent(totals.latency_cycles, answer.latency_cycles),
+        TableCell(count(totals.outer_words), totals.outer_words),
+        verdict_of(found.certificate) if found is not None else "",
+    ]
+
+
+def _kept(segment: Segment) -> list[str]:
+    """What stays on chip between groups, and within this one."""
+    assert segment.answer is not None
+    within = on_chip(segment.answer.mapping, segment.answer.cost)
+    stays = [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
+    return stays + [f"{tensor} in {memory}" for tensor, memory in within.items()]
+
+
+def _add_detail(answer: NetworkAnswer, number: int, segment: Segment, details: Details) -> str:
+    found, totals = segment.answer, segment.totals
+    assert found is not None
+    like = answer.segments[segment.alike].answer or found
+    told = [("On chip", ", ".join(kept))] if (kept := _kept(segment)) else []
+    told += [("As", f"group {segment.alike + 1}, but for names")] if segment.alike < number - 1 else []
+    parts = mapping_parts(details, like.mapping, answer.question.arch, like.cost, found.certificate, told)
+    time = seconds(totals.latency_cycles / answer.question.arch.clock_hz)
+    figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}; in the folder of this page:"
     command = f"tilewright explain groups/{segment.alike + 1}/mapping.json"
-    parts.append(Markup('<p class="quiet">In the folder of this page: <code>{}</code></p>').format(command))
-    return folded(f"group-{number}", _summary(number, names, figures), *parts)
-
-
-def _summary(number: int, names: str, figures: str) -> Markup:
-    return Markup('<b>{}</b> {} <span class="quiet">{}</span>').format(number, names, figures)
+    return details.add(
+        f"group-{number}", Detail(f"Group {number}: {' + '.join(segment.names)}", figures, parts, command)
+    )

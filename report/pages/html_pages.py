@@ -15,15 +15,16 @@ from ...mapper.answer import Answer
 from ...mapper.layout_plan import LayoutPlan
 from ...mapper.memory_plan import MemoryPlan
 from ...mapper.ski_slope import SlopePoint
+from ..explain.dialog import mapping_parts
 from ..explain.explanation import explain_mapping
 from ..networks.layout_plan import worth_rows
 from ..networks.memory_picture import memory_svg
-from ..parts.nest import mapping_lines
-from ..parts.proofs import proof_rows, verdict
-from ..web import Detail, Details, Page, drawn, page_html, pairs_part, picture_part, plot, rendered, text_part
+from ..parts.proofs import verdict
+from ..web import Detail, Details, Page, drawn, page_html, pairs_part, plot, rendered, text_part
 from .roofline import RooflineChart, rate
 
-_FLOP_PER_MAC = 2
+_MOST_NAMED = 12
+"""Dots of a plot that have their names beside them."""
 
 
 def search_html(answer: Answer, arch: Architecture, page: RenderableType, command: str) -> str:
@@ -87,7 +88,7 @@ def bound_html(work: Work, points: Sequence[SlopePoint], kind: str, page: Render
             asked=[("Space", kind), ("Proof", f"{proven} of {plural(len(points), 'size')} proven")],
             findings=findings,
             picture=plot("slope"),
-            sections=[rendered(page)],
+            sections=[rendered(page, {count(point.words): f"size-{point.words}" for point in found})],
             command=command,
             data={"plots": {"slope": chart}, **details.data()},
         )
@@ -117,15 +118,9 @@ def roofline_html(
     details = Details()
     names = []
     for number, (dot, answer) in enumerate(zip(chart.dots, answers, strict=True)):
-        mapping, cost = answer.mapping, answer.cost
-        picture = details.picture(explain_mapping(mapping, arch, cost).svg())
-        parts = [
-            pairs_part("Certificate", list(proof_rows(answer.certificate))),
-            picture_part("Mapping", picture, f"The mapping of {dot.name}"),
-            text_part("Loop nest", "\n".join(mapping_lines(mapping, arch, cost))),
-        ]
+        parts = mapping_parts(details, answer.mapping, arch, answer.cost, answer.certificate)
         reached = f"{percent(dot.attained, dot.limit)} of its limit, bound by {dot.bound}."
-        figures = f"{energy(cost.energy_pj)}, {seconds(cost.latency_s)}, {reached}"
+        figures = f"{energy(answer.cost.energy_pj)}, {seconds(answer.cost.latency_s)}, {reached}"
         names.append(details.add(f"dot-{number}", Detail(dot.name, figures, parts)))
     drawn_dots = [(dot, name) for dot, name in zip(chart.dots, names, strict=True) if isfinite(dot.intensity)]
     values = [value for dot, _ in drawn_dots for value in (dot.intensity, dot.compulsory)]
@@ -139,7 +134,7 @@ def roofline_html(
             "y": dot.attained,
             "r": 5,
             "series": 0 if dot.bound == "compute" else 1,
-            "name": dot.name,
+            "name": dot.name if len(drawn_dots) <= _MOST_NAMED else "",
             "label": f"{dot.name}: {significant(dot.intensity)} FLOP per byte, {rate(dot.attained)}FLOP/s",
             "detail": name,
         }
@@ -162,7 +157,7 @@ def roofline_html(
             asked=[("Roofs", f"{rate(chart.peak)}FLOP/s, bytes of {chart.memory}")],
             findings=[told],
             picture=plot("roofline"),
-            sections=[rendered(page)],
+            sections=[rendered(page, {dot.name: name for dot, name in zip(chart.dots, names, strict=True)})],
             command=command,
             data={"plots": {"roofline": plan}, **details.data()},
         )

@@ -11,8 +11,8 @@ reached by keyboard or screen reader; here bars and dots are buttons.
 
 from __future__ import annotations
 
-from .blocks import Column, TableCell, drawn, folded, plot, rendered, section, sorting_table, timeline
-from .details import Detail, Details, pairs_part, picture_part, rows_part, sentences_part, text_part
+from .blocks import Column, TableCell, drawn, plot, rendered, section, sorting_table, timeline
+from .details import Detail, Details, Part, page_parts, pairs_part, picture_part, rows_part, sentences_part, text_part
 from .template import Page, page_html, script_data
 
 __all__ = [
@@ -20,10 +20,11 @@ __all__ = [
     "Detail",
     "Details",
     "Page",
+    "Part",
     "TableCell",
     "drawn",
-    "folded",
     "page_html",
+    "page_parts",
     "pairs_part",
     "picture_part",
     "plot",

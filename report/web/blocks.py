@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 from rich.console import RenderableType
 
-from ..parts.html import joined, picture, to_html
+from ..parts.html import image, joined, opening, to_html
 
 
 @dataclass(frozen=True)
@@ -75,24 +75,15 @@ def _row(columns: Sequence[Column], cells: Sequence[TableCell | str], detail: st
     for number, (column, given) in enumerate(zip(columns, cells, strict=True)):
         cell = given if isinstance(given, TableCell) else TableCell(given)
         key = "" if cell.key is None else Markup(' data-key="{}"').format(repr(cell.key))
-        words = cell.text if number or not detail else _opening(cell.text, detail)
+        words = cell.text if number or not detail else opening(cell.text, detail)
         shown.append(Markup('<td class="{}"{}>{}</td>').format("text" if column.is_text else "", key, words))
     of = Markup(' data-of="{}"').format(detail) if detail else ""
     return Markup("<tr{}{}>{}</tr>").format(Markup(' class="best"') if is_best else "", of, joined(shown))
 
 
-def _opening(words: str, detail: str) -> Markup:
-    return Markup('<button type="button" data-detail="{}">{}</button>').format(detail, words)
-
-
-def rendered(page: RenderableType) -> Markup:
-    """A page that is made for the terminal, with tables that sort."""
-    return to_html(page, styled=False)
-
-
-def folded(name: str, summary: Markup, *parts: Markup) -> Markup:
-    """A line that unfolds, and to which links lead by its name."""
-    return Markup('<details id="{}"><summary>{}</summary>{}</details>').format(name, summary, joined(parts))
+def rendered(page: RenderableType, opens: Mapping[str, str] | None = None) -> Markup:
+    """A page that is made for the terminal, with tables that sort; `opens` has the dialogs of rows by words in them."""
+    return to_html(page, styled=False, opens=opens)
 
 
 def plot(name: str) -> Markup:
@@ -107,4 +98,4 @@ def timeline(name: str) -> Markup:
 
 def drawn(svg: str, what: str) -> Markup:
     """A picture that is drawn already, as large as it is."""
-    return Markup("<figure>{}</figure>").format(picture(svg, what))
+    return Markup('<figure class="wide">{}</figure>').format(image(svg, what))

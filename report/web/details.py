@@ -9,9 +9,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..parts.html import elements, table_rows, words_of
 
 Part = Mapping[str, Any]
 
@@ -39,27 +45,27 @@ class Details:
         self.found: dict[str, Any] = {}
         self.shared: list[Part] = []
         self.pictures: list[str] = []
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[Hashable, int] = {}
 
     def add(self, name: str, detail: Detail) -> str:
         """Keep a dialog, and return its name."""
-        parts = [{"shared": self._number(json.dumps(part), self.shared, part)} for part in detail.parts]
+        parts = [{"shared": self._number(json.dumps(part), self.shared, lambda p=part: p)} for part in detail.parts]
         command = {"command": detail.command} if detail.command else {}
         self.found[name] = {"title": detail.title, "figures": detail.figures, "parts": parts, **command}
         return name
 
-    def picture(self, svg: str) -> int:
-        """Keep a picture, and return its number."""
-        return self._number(svg, self.pictures, svg)
+    def picture(self, key: Hashable, draw: Callable[[], str]) -> int:
+        """Keep a picture, drawn once for all that have the key, and return its number."""
+        return self._number(key, self.pictures, draw)
 
     def data(self) -> dict[str, Any]:
         """For the scripts of the page."""
         return {"details": self.found, "shared": self.shared, "pictures": packed(self.pictures)}
 
-    def _number(self, key: str, kept: list[Any], value: Any) -> int:
+    def _number(self, key: Hashable, kept: list[Any], make: Callable[[], Any]) -> int:
         if key not in self._numbers:
             self._numbers[key] = len(kept)
-            kept.append(value)
+            kept.append(make())
         return self._numbers[key]
 
 
@@ -76,6 +82,19 @@ def pairs_part(head: str, pairs: Iterable[tuple[str, str]]) -> Part:
 def rows_part(head: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Part:
     """A table of texts; columns are a title and whether their cells are words."""
     return {"head": head, "columns": [list(column) for column in columns], "rows": [list(row) for row in rows]}
+
+
+def page_parts(page: RenderableType) -> list[Part]:
+    """The tables of a page that is made for the terminal, each with the title above it."""
+    found: list[Part] = []
+    head = ""
+    for one in elements(page):
+        if isinstance(one, Table):
+            columns = [(words_of(column.header), column.justify != "right") for column in one.columns]
+            found.append(rows_part(head, columns, [[words_of(cell) for cell in row] for row in table_rows(one)]))
+        elif isinstance(one, Text) and str(one.style) == "bold":
+            head = one.plain
+    return found
 
 
 def text_part(head: str, text: str) -> Part:

@@ -75,7 +75,7 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
                 assert all(at + buffer["size_bytes"] <= memory["capacity_bytes"] for at in buffer["offsets"])
     html = (tmp_path / "out" / "network.html").read_text(encoding="utf-8")
     assert "proven optimal for energy" in html
-    assert [f'<details id="group-{number}">' in html for number, _ in enumerate(groups, 1)] == [True] * len(groups)
+    assert [f'<tr data-of="group-{number}">' in html for number, _ in enumerate(groups, 1)] == [True] * len(groups)
     data = json.loads(html.split('<script type="application/json" id="data">')[1].split("</script>")[0])
     plan = data["timelines"]["plan"]
     assert plan["operations"][-1][3] == pytest.approx(plan["total"])

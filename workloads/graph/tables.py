@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -37,13 +37,21 @@ class TableRow:
     pads: tuple[int, int] = (0, 0)
 
 
-def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], network: str, where: str) -> NetworkGraph:
+def read_graph(
+    entries: object,
+    blocks: object,
+    rows: Mapping[str, TableRow],
+    network: str,
+    where: str,
+    inputs: Sequence[str] = (INPUT,),
+) -> NetworkGraph:
     """The graph that a network file states.
 
     entries, blocks  what stands there under `graph` and `blocks`
     rows             of the table, by name
     network          its name
     where            how messages call the file
+    inputs           names of what is read from outside
 
     Raises ProblemError for keys and names that are unknown, and rows that occur more or less often than they say.
     """
@@ -51,6 +59,7 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
         what = "graph is no list of entries" if not isinstance(entries, list) else "blocks are no table of lists"
         raise ProblemError(what, where=where, hint="networks/README.md has the form")
     reader = _TableReader(rows, blocks, where)
+    reader.known |= dict.fromkeys(inputs)
     reader.read_all(entries)
     occurs = Counter(occurrence.layer for occurrence in reader.found)
     for name, row in rows.items():
@@ -71,6 +80,7 @@ def chain_of(rows: Mapping[str, TableRow], network: str, where: str) -> NetworkG
     """The graph of a table that states none: every layer reads what the one before makes, or, where that has another
     size, an input of its own."""
     entries: list[object] = []
+    outside = [INPUT]
     last, made = "", (0,)
     for name, row in rows.items():
         problem = row.layer.problem
@@ -79,10 +89,10 @@ def chain_of(rows: Mapping[str, TableRow], network: str, where: str) -> NetworkG
             before = [last] if last and _fits(row, made) else []
             count = (1 if row.layer.is_weight else len(problem.operands)) - len(before)
             inputs = [f"{local}.input{i or ''}" for i in range(count)] if last or count > 1 else []
-            entries += [{"name": one, "op": OUTSIDE} for one in inputs]
+            outside += inputs
             entries.append({"name": local, "layer": name, "reads": [*before, *inputs] or INPUT})
             last, made = local, tuple(problem.sizes[rank[0][0]] for rank in problem.output.ranks)
-    return replace(read_graph(entries, {}, rows, network, where), is_assumed=True)
+    return replace(read_graph(entries, {}, rows, network, where, outside), is_assumed=True)
 
 
 def _fits(row: TableRow, made: tuple[int, ...]) -> bool:

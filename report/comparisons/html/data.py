@@ -1,6 +1,5 @@
 """What the page of a comparison shows, as one document of plain values.
 
-Texts that come again, such as loop nests of layers of one shape, stand once, in `texts`; rows refer to them by number.
 Energies are in pJ, latencies in cycles and seconds, rates in MACs per second.
 """
 
@@ -10,13 +9,10 @@ from typing import Any
 
 from ....arch import Architecture
 from ....arch.ports import bits_per_cycle
-from ....ir import Mapping
-from ....ir.units import count, plural, significant
-from ....mapper.certificate import Certificate
-from ...explain.picture import mapping_svg
-from ...parts.proofs import proof_rows, pruned_row
+from ....ir.units import energy, percent, plural, seconds
+from ...explain.dialog import mapping_parts
 from ...parts.si import machines_compare, network_objective, si_unit
-from ...web.details import packed
+from ...web import Detail, Details, text_part
 from ..compared import Summary
 from ..comparison import Comparison
 from ..hybrid import Hybrid
@@ -47,8 +43,8 @@ def asked(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 
 def page_data(comparison: Comparison) -> Document:
     """The document of a comparison."""
-    texts, pictures = Numbered(), Pictures()
-    rows = [_row(comparison, row, texts, pictures) for row in comparison.rows]
+    details = Details()
+    rows = [_row(comparison, row, details) for row in comparison.rows]
     goal = network_objective(comparison.settings.objective)
     return {
         "objective": {
@@ -63,38 +59,8 @@ def page_data(comparison: Comparison) -> Document:
         "winners": [_winner(w) for w in comparison.winners()],
         "hybrids": [_hybrid(h) for h in comparison.hybrids()],
         "rows": rows,
-        "texts": texts.found,
-        "pictures": packed(pictures.found),
+        **details.data(),
     }
-
-
-class Numbered:
-    """Texts by number, each once."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self._numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        if text not in self._numbers:
-            self._numbers[text] = len(self.found)
-            self.found.append(text)
-        return self._numbers[text]
-
-
-class Pictures:
-    """The pictures of mappings by number, each drawn once: many dataflows come to one mapping."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self._numbers: dict[tuple[Mapping, str], int] = {}
-
-    def number(self, mapping: Mapping, arch: Architecture) -> int:
-        key = mapping, arch.name
-        if key not in self._numbers:
-            self._numbers[key] = len(self.found)
-            self.found.append(mapping_svg(mapping, arch))
-        return self._numbers[key]
 
 
 def _machine(arch: Architecture) -> Document:
@@ -167,7 +133,7 @@ def _counted(h: Hybrid) -> dict[str, int]:
     return {dataflow: chosen.count(dataflow) for dataflow in sorted(set(chosen))}
 
 
-def _row(comparison: Comparison, row: Row, texts: Numbered, pictures: Pictures) -> Document:
+def _row(comparison: Comparison, row: Row, details: Details) -> Document:
     found: Document = {
         "network": row.network,
         "layer": row.layer,
@@ -177,11 +143,11 @@ def _row(comparison: Comparison, row: Row, texts: Numbered, pictures: Pictures) 
         "dataflow": row.dataflow,
         "status": row.status,
         "macs": row.problem.macs,
-        "command": texts.number(row.command),
+        "detail": _add_detail(comparison, row, details),
     }
-    cost, proof, mapping = row.cost, row.certificate, row.mapping
-    if cost is None or proof is None or mapping is None:
-        return found | {"diagnosis": texts.number(row.diagnosis)}
+    cost = row.cost
+    if cost is None:
+        return found | {"why": row.diagnosis.partition("\n")[0]}
     return found | {
         "energy": cost.energy_pj,
         "cycles": cost.latency_cycles,
@@ -192,20 +158,21 @@ def _row(comparison: Comparison, row: Row, texts: Numbered, pictures: Pictures) 
         "penalty": comparison.penalty(row),
         "intensity": row.operational_intensity,
         "parts": [[part.place, part.tensor, part.energy_pj] for part in row.energy_parts if part.energy_pj],
-        "waits": {name: cycles for name, cycles in row.latency_parts.items() if cycles},
-        "nest": texts.number(row.nest),
-        "picture": pictures.number(mapping, row.machine),
-        "certificate": _certificate(proof),
     }
 
 
-def _certificate(proof: Certificate) -> list[list[str]]:
-    """The lines of a certificate: what, and how much."""
-    size = "" if proof.space_size is None else f", {count(proof.space_size)} mappings"
-    return [
-        *map(list, proof_rows(proof)),
-        ["Space", f"{proof.space}, {proof.tiling} tilings{size}"],
-        ["Evaluated", count(proof.evaluated)],
-        list(pruned_row(proof)),
-        ["Seconds", significant(proof.seconds)],
-    ]
+def _add_detail(comparison: Comparison, row: Row, details: Details) -> str:
+    """The dialog of a row."""
+    name = f"row-{len(details.found)}"
+    title = f"{row.layer} of {row.network} on {row.arch}, {row.dataflow}"
+    cost, proof, mapping = row.cost, row.certificate, row.mapping
+    if cost is None or proof is None or mapping is None:
+        told = "The search could not be run to its end." if row.status == "failed" else "There is no mapping."
+        return details.add(name, Detail(title, told, [text_part("Why", row.diagnosis)], row.command))
+    penalty = comparison.penalty(row)
+    told = f"{energy(cost.energy_pj)}, {seconds(cost.latency_s)}, {percent(cost.utilization, 1)} of the MACs busy, "
+    told += f"limited by {cost.limited_by}" + (f", {penalty:.3f} times the free choice" if penalty else "")
+    told += f"; it occurs {plural(row.repeat, 'time')}." if row.repeat > 1 else "."
+    return details.add(
+        name, Detail(title, told, mapping_parts(details, mapping, row.machine, cost, proof), row.command)
+    )

@@ -10,7 +10,7 @@ from ..comparison import Comparison
 from ..findings import findings
 from .data import asked, page_data, page_title
 
-SCRIPTS = ("bars.js", "scatter.js", "finding.js", "mapping.js", "tables.js", "views.js")
+SCRIPTS = ("bars.js", "scatter.js", "finding.js", "tables.js", "views.js")
 """Of this page, beside those of every page."""
 
 

@@ -4,13 +4,13 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const drawings = []; // functions that draw something as wide as the page: called at first, and when the width changes
 
-const ENERGY = [[1e12, "J"], [1e9, "mJ"], [1e6, "µJ"], [1e3, "nJ"], [1, "pJ"]];
-const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+const ENERGY = [[1e12, "J"], [1e9, "mJ"], [1e6, "uJ"], [1e3, "nJ"], [1, "pJ"]];
+const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]];
 
 function significant(value, digits = 4) {
   if (value === 0) return "0";
   if (Math.abs(value) >= 1000 && Math.abs(value) < 1e9) return Math.round(value).toLocaleString("en-US");
-  const short = Math.abs(value) < 1e9 ? value.toPrecision(digits) : value.toExponential(digits - 1);
+  const short = Math.abs(value) < 1e9 && Math.abs(value) >= 1e-3 ? value.toPrecision(digits) : value.toExponential(digits - 1);
   const [mantissa, exponent] = short.split("e");
   const plain = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
   return exponent === undefined ? plain : `${plain}e${exponent.replace("+", "")}`;

@@ -73,16 +73,17 @@ function frame(label, across, up) {
 }
 
 /** Places for dots that would hide one another: each that comes later moves aside, to where it is free; none above a
- * roof, which is a height in pixels for each place across. */
+ * roof, which is a height in pixels for each place across. A point is `[x, y, radius]`. */
 function dodged(points, apart, roof = null) {
   const taken = [], under = ([x, y]) => [x, roof ? Math.max(y, roof(x)) : y];
-  return points.map(([x, y]) => {
+  return points.map(([x, y, r = apart / 2]) => {
     let place = under([x, y]);
-    for (let step = 1; taken.some(([a, b]) => Math.hypot(a - place[0], b - place[1]) < apart) && step < 60; step += 1) {
+    const hides = ([a, b, other]) => Math.hypot(a - place[0], b - place[1]) < 0.9 * (r + other);
+    for (let step = 1; taken.some(hides) && step < 90; step += 1) {
       const angle = step * 2.4, away = 0.45 * apart * Math.sqrt(step);
       place = under([x + away * Math.cos(angle), y + away * Math.sin(angle)]);
     }
-    taken.push(place);
+    taken.push([...place, r]);
     return place;
   });
 }
@@ -146,15 +147,16 @@ function drawPlot(place, plot) {
     svg.append(shape("polyline", { class: line.kind, style, points: line.points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") },
       shape("title", {}, line.name)));
   }
-  const places = plot.dodge ? dodged(plot.dots.map((one) => [x(one.x), y(one.y)]), 11) : plot.dots.map((one) => [x(one.x), y(one.y)]);
-  plot.dots.forEach((one, i) => {
+  const dots = [...plot.dots].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0)); // what matters most keeps its place
+  const at = dots.map((one) => [x(one.x), y(one.y), (one.r ?? 6) + (one.best ? 3 : 0)]), places = plot.dodge ? dodged(at, 11) : at.map(([a, b]) => [a, b]);
+  dots.forEach((one, i) => {
     if (one.best) svg.append(shape("circle", { class: "halo", cx: places[i][0], cy: places[i][1], r: (one.r ?? 6) + 5 }));
     const made = dot(...places[i], one.series, one.label, () => one.detail && choose(one.detail), one.r ?? 6);
     if (one.detail) made.dataset.of = one.detail;
     svg.append(made);
   });
-  const sized = places.map(([a, b], i) => [a, b, (plot.dots[i].r ?? 6) + (plot.dots[i].best ? 5 : 0)]);
-  const named = plot.dots.map((one, i) => [sized[i], one.name, one.best ? "best" : "", one.rank ?? 0]).filter(([, name]) => name);
+  const sized = places.map(([a, b], i) => [a, b, (dots[i].r ?? 6) + (dots[i].best ? 5 : 0)]);
+  const named = dots.map((one, i) => [sized[i], one.name, one.best ? "best" : "", one.rank ?? 0]).filter(([, name]) => name);
   nameDots(svg, named.sort((a, b) => a[3] - b[3]), sized, left, wide);
   place.replaceChildren(legend(plot.series.map(({ name, number, line }) => [number, name, line])), svg);
 }

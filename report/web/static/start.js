@@ -18,17 +18,6 @@ document.addEventListener("click", (event) => {
   if (found) choose(found.dataset.detail);
 });
 
-function unfold(folded) {
-  const place = folded.querySelector("[data-picture]");
-  if (place && !place.childElementCount) place.append(drawing(Number(place.dataset.picture), place.dataset.about));
-}
-
-/** A link to something in a folded part unfolds it. */
-function showTarget() {
-  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target && target.tagName === "DETAILS") target.open = true;
-}
-
 function drawAll() {
   for (const place of document.querySelectorAll("[data-plot]")) drawPlot(place, data.plots[place.dataset.plot]);
   for (const place of document.querySelectorAll("[data-timeline]")) drawTimeline(place, data.timelines[place.dataset.timeline]);
@@ -38,11 +27,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
   sortable(table);
   filterable(table);
 }
-for (const folded of document.querySelectorAll("details")) folded.addEventListener("toggle", () => unfold(folded));
 for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy, button));
-addEventListener("hashchange", showTarget);
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
-showTarget();
 drawings.push(drawAll, () => document.querySelectorAll(".wide").forEach(scrolling));
 const drawEverything = () => drawings.forEach((draw) => draw());
 drawEverything();

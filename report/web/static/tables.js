@@ -1,6 +1,6 @@
 // Tables that sort by a heading, filter by a text, and say what stands beyond a narrow page.
 
-const LONG = 8, LONG_TEXT = 36; // rows from which on a filter is worth its place, letters from which on lines break
+const LONG = 8, TALL = 40, LONG_TEXT = 36; // rows from which on a table has a filter, or scrolls; letters from which on lines break
 const PREFIX = { "": 1, p: 1e-12, n: 1e-9, "µ": 1e-6, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 1024, Mi: 1024 ** 2, Gi: 1024 ** 3 };
 
 /** What a cell sorts by: its own key, the number with unit that it begins with, or its words; nothing comes last. */
@@ -58,11 +58,12 @@ function filterable(table) {
     count.textContent = wanted.length ? ` ${rows().filter((row) => !row.hidden).length} of ${rows().length} rows` : "";
   });
   table.closest(".wide").before(element("p", { class: "filter" }, box, count));
+  table.closest(".wide").classList.toggle("tall", rows().length > TALL);
 }
 
-/** A table that is wider than the page scrolls by keyboard too, and says so. */
+/** A table or picture that is wider than the page scrolls by keyboard too, and says so. */
 function scrolling(wide) {
   const isWide = wide.scrollWidth > wide.clientWidth + 1;
   wide.classList.toggle("more", isWide);
-  if (isWide) Object.entries({ tabindex: 0, role: "region", "aria-label": "A wide table: scroll for more columns" }).forEach(([name, value]) => wide.setAttribute(name, value));
+  if (isWide) Object.entries({ tabindex: 0, role: "region", "aria-label": "Wider than the page: scroll sideways" }).forEach(([name, value]) => wide.setAttribute(name, value));
 }

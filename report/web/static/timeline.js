@@ -4,7 +4,7 @@ const LANE = 26, MEMORY = 130, CLOSEST = 4096, STEP = 2;
 
 /** A timeline in seconds and bytes; lanes are as wide as the page, times how far it is zoomed in. */
 function drawTimeline(place, plan) {
-  const zoom = Number(place.dataset.zoom ?? 1), wide = Math.round((place.clientWidth - 4) * zoom);
+  const zoom = Number(place.dataset.zoom ?? 1), wide = Math.round((Math.max(300, place.clientWidth) - 4) * zoom);
   const x = linearScale(0, plan.total, 1, wide - 1);
   const lanes = element("div", { class: "lanes", tabindex: 0, role: "region", "aria-label": "Timeline; scroll sideways" },
     laneTitle("time"), timeAxis(plan, x, wide), laneTitle("groups; grey: an operation alone"), groupLane(plan, x, wide), laneTitle("operations"), operationLane(plan, x, wide),
@@ -54,7 +54,7 @@ function groupLane(plan, x, wide) {
   for (const [number, found] of groups) {
     const from = found[0][2], to = found[found.length - 1][3], left = x(from), w = Math.max(x(to) - left, 0.6);
     const about = `Group ${number}: ${found.map(([name]) => name).join(" + ")}, ${seconds(to - from)}`;
-    const link = shape("a", { href: `#group-${number}`, "aria-label": about, onclick: () => showGroup(number) });
+    const link = shape("g", { role: "button", tabindex: 0, "data-detail": `group-${number}`, "aria-label": about, onkeydown: pressed });
     link.append(shape("rect", { x: left, y: 2, width: w, height: LANE - 4, class: "tile", fill: colour(found.length > 1 ? 0 : 7) }, shape("title", {}, about)));
     if (w > 8 * String(number).length + 4) {
       link.append(shape("text", { x: left + w / 2, y: LANE / 2 + 4, "text-anchor": "middle", style: `fill:var(--i${found.length > 1 ? 0 : 7})` }, String(number)));
@@ -64,10 +64,11 @@ function groupLane(plan, x, wide) {
   return svg;
 }
 
-function showGroup(number) {
-  const folded = document.getElementById(`group-${number}`);
-  folded.open = true;
-  folded.scrollIntoView();
+/** Enter and the space bar select what is drawn as they do buttons. */
+function pressed(event) {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  choose(event.currentTarget.dataset.detail);
 }
 
 function operationLane(plan, x, wide) {

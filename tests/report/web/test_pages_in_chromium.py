@@ -61,7 +61,7 @@ def test_a_dot_and_its_row_are_one_choice(browser: Any, pages: dict[str, Path]) 
     page, complaints = opened(browser, pages["explore"])
     dots = page.locator(".plot .dot")
     assert dots.count() == 9
-    dots.first.focus()
+    page.locator(".plot .dot[aria-label^='array=2x2, GLB.size=4 KiB']").focus()
     page.keyboard.press("Enter")
     assert page.locator("dialog h2").inner_text().startswith("tiny at array=2x2, GLB.size=4 KiB")
     assert "Find it again" in page.locator("dialog").inner_text()
@@ -95,9 +95,25 @@ def test_the_timeline_zooms_and_leads_to_the_groups(browser: Any, pages: dict[st
     assert float(wide.get_attribute("width")) == 2 * before
     page.get_by_role("button", name="Show the whole run").click()
     assert float(wide.get_attribute("width")) == before
-    page.locator(".lanes a").last.click()
-    assert page.locator("details[open]").count() == 1
-    page.wait_for_function("document.querySelector('details[open] .drawing')?.shadowRoot?.querySelector('svg')")
+    page.locator(".lanes [role=button]").last.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("dialog h2").inner_text().startswith("Group ")
+    page.wait_for_function("document.querySelector('dialog .drawing')?.shadowRoot?.querySelector('svg')")
+    page.keyboard.press("Escape")
+    assert page.locator("tr.chosen").count() == 1
+    assert complaints == []
+
+
+def test_groups_sort_filter_and_open_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+    page, complaints = opened(browser, pages["plan"])
+    table = page.locator("table[data-title=groups]")
+    table.get_by_role("button", name="energy", exact=True).click()
+    energies = [float(row.split("\t")[3].split()[0]) for row in table.locator("tbody tr").all_inner_texts()]
+    assert energies == sorted(energies)
+    table.locator("tbody button").first.focus()
+    page.keyboard.press("Enter")
+    assert "Certificate" in page.locator("dialog").inner_text()
+    assert "Words moved" in page.locator("dialog").inner_text()
     assert complaints == []
 
 

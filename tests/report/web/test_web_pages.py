@@ -96,11 +96,7 @@ def test_rows_open_their_dialogs_and_sort_by_their_keys() -> None:
 
 def test_pictures_are_packed_once_and_come_back() -> None:
     details = Details()
-    assert [details.picture("<svg>a</svg>"), details.picture("<svg>b</svg>"), details.picture("<svg>a</svg>")] == [
-        0,
-        1,
-        0,
-    ]
+    assert [details.picture(key, f"<svg>{key}</svg>".format) for key in "aba"] == [0, 1, 0]
     unpacked = json.loads(gzip.decompress(base64.b64decode(details.data()["pictures"])))
     assert unpacked == ["<svg>a</svg>", "<svg>b</svg>"]
     assert details.data() == details.data()

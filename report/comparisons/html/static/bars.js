@@ -50,16 +50,15 @@ function layerBars(rows, measure, names) {
 
 function bar(row, measure, names, most) {
   if (row.energy == null) {
-    const why = data.texts[row.diagnosis].split("\n")[0];
-    return element("button", { type: "button", class: "bar none", onclick: () => showMapping(row) },
+    return element("button", { type: "button", class: "bar none", "data-detail": row.detail },
       element("span", {}, row.dataflow), element("span", { class: "track" }, row.status === "failed" ? "failed" : "no mapping"),
-      element("span", { class: "figure", title: why }, "-"));
+      element("span", { class: "figure", title: row.why }, "-"));
   }
   const parts = measure.parts(row);
   const said = parts.map(([name, amount]) => `${name} ${percent(amount / (measure.most ?? row.energy))}`).join(", ");
   const label = `${row.layer}, ${row.dataflow}: ${measure.figure(row)}${parts.length > 1 ? ` (${said})` : ""}. Show its mapping.`;
   const track = element("span", { class: "track" }, ...parts.map(([name, amount]) =>
     element("span", { style: `width:${(100 * amount) / most}%;background:${colour(names.indexOf(name))}`, title: name })));
-  return element("button", { type: "button", class: "bar", "aria-label": label, onclick: () => showMapping(row) },
+  return element("button", { type: "button", class: "bar", "aria-label": label, "data-detail": row.detail },
     element("span", {}, row.dataflow), track, element("span", { class: "figure" }, measure.figure(row)));
 }

@@ -51,7 +51,7 @@ function drawRoofline(rows, machine) {
   const places = dodged(found.map((row) => [x(row.intensity), y(reached(row))]), 8, (across) => heightAt(corners, across));
   found.forEach((row, i) => {
     const label = `${row.layer}, ${row.dataflow}: ${significant(row.intensity)} MAC per byte, ${rate(reached(row))}`;
-    svg.append(dot(...places[i], data.dataflows.indexOf(row.dataflow), label, () => showMapping(row), 4.5));
+    svg.append(dot(...places[i], data.dataflows.indexOf(row.dataflow), label, () => choose(row.detail), 4.5));
   });
   byId("roofline").replaceChildren(dataflowLegend([...new Set(found.map((row) => row.dataflow))]), svg);
 }

@@ -59,7 +59,7 @@ function drawBest(byLayer) {
   });
   const columns = [
     { head: "layer", text: true, key: ({ first }) => first.layer, show: ({ first, best }) => (best
-      ? element("button", { type: "button", onclick: () => showMapping(best) }, first.layer) : first.layer) },
+      ? element("button", { type: "button", "data-detail": best.detail }, first.layer) : first.layer) },
     { head: "kind", text: true, key: ({ first }) => first.kind },
     { head: "times", key: ({ first }) => first.repeat },
     { head: "best dataflow", text: true, key: (row) => row.words },

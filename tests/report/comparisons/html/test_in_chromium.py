@@ -67,7 +67,7 @@ def test_a_bar_opens_its_mapping(browser: Any, comparison: Comparison, tmp_path:
     page.get_by_role("button", name=f"{row.layer}, weight-stationary:").first.focus()
     page.keyboard.press("Enter")
     assert page.locator("dialog h2").inner_text() == f"{row.layer} of tiny on eyeriss, weight-stationary"
-    assert page.locator("#details-nest").inner_text() == row.nest
+    assert page.locator("#details-body pre").first.inner_text() == row.nest
     page.wait_for_function("document.querySelector('dialog .drawing')?.shadowRoot?.querySelector('svg')")
     drawn = page.evaluate("document.querySelector('dialog .drawing').shadowRoot.querySelector('title').textContent")
     assert drawn == f"Mapping of {row.problem.name} on eyeriss"

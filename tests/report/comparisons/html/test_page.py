@@ -29,8 +29,10 @@ def test_the_figures_are_those_of_the_comparison(comparison: Comparison) -> None
         assert shown["energy"] == row.cost.energy_pj
         assert shown["seconds"] == row.cost.latency_s
         assert sum(amount for _, _, amount in shown["parts"]) == sum(p.energy_pj for p in row.energy_parts)
-        assert data["texts"][shown["nest"]] == row.nest
-        assert data["texts"][shown["command"]] == row.command
+        detail = data["details"][shown["detail"]]
+        parts = [data["shared"][part["shared"]] for part in detail["parts"]]
+        assert next(part["text"] for part in parts if part["head"] == "Loop nest") == row.nest
+        assert detail["command"] == row.command
     assert [s["value"] for s in data["summaries"]] == [s.value for s in comparison.summaries()]
 
 
@@ -42,14 +44,15 @@ def test_the_time_of_a_network_is_split_by_what_it_waits_for(comparison: Compari
 
 
 def test_texts_stand_once(comparison: Comparison) -> None:
-    texts = data_of(html_page(comparison))["texts"]
+    texts = [json.dumps(part) for part in data_of(html_page(comparison))["shared"]]
     assert len(set(texts)) == len(texts)
 
 
 def test_what_has_no_mapping_says_why(with_a_gap: Comparison) -> None:
     data = data_of(html_page(with_a_gap))
     (missing,) = (row for row in data["rows"] if row["status"] == "infeasible")
-    assert "no mapping of" in data["texts"][missing["diagnosis"]]
+    assert "no mapping of" in missing["why"]
+    assert data["details"][missing["detail"]]["figures"] == "There is no mapping."
     assert "energy" not in missing
 
 
