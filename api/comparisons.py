@@ -200,7 +200,11 @@ def compared_fused(
     outcomes = running.call(run_network, jobs)
     words = (*fusing.options, *settings.options)
     rows = [
-        (workload.network.name, machine.arch, shlex.join(_compile_words(workload, machine, words)))
+        (
+            workload.network.name,
+            machine.arch,
+            shlex.join(["tilewright", "compile", workload.reference, *workload.options, *machine.options, *words]),
+        )
         for workload, machine in places
     ]
     again = shlex.join([*command, "--fuse", *words])
@@ -243,10 +247,6 @@ def _question(workload: Workload, machine: Machine, settings: Settings, fusing: 
     s, network = settings, workload.network
     asked = network_question(network, machine.arch, s.objective, s.tiling, s.space, "all", fusing.most, s.limits)
     return with_choices(asked, stays=True, total_limit=fusing.total_s)
-
-
-def _compile_words(workload: Workload, machine: Machine, options: Sequence[str]) -> list[str]:
-    return ["tilewright", "compile", workload.reference, *workload.options, *machine.options, *options]
 
 
 def _unsaid(_: str) -> None:

@@ -73,22 +73,19 @@ def load_any(
     path = Path(source)
     place = where or ("<text>" if is_text else os.fspath(source))
     if not is_text:
-        _refuse_architecture(path, place)
+        # MappingError where a mapping is expected and an architecture is named.
+        name = os.fspath(path)
+        is_file = path.suffix in (".yaml", ".yml") and path.is_file() and re.search("^mac:", _read(path, place), re.M)
+        if is_file or (name in list_archs() and not path.exists()):
+            search = f"`tilewright search LAYER --arch {name} --out DIR`"
+            hint = f"`tilewright show {name}` prints it, {search} writes a mapping"
+            raise MappingError("this is an architecture, expected a mapping", where=place, hint=hint)
     if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
         return _on(_documented(text if is_text else document_text(path, place), layer, place), arch, settings)
     file = read_mapping_file(text if is_text else _read(path, place), place)
     problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
     machine = _machine(arch) if arch is not None else load_arch(_named(file, place), settings)
     return SourcedMapping(file.mapping(problem, machine), machine, None, place)
-
-
-def _refuse_architecture(path: Path, place: str) -> None:
-    """MappingError where a mapping is expected and an architecture is named."""
-    name = os.fspath(path)
-    is_file = path.suffix in (".yaml", ".yml") and path.is_file() and re.search("^mac:", _read(path, place), re.M)
-    if is_file or (name in list_archs() and not path.exists()):
-        hint = f"`tilewright show {name}` prints it, `tilewright search LAYER --arch {name} --out DIR` writes a mapping"
-        raise MappingError("this is an architecture, expected a mapping", where=place, hint=hint)
 
 
 def _documented(text: str, layer: Problem | str | None, place: str) -> SourcedMapping:

@@ -62,7 +62,7 @@ def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
         read_energy_pj=energies.get("read", 0.0),
         write_energy_pj=energies.get("write", 0.0),
         keeps=keeps,
-        halo=_halo(members),
+        halo=cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost",
         double_buffered=flag(members, "double_buffered", False),
         overlaps=flag(members, "overlaps", True),
         is_cache=flag(members, "cache", False),
@@ -177,10 +177,6 @@ def _layouts(field: Field) -> dict[str, str]:
     if isinstance(field.value, str):
         return dict.fromkeys(ROLES, field.text(expected))
     return {key: member.text(expected) for key, member in field.mapping(f"{expected}, or one for each tensor").items()}
-
-
-def _halo(members: Mapping[str, Field]) -> Halo:
-    return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
 
 
 def _axis(field: Field, scale: Scale) -> ArrayAxis:

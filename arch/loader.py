@@ -86,7 +86,7 @@ from typing import cast
 
 from ..inputs import checks
 from ..ir import ArchitectureError, did_you_mean
-from .document import Field, is_path, read_document, read_text
+from .document import is_path, read_document, read_text
 from .estimate_fields import estimated_text
 from .levels import level_of, mac_of, refuse_second_name
 from .parts import Scale, build, flag
@@ -200,22 +200,14 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=flag(top, "inner_drain_read", True),
         first_read_elision=flag(top, "first_read_elision", True),
-        reuse=_reuse(top),
-        footprint=_footprint(top),
+        reuse=cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels",
+        footprint=cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact",
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
         overlap=cast(Overlap, top["overlap"].choice(_OVERLAPS)) if "overlap" in top else _OVERLAPS[0],
         levels=levels,
         mac=mac,
         **scale.idle(top),
     )
-
-
-def _reuse(top: Mapping[str, Field]) -> Reuse:
-    return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
-
-
-def _footprint(top: Mapping[str, Field]) -> Footprint:
-    return cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact"
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,14 @@ def on_chip(mapping: Mapping, cost: Cost) -> dict[str, str]:
 
 def memories_of_exchange(arch: Architecture) -> tuple[Memory, ...]:
     """Memories outside all arrays, but the outermost, that may keep what one operation writes and another one reads."""
-    return tuple(memory for memory in arch.memories_outside[1:] if _may_keep_intermediates(memory))
-
-
-def _may_keep_intermediates(memory: Memory) -> bool:
-    return memory.keeps["output"] != "never" and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
+    return tuple(
+        memory
+        for memory in arch.memories_outside[1:]
+        if (
+            memory.keeps["output"] != "never"
+            and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
+        )
+    )
 
 
 def outer_words(cost: Cost) -> int:

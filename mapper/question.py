@@ -134,7 +134,11 @@ class Question(Generic[W, K]):
             "space": self.space,
         }
         asked: AnyQuestion = self
-        parts |= _parts_of_cascade(asked) if is_about_cascade(asked) else _parts_of_problem(asked)
+        parts |= (
+            _parts_of_cascade(asked)
+            if is_about_cascade(asked)
+            else {"problem": plain_problem(asked.work), "constraints": _plain(asked.constraints.key())}
+        )
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -156,10 +160,6 @@ AnyQuestion: TypeAlias = Question[Any, Any]
 def is_about_cascade(question: AnyQuestion) -> TypeGuard[TreeQuestion]:
     """Whether what is to be mapped is a cascade."""
     return isinstance(question.work, Cascade)
-
-
-def _parts_of_problem(question: NestQuestion) -> dict[str, Any]:
-    return {"problem": plain_problem(question.work), "constraints": _plain(question.constraints.key())}
 
 
 def _parts_of_cascade(question: TreeQuestion) -> dict[str, Any]:

@@ -78,7 +78,11 @@ def search_in_turn(question: Asked, search: Callable[[Asked], Answer]) -> Answer
     proof = best.certificate
     if proof.interrupted:
         return replace(best, certificate=replace(proof, objective=question.objective.name))
-    limit = {"latency": best.cost.latency_cycles} if _is_latency(first) else {"energy": best.cost.energy_pj}
+    limit = (
+        {"latency": best.cost.latency_cycles}
+        if ((first.base if isinstance(first, Capped) else first) == LATENCY)
+        else {"energy": best.cost.energy_pj}
+    )
     among = replace(with_time_left(question, started), objective=second.capped(**limit), known=best.mapping)
     try:
         found = search(among)
@@ -171,7 +175,3 @@ class _Front:
             gap = max(gap, 1 - fewest / last)
         front = front_of(self.found, lambda one: (one.cost.energy_pj, one.cost.latency_cycles))
         return Points(tuple(front), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
-
-
-def _is_latency(objective: Objective) -> bool:
-    return (objective.base if isinstance(objective, Capped) else objective) == LATENCY

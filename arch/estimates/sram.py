@@ -54,24 +54,15 @@ def _at_node(node_nm: float, ports: int, width: float, capacity: float) -> Colum
     if not known:
         choices = ", ".join(map(str, sorted({have for _, have, _ in table})))
         raise ArchitectureError(f"{ports} ports are beyond the table of SRAMs, expected one of {choices}")
-    around = {node: _at_width(table, node, ports, width, capacity) for node in nearest_two(known, node_nm)}
-    return _columns(around, node_nm)
-
-
-def _at_width(
-    table: Mapping[tuple[float, int, float], Mapping[float, Columns]],
-    node: float,
-    ports: int,
-    width: float,
-    capacity: float,
-) -> Columns:
-    known = sorted(bits for at, have, bits in table if (at, have) == (node, ports))
-    around = {bits: _at_capacity(table[node, ports, bits], capacity) for bits in nearest_two(known, width)}
-    return _columns(around, width)
-
-
-def _at_capacity(rows: Mapping[float, Columns], capacity: float) -> Columns:
-    return _columns({at: rows[at] for at in nearest_two(sorted(rows), capacity)}, capacity)
+    at_nodes = {}
+    for node in nearest_two(known, node_nm):
+        widths = sorted(bits for at, have, bits in table if (at, have) == (node, ports))
+        at_widths = {}
+        for bits in nearest_two(widths, width):
+            rows = table[node, ports, bits]
+            at_widths[bits] = _columns({at: rows[at] for at in nearest_two(sorted(rows), capacity)}, capacity)
+        at_nodes[node] = _columns(at_widths, width)
+    return _columns(at_nodes, node_nm)
 
 
 def _columns(around: Mapping[float, Columns], place: float) -> Columns:

@@ -55,7 +55,22 @@ def visit_cost(
     if arch.latency == "with_fill":
         tensors = {tensor.name: tensor for tensor in mapping.problem.tensors}
         idle = idle_cycles(arch, tensors, first_tiles_of_visits(mapping, arch, start))
-    return _with_busy(_mean(visits), arch, busy, idle)
+    # The cost when ports are busy for other reasons too, and idle while the first and the last tiles pass; leakage by
+    # the latency that results.
+    cost = _mean(visits)
+    memories = []
+    for use, memory in zip(cost.memories, arch.memories, strict=True):
+        ports = added(use.ports, uses_of_ports(memory, busy.get(memory.name, {})))
+        memories.append(replace(use, ports=ports, cycles=longest(ports)))
+    waits = idle or {use.name: (0.0, 0.0) for use in memories} | {COMPUTE: (0.0, 0.0)}
+    waiting = [
+        (use.overlaps, waiting_cycles(memory, use.ports, waits[use.name]) if use.overlaps else use.cycles)
+        for use, memory in zip(memories, arch.memories, strict=True)
+    ]
+    latency = float(run_cycles(cost.compute_cycles + waits[COMPUTE][0], waiting)) + cost.array_cycles
+    leakage = arch.total_leakage_pj_per_cycle * latency
+    energy = cost.energy_pj - cost.leakage_pj + leakage
+    return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)
 
 
 def _alike(mapping: Mapping, arch: Architecture, again: int, start: int) -> tuple[tuple[float, Cost], ...]:
@@ -156,21 +171,3 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
         compute_cycles=mixed(cost.compute_cycles for _, cost in visits),
         array_cycles=mixed(cost.array_cycles for _, cost in visits),
     )
-
-
-def _with_busy(cost: Cost, arch: Architecture, busy: Busy, idle: Idle) -> Cost:
-    """The cost when ports are busy for other reasons too, and idle while the first and the last tiles pass; leakage by
-    the latency that results."""
-    memories = []
-    for use, memory in zip(cost.memories, arch.memories, strict=True):
-        ports = added(use.ports, uses_of_ports(memory, busy.get(memory.name, {})))
-        memories.append(replace(use, ports=ports, cycles=longest(ports)))
-    waits = idle or {use.name: (0.0, 0.0) for use in memories} | {COMPUTE: (0.0, 0.0)}
-    waiting = [
-        (use.overlaps, waiting_cycles(memory, use.ports, waits[use.name]) if use.overlaps else use.cycles)
-        for use, memory in zip(memories, arch.memories, strict=True)
-    ]
-    latency = float(run_cycles(cost.compute_cycles + waits[COMPUTE][0], waiting)) + cost.array_cycles
-    leakage = arch.total_leakage_pj_per_cycle * latency
-    energy = cost.energy_pj - cost.leakage_pj + leakage
-    return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)

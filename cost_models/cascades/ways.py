@@ -69,7 +69,17 @@ def ways_of(fused: Mapping, arch: Architecture) -> dict[str, Way]:
     windows = windows_of(fused, arch)
     ways = {}
     for name, path in fused.paths.items():
-        _check_placement(fused, path, arch)
+        # All nodes on a way stand where the hierarchy has them; `must` is met by any node on it.
+        items = tuple(item for _, item in fused.above(fused.leaves[path.operation.name]))
+        nest = LoopNest(items)
+        try:
+            check_hierarchy(nest, arch)
+            for tensor in path.operation.problem.tensors:
+                inside = tensor.name in fused.cascade.intermediates
+                check_chain(nest, tensor, arch, arch.memories[1:] if inside else arch.memories)
+            check_axes(path.mapping, arch)
+        except MappingError as error:
+            raise error.located(path.operation.name) from None
         mine: list[Boundary] = []
         borrowed: list[Borrowed] = []
         for boundary in chains_of(path.mapping, arch):
@@ -99,20 +109,6 @@ def _boundary_into(path: OperationPath, place: Place, tensor: str, arch: Archite
     position = path.places.index(place)
     every = chains_of(path.mapping, arch)
     return next(b for b in every if b.inner_position == position and b.tensor.name == tensor)
-
-
-def _check_placement(fused: Mapping, path: OperationPath, arch: Architecture) -> None:
-    """All nodes on a way stand where the hierarchy has them; `must` is met by any node on it."""
-    items = tuple(item for _, item in fused.above(fused.leaves[path.operation.name]))
-    nest = LoopNest(items)
-    try:
-        check_hierarchy(nest, arch)
-        for tensor in path.operation.problem.tensors:
-            inside = tensor.name in fused.cascade.intermediates
-            check_chain(nest, tensor, arch, arch.memories[1:] if inside else arch.memories)
-        check_axes(path.mapping, arch)
-    except MappingError as error:
-        raise error.located(path.operation.name) from None
 
 
 def _check_supported(fused: Mapping, arch: Architecture) -> None:

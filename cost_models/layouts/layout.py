@@ -56,7 +56,7 @@ class Layout:
 
     def text(self, tensor: Tensor) -> str:
         """As `parse_layout` reads it."""
-        names = [_usual(rank) for rank in rank_names(tensor)]
+        names = [next((name for name in rank if name in ("H", "W")), min(rank, key=len)) for rank in rank_names(tensor)]
         order = range(len(tensor.ranks)) if self.order is None else self.order
         if all(len(name) == 1 for name in names):
             return "".join([*(names[r] for r in order), *(f"{words}{names[r].lower()}" for r, words in self.blocks)])
@@ -71,11 +71,6 @@ BATCH = "N"
 
 ROW_MAJOR = Layout()
 """As the tensor has its ranks, the last one innermost."""
-
-
-def _usual(names: tuple[str, ...]) -> str:
-    """The name that frameworks give a rank, or else a short one."""
-    return next((name for name in names if name in ("H", "W")), min(names, key=len))
 
 
 def rank_names(tensor: Tensor) -> list[tuple[str, ...]]:
@@ -150,7 +145,7 @@ def parse_layout(tensor: Tensor, text: str) -> Layout:
 def _tokens(tensor: Tensor, text: str) -> list[tuple[str, int | None]]:
     if "," in text:
         return [_part(tensor, text, part.strip()) for part in text.split(",")]
-    if text and _is_name(tensor, text):
+    if text and any(text in names for names in rank_names(tensor)):
         return [(text, None)]
     compact = text.replace("_", "")
     if not compact or _COMPACT.sub("", compact):
@@ -171,10 +166,6 @@ def _part(tensor: Tensor, text: str, part: str) -> tuple[str, int | None]:
     if match is None:
         raise _refused(tensor, text, f"found {part!r}")
     return match[1], int(match[2]) if match[2] else None
-
-
-def _is_name(tensor: Tensor, name: str) -> bool:
-    return any(name in names for names in rank_names(tensor))
 
 
 def _rank(tensor: Tensor, name: str, text: str) -> int:

@@ -151,7 +151,7 @@ class Component:
             return
         names = tuple(name for name in actions if "energy" not in self.actions.get(name, {}))
         names = tuple("energy" if name == "compute" else name for name in names)
-        if self._off_chip:
+        if self._modelled is not None and not self._modelled.area_mm2:
             self.file.estimated[self.part] = names
             return
         idle = (("leakage", "leak_power"), ("area", "area"))
@@ -166,10 +166,6 @@ class Component:
     def _dummy(self) -> bool:
         given = self.members.get("component_class")
         return given is not None and given.text().lower() == "dummy"
-
-    @property
-    def _off_chip(self) -> bool:
-        return self._modelled is not None and not self._modelled.area_mm2
 
     @cached_property
     def _modelled(self) -> Figures | None:

@@ -301,7 +301,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
             seconds=proof.seconds,
             interrupted=proof.interrupted,
         ),
-        parts=tuple(ProvenPart(among=part.among, lower_bound=part.lower_bound) for part in proof.parts),
+        parts=tuple(ProvenPart.model_validate(part, from_attributes=True) for part in proof.parts),
         nothing_fused=_apart(answer.apart),
         nothing_stays=_apart(answer.passing),
         staying=tuple(
@@ -321,15 +321,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
 
 
 def _apart(one: Apart | None) -> ApartPart | None:
-    if one is None:
-        return None
-    return ApartPart(
-        energy_pj=one.energy_pj,
-        latency_cycles=one.latency_cycles,
-        outer_words=one.outer_words,
-        value=one.value,
-        lower_bound=one.lower_bound,
-    )
+    return None if one is None else ApartPart.model_validate(one, from_attributes=True)
 
 
 def _group(segment: Segment) -> GroupPart:

@@ -206,11 +206,7 @@ def _fields_of(arch: Architecture) -> dict[str, Any]:
 
 def problem_part(problem: Problem) -> ProblemPart:
     """A problem as it stands in a document."""
-    tensors = tuple(
-        TensorPart(name=t.name, role=t.role, ranks=t.ranks, bits=t.bits, partial_bits=t.partial_bits, density=t.density)
-        for t in problem.tensors
-    )
-    return ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)
+    return ProblemPart.model_validate(problem, from_attributes=True)
 
 
 def plain(document: BaseModel) -> Any:
@@ -220,7 +216,11 @@ def plain(document: BaseModel) -> Any:
 
 def _without_rare(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_rare(part) for key, part in value.items() if key not in _RARE or not _is_nothing(part)}
+        return {
+            key: _without_rare(part)
+            for key, part in value.items()
+            if key not in _RARE or not (part is None or part is False or part in ([], ""))
+        }
     return [_without_rare(part) for part in value] if isinstance(value, list) else value
 
 
@@ -228,10 +228,6 @@ _RARE = (
     *("lines", "bank_cycles", "zeros", "density"),
     *("form", "pads", "generations", "start", "renamed", "renews", "unfused", "forms"),
 )
-
-
-def _is_nothing(value: object) -> bool:
-    return value is None or value is False or value in ([], "")
 
 
 def part_of(found: Architecture | Problem) -> Any:
@@ -337,11 +333,7 @@ def tree_part(tree: Tree) -> TreePart:
 def _item_part(item: Loop | Node) -> LoopPart | NodePart:
     if isinstance(item, Node):
         return NodePart(memory=item.memory, tensor=item.tensor, renews=isinstance(item, Renews))
-    axis = None
-    if item.axis is not None:
-        axis = AxisPart.model_validate({"fanout": item.axis.fanout, "index": item.axis.index})
-    renamed = item.renamed if isinstance(item, SharedLoop) else ()
-    return LoopPart(dim=item.dim, trips=item.trips, axis=axis, renamed=renamed)
+    return LoopPart.model_validate(item, from_attributes=True)
 
 
 def tree_of(part: TreePart, depth: int = 0) -> Tree:

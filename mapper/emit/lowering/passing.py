@@ -7,7 +7,7 @@ same, and a machine that has the memory passes them on; on a processor its cache
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .lifetimes import arrays_of
@@ -22,26 +22,25 @@ def without_passing(body: Sequence[Statement]) -> tuple[Statement, ...]:
         forwarded = _filled(buffer, users) or _drained(buffer, users)
         if forwarded is not None:
             last, instead = forwarded
-            found = [instead if each is last else each for each in found if each is last or not _is_one_of(each, users)]
+            found = [
+                instead if each is last else each
+                for each in found
+                if each is last or not any(each is other for other in users)
+            ]
     return tuple(found)
-
-
-def _is_one_of(statement: Statement, others: Iterable[Statement]) -> bool:
-    return any(statement is other for other in others)
 
 
 def _filled(buffer: Array, users: Sequence[Statement]) -> tuple[Statement, Statement] | None:
     """The statement that fills another buffer from this one, and what it becomes."""
     match users:
         case [Allocate(), Fill() as into, Fill() as out] if into.buffer == buffer and out.source == buffer:
-            if _is_whole(out.at, out.extents, into.extents) and set(out.steps) <= {1} and _orders_stay(out, into):
+            if (
+                _is_whole(out.at, out.extents, into.extents)
+                and set(out.steps) <= {1}
+                and (out.buffer.steps == into.buffer.steps)
+            ):
                 return out, Fill(out.buffer, into.source, into.at, into.extents, into.steps)
     return None
-
-
-def _orders_stay(out: Fill, into: Fill) -> bool:
-    """Whether the inner buffer has the elements of the outer one, one by one."""
-    return out.buffer.steps == into.buffer.steps
 
 
 def _drained(buffer: Array, users: Sequence[Statement]) -> tuple[Statement, Statement] | None:
