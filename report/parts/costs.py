@@ -46,14 +46,18 @@ def cost_rows(cost: Cost, arch: Architecture) -> list[tuple[str, str]]:
     ]
 
 
+def _cycles_of(memory: MemoryUse) -> float:
+    return memory.cycles
+
+
 def bound_text(cost: Cost) -> str:
     """What the latency waits for, beside what the computation alone would take."""
     compute = f"{count(cost.compute_cycles)} cycles"
     serial = [memory for memory in cost.memories if not memory.overlaps and memory.cycles]
     waits = "".join(f", then {memory.name}, whose {count(memory.cycles)} cycles add" for memory in serial)
     if cost.limited_by == "compute":
-        nearest = max(cost.memories, key=lambda memory: memory.cycles)
-        beside = f"; the busiest memory, {nearest.name}, needs {count(nearest.cycles)}" if nearest.cycles else ""
+        nearest = max((one for one in cost.memories if one.overlaps and one.cycles), key=_cycles_of, default=None)
+        beside = f"; the busiest memory, {nearest.name}, needs {count(nearest.cycles)}" if nearest else ""
         return f"compute, {compute}{beside}{waits}"
     memory = next(memory for memory in cost.memories if memory.name == cost.limited_by)
     if not memory.overlaps:

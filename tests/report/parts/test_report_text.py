@@ -93,6 +93,7 @@ def test_what_bounds_the_latency() -> None:
     some_serial = bound_text(cost(overlaps=False, shared_bits_per_cycle=10_000.0))
     assert some_serial.startswith("compute, 512 cycles")
     assert "then DRAM, whose" in some_serial
+    assert some_serial.count("DRAM") == 1
 
 
 def test_the_roof_that_binds_is_marked() -> None:
