@@ -21,6 +21,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from ....cost_models.ports import Port
+from ....ir import Tensor
 from ..counting.cost_columns import rounds_unequally
 from ..rows import Floats, Ints
 from .batch import Batch
@@ -127,16 +129,23 @@ def _columns_compare(context: SearchContext) -> bool:
     """Tell whether columns say enough to compare rows by.
 
     They do not where columns of ports are averages over instances some of which have less to do than others: ports
-    inside arrays, with ragged tiles, where the first instance need not be the busiest (`counting/first_instance.py`).
+    inside arrays, with ragged tiles, that pass windows, of which the first instance need not have the most
+    (`counting/first_instance.py`).
     The busiest one may then need more cycles where the average is lower, by the order of loops alone.
     """
     if rounds_unequally(context.hierarchy.arch, context.tiling):
         return False
     inside = context.hierarchy.memories[: max(context.hierarchy.inside, default=0)]
-    if context.tiling == "perfect" or not any(port.memory in inside for port in context.costs.cost_columns.ports):
+    ports = [port for port in context.costs.cost_columns.ports if port.memory in inside]
+    if context.tiling == "perfect" or not ports:
         return True
-    windows = any(len(rank) > 1 for tensor in context.hierarchy.problem.tensors for rank in tensor.ranks)
-    return context.costs.knows_busiest and not windows
+    passing = (t for t in context.hierarchy.problem.tensors if any(_passes(t, port) for port in ports))
+    return context.costs.knows_busiest and all(len(rank) <= 1 for tensor in passing for rank in tensor.ranks)
+
+
+def _passes(tensor: Tensor, port: Port) -> bool:
+    """Tell whether words of a tensor may pass a port of a memory."""
+    return port.memory.keeps[tensor.role] != "never" and port.kind.role in (None, tensor.role)
 
 
 def _is_settled(context: SearchContext, batch: Batch) -> bool:

@@ -120,3 +120,36 @@ def test_the_order_of_loops_decides_which_instance_is_busiest() -> None:
     )
     arch = Architecture(name="orders", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
     assert check_case(gemm(1, 3, 17), arch, most=200_000)
+
+
+def weights_of(seed: int) -> tuple[Problem, Architecture]:
+    """An operation with a window, on cells that are loaded slowly with weights alone, below a buffer: few mappings."""
+    rng = random.Random(seed)
+    may, weights = Keeps(input="may", weight="may", output="may"), Keeps(input="never", output="never")
+    while True:
+        problem = random_problem(rng, 4)
+        fanout = Fanout(name="array", axes=(ArrayAxis(size=rng.randint(2, 3)),), multicast=rng.random() < 0.7)
+        slow = {"size_bits": 8 * rng.randint(1, 3), "write_bits_per_cycle": float(rng.choice([1, 2, 4]))}
+        levels = (
+            memory("DRAM", rng, shared_bits_per_cycle=float(rng.choice([16, 64]))),
+            memory("GLB", rng, keeps=may, size_bits=8 * rng.randint(6, 20)),
+            fanout,
+            memory("RF", rng, keeps=weights, **slow),
+        )
+        arch = Architecture(name="weights", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+        windows = any(len(rank) > 1 for tensor in problem.tensors for rank in tensor.ranks)
+        if windows and brute_force.count_uneven(problem, arch, "ragged", 2_000) < 2_000:
+            return problem, arch
+
+
+@pytest.mark.parametrize("seed", longer.seeds(60))
+def test_registers_of_weights_beside_windows(seed: int) -> None:
+    """One row may stand for another in the uneven space: no window passes the port whose busiest instance counts."""
+    problem, arch = weights_of(seed)
+    expected = brute_force.best_of(brute_force.uneven_mappings(problem, arch, "ragged"), arch, OBJECTIVES)
+    for objective in OBJECTIVES:
+        try:
+            value = search_exact(problem, arch, objective, "ragged", "uneven")[2].value
+        except InfeasibleError:
+            value = float("inf")
+        assert value == pytest.approx(expected[objective], rel=1e-9), objective
