@@ -187,7 +187,8 @@ class ExactSearch:
         self._start_from_full_lines()
         if not self._start_from_lasting_visits(proof) or (proof and self._is_settled):
             return
-        if proof and self._may_be_in_vain and self._is_soon_done():
+        may_be_in_vain = not self.reduced.visit.perfect.all() and self.count == 1 and self.ceiling < math.inf
+        if proof and may_be_in_vain and self._is_soon_done():
             return
         self._start_from_innermost_halos()
         self._start_from_smaller_space()
@@ -245,11 +246,6 @@ class ExactSearch:
             self.best_first.add(exploring.dive_first())
         if proof:
             self._explore(exploring)
-
-    @property
-    def _may_be_in_vain(self) -> bool:
-        """Tell whether no mapping may be below the ceiling, so that searching a smaller space first may be in vain."""
-        return not self.reduced.visit.perfect.all() and self.count == 1 and self.ceiling < math.inf
 
     def _is_soon_done(self) -> bool:
         """Tell whether a few steps show that no mapping is below the ceiling, as most often, or find the best: then no

@@ -8,9 +8,8 @@ array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 loop_charges.py  what the next loop does to the boundaries that wait
 table_columns.py which cost columns tables have
-tile_bits.py     what words with zeros take in each tile
+zeros_at_tiles.py what words with zeros take in each tile, and what memories that gate or skip leave of them
 waiting_lines.py what lines take of operands that wait above all arrays
-left_at_tiles.py what memories that gate or skip leave of words, at any tile
 
 They are added to what rows have been charged in `growing/fanouts.py` and `growing/loops.py`; the objective of the sum
 is the bound of a row.

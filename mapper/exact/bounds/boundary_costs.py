@@ -25,8 +25,7 @@ from ..table_memo import TableBudget, TableMemo
 from ..tiles.instances import axis_limits
 from ..tiles.lattice import Lattice
 from .array_groups import ArrayGroup, Limit
-from .left_at_tiles import LeftAtTiles
-from .tile_bits import TileBits
+from .zeros_at_tiles import LeftAtTiles, TileBits
 
 Gaps = tuple[LineGaps, LineGaps]
 """What lines take more than the words in them, in the outer and the inner memory of a boundary."""

@@ -41,7 +41,7 @@ from .array_tables import inside_each
 from .boundary_costs import BoundaryBounds
 from .loop_charges import End, LoopCharge, LoopCharges
 from .table_columns import TableColumns
-from .tile_bits import TileBits
+from .zeros_at_tiles import TileBits
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
 """Kinds of tables."""

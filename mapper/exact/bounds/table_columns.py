@@ -35,11 +35,6 @@ class TableColumns:
         tables = replace(rows, ports=chosen, of_bounds=True)
         return cls(rows, rows if tables.count == rows.count else tables)
 
-    @property
-    def all_alike(self) -> bool:
-        """Whether tables have all columns."""
-        return self.tables is self.rows
-
     @cached_property
     def _ports(self) -> list[int]:
         """The ports that tables have, by their numbers in rows."""
@@ -54,7 +49,7 @@ class TableColumns:
 
     def in_rows(self, values: Floats) -> Floats:
         """(columns of rows, ...) of (columns of tables, ...): bounds on all of them."""
-        if self.all_alike:
+        if self.tables is self.rows:
             return values
         found = np.zeros((self.rows.count, *values.shape[1:]))
         found[1 + len(self.rows.ports) : self.rows.costing] = values[0]

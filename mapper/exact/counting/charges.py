@@ -8,7 +8,6 @@ import numpy as np
 
 from ....cost_models.hops import hops
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
-from ....ir import Tensor
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Rows
 from .cost_columns import CostColumns
@@ -142,6 +141,7 @@ class BoundaryCosts:
         zeros = self.cost_columns.zeros
         moved, timed = EVERYTHING if zeros is None else zeros.left(model, rows, boundary, fill_point)
         tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
+        widths = self.cost_columns.arch.partial_width_bits(tensor), self.cost_columns.arch.width_bits(tensor)
         for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
             if memory == MAC:
                 continue
@@ -162,11 +162,11 @@ class BoundaryCosts:
                 more = gaps.sums if tensor.is_output else gaps.words
                 read, written = read * more, written * more
                 if tensor.is_output and outer:
-                    written = written + gaps.of_finished(finished, *self._widths(tensor))
+                    written = written + gaps.of_finished(finished, *widths)
             read, written = read * timed, written * timed
             self.cost_columns.book(costs, level, tensor.role, (read, written), instances, in_blocks, moved / timed)
             if not outer:
-                arriving = filled * self.cost_columns.arch.partial_width_bits(tensor) / instances
+                arriving = filled * widths[0] / instances
                 outside = self.hierarchy.memories[boundary.outer]
                 self.cost_columns.book_refills(costs, outside, level, tensor, arriving)
             own = self._of_first(model, rows, boundary, fill_point, memory, served if outer else filled)
@@ -207,10 +207,6 @@ class BoundaryCosts:
         self.cost_columns.book(costs, level, role, (bits * found.moved, np.zeros(1)), instances)
         operations = self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj
         self.cost_columns.book_energy(costs, operations * found.done)
-
-    def _widths(self, tensor: Tensor) -> tuple[int, int]:
-        """Bits of a partial sum and of a finished word."""
-        return self.cost_columns.arch.partial_width_bits(tensor), self.cost_columns.arch.width_bits(tensor)
 
     def _gaps(
         self,
@@ -257,10 +253,8 @@ class BoundaryCosts:
 
     def loads_differ(self, memory: int) -> bool:
         """Whether instances of a memory may have more or less to do than others, and it is counted how much."""
-        return self.knows_busiest and memory != MAC and self._has_port(memory)
-
-    def _has_port(self, memory: int) -> bool:
-        return any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
+        has_port = any(port.memory is self.hierarchy.memories[memory] for port in self.cost_columns.ports)
+        return self.knows_busiest and memory != MAC and has_port
 
     def _of_first(
         self,

@@ -301,15 +301,12 @@ class TrafficModel:
             d, above = fill_point.slide
             apart = apart.copy()
             apart[:, d] = above
-        innermost = min(self._bands_above(fill_point.band, sharing), default=self.path.band)
+        bands = (band for f, band in enumerate(self.path.bands) if f in sharing and band > fill_point.band)
+        innermost = min(bands, default=self.path.band)
         if innermost > fill_point.band:
             apart = np.maximum(apart, rows.tiles[innermost - 1])
         slides = None if fill_point.slide is None else fill_point.slide[0]
         return self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing, apart, slides)
-
-    def _bands_above(self, band: int, sharing: frozenset[int]) -> list[int]:
-        """The bands of fanouts that share words and have been passed above a band."""
-        return [above for f, above in enumerate(self.path.bands) if f in sharing and above > band]
 
     def _shared_windows(
         self,

@@ -162,7 +162,7 @@ class SearchContext:
 
     @cached_property
     def may_stand_further_out(self) -> bool:
-        """Whether loops may change places with nodes that they do not move (`further_out.py`): not where
+        """Whether loops may change places with nodes that they do not move (`loop_band.py`): not where
         constraints or lines tell loops of one memory from those of the next, nor where each loop counts."""
         exact = any(memory.halo == "exact" for memory in self.hierarchy.memories)
         told_apart = self.costs.lines is not None or self.zeros is not None or not self.limits.constraints.is_free

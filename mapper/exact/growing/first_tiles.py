@@ -230,10 +230,6 @@ class _PairBounds:
         of_tiles = near.min(axis=0).reshape(len(tables), -1)[:, batch.bounds.lattice.cell(tiles)]
         return cls(flat, near, of_tiles.min(axis=1, keepdims=True))
 
-    def has_groups(self, never: int) -> bool:
-        """Tell whether each group of arrays has cells of its own; never: how many cells each has that are tried."""
-        return bool(self.flat.shape[1] > never + 1)
-
     def hopeful(self, context: SearchContext, batch: Batch, rows: Ints, never: int, below: float) -> Flags:
         """Tell (groups x cells,) where the least of all that some rows cost stays below the cutoff."""
         columns = batch.bounds.columns
@@ -257,7 +253,7 @@ def _pairs(
         for dim in along:
             places += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
         np.minimum(places, never, out=places)
-        if bounds.has_groups(never):
+        if bounds.flat.shape[1] > never + 1:  # each group of arrays has cells of its own
             places += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         hopeful = bounds.hopeful(context, batch, rows, never, below)
         found = np.nonzero(hopeful[places])

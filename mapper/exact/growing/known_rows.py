@@ -77,7 +77,7 @@ class KnownRows:
         """Count (1, rows) the bits taken in every part of every memory that is still to hold something."""
         found, hierarchy, nothing = [], self.context.hierarchy, np.zeros((1, len(batch)))
         for memory in range(len(hierarchy.memories)):
-            if hierarchy.is_to_hold(batch.state.ahead, memory):
+            if any(memory in held and memory != hierarchy.home(t) for t, held in enumerate(batch.state.ahead)):
                 groups = [(k, g) for k, g in enumerate(batch.path.node_groups) if g.memory == memory]
                 held = [(t, batch.rows.tiles[k]) for k, g in groups for t in g.tensors]
                 used = self.context.footprints.used(memory, held) if held else []

@@ -2,6 +2,20 @@
 
 Tiles grow dimension by dimension. A partial tile is dropped when the memory cannot hold it even if it grows no
 further, or when the bound over all that may follow (`bounds/`) reaches the cutoff.
+
+Loops that may as well stand further out are not tried.
+
+Lemma. A loop directly below a node group that moves none of its tensors may stand directly above it instead, where no
+fanout comes next.
+
+Proof. The loops of the nest stay what they are, in their order; only the nodes change places with one of them. Their
+tiles have the same words, since the loop does not move them, and the same loops move them. So everything that crosses
+any boundary stays the same, and so does the room that it takes. If the band above has a loop of that dimension too, the
+two are joined at the place of the inner one: a tensor that they move is charged at the same tile, and another one stays
+over no fewer loops. (With halo `exact` every loop counts, and joining may cost.)
+
+So a loop below a node group is needed only if it moves something that is kept there, or if something stays over it that
+the same band moves further out.
 """
 
 from __future__ import annotations
@@ -22,7 +36,6 @@ from ..tiles.instances import tiles_needed
 from .batch import Batch, Pending
 from .context import SearchContext
 from .first_tiles import first_tiles
-from .further_out import further_out
 
 
 @dataclass(frozen=True)
@@ -101,7 +114,7 @@ class LoopBand:
     whole   per dimension, the tile that the last band comes to
     memory  whose loops these are
     innermost  whether nothing stands inside the band
-    further_out  per node group, dimensions whose loops may as well stand above it (`further_out.py`)
+    further_out  per node group, dimensions whose loops may as well stand above it (see above)
     """
 
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
@@ -120,11 +133,18 @@ class LoopBand:
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.state.loops_at
-        self.further_out = {
-            node_group: further_out(context, batch.state, node_group, self.bounds.moves.moving)
-            for node_group in self.node_groups
-        }
+        self.further_out = {node_group: self._may_stand_above(node_group) for node_group in self.node_groups}
         self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
+
+    def _may_stand_above(self, node_group: NodeGroup) -> frozenset[int]:
+        """Return the dimensions whose loops may as well stand above a node group as directly below."""
+        hierarchy, state = self.hierarchy, self.batch.state
+        if not self.context.may_stand_further_out or hierarchy.is_last(node_group):
+            return frozenset()
+        if hierarchy.at_fanout(hierarchy.place(state, node_group, ())):
+            return frozenset()
+        kept = frozenset[int]().union(*(self.bounds.moves.moving[t] for t in node_group.tensors))
+        return frozenset(range(len(self.sizes))) - kept
 
     @cached_property
     def out_of_all(self) -> frozenset[int]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -77,7 +78,9 @@ class _Loops(LoopBand):
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
         far inside as they can; or, if worse orders are wanted too, any of them, the others later. Stops for a moment
         whenever something has been found."""
-        free = self._useful(stage.state, self._newly_free(stage))
+        free = self._useful(
+            stage.state, tuple(filter(partial(self._may_loop, stage), self.bounds.moves.free(stage.state.waiting)))
+        )
         if not self.context.every_mapping or not stage.state.waiting:
             yield from self._visit(stage, free)
             return
@@ -112,18 +115,10 @@ class _Loops(LoopBand):
         """Tell whether constraints let a loop over a dimension come next, even if it has one trip."""
         return d not in stage.order and self.context.limits.in_order(stage.state, d)
 
-    def _may_grow(self, d: int) -> bool:
-        """Tell whether constraints allow a loop over a dimension more than one trip."""
-        return self.context.limits.most_trips(self.memory, d) > 1
-
     def _useful(self, state: State, dims: tuple[int, ...]) -> tuple[int, ...]:
         """Return the dimensions whose loops may gain something here: where nothing waits that is still to be charged
         below the next node group, the others may as well stand above it."""
         return dims if state.waiting else tuple(d for d in dims if d not in self.out_of_all)
-
-    def _newly_free(self, stage: Stage) -> tuple[int, ...]:
-        """Return the dimensions that may grow without charging anything, and have not yet."""
-        return tuple(d for d in self.bounds.moves.free(stage.state.waiting) if self._may_loop(stage, d))
 
     # ---- charges -------------------------------------------------------------------------------------------
 
@@ -131,7 +126,8 @@ class _Loops(LoopBand):
         """Try every loop that charges something next, and go on from each."""
         here = _Charging(stage, self.batch.rows.take(stage.parents), FillPoint(self.path.band, stage.tiles))
         for move in self.bounds.moves.of(stage.state.waiting):
-            dims = tuple(d for d in move.dims if self._may_loop(stage, d) and self._may_grow(d))
+            longer = (d for d in move.dims if self.context.limits.most_trips(self.memory, d) > 1)
+            dims = tuple(d for d in longer if self._may_loop(stage, d))
             for together in [(d,) for d in dims] if self.context.every_mapping else [dims] if dims else []:
                 yield from self._move(here, move._replace(dims=together))
 

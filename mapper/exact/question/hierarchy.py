@@ -228,10 +228,6 @@ class Hierarchy:
             above = above._replace(groups_behind=state.groups_behind)
         return above
 
-    def is_to_hold(self, ahead: Placement, memory: int) -> bool:
-        """Tell whether a memory is still to hold a tile of some tensor, of which it is not the home."""
-        return any(memory in held and memory != self.home(t) for t, held in enumerate(ahead))
-
     def node_memory(self, node_group: NodeGroup, tensor: int) -> int:
         """Return the memory of a tensor's node in a node group, or NOWHERE if the group has no node of the tensor. The
         nodes above all loops are one group, each in the home of its tensor."""
