@@ -505,3 +505,20 @@ def test_standard_attention(tmp_path, shapes, attributes, mask):
     assert network.wiring is not None
     assert linked(network.wiring) == ()
     checked(tmp_path, node, given, stored, expected, network.macs, domain="", opset=24)
+
+
+@pytest.mark.parametrize("opset", [7, 9, 13, 15])
+def test_norms_are_compared_as_they_are_without_training(tmp_path, opset):
+    """Before operator set 14, onnx.reference takes them for ones that are trained."""
+    rng = np.random.default_rng(0)
+    stored = {name: numbers(rng, 3) for name in ("scale", "shift", "mean")} | {"var": rng.random(3).astype(np.float32)}
+    node = helper.make_node("BatchNormalization", ["x", *stored], ["y"], "n", momentum=0.9)
+    graph = load_network(saved(tmp_path, model_of([node], {"x": [2, 3, 4]}, ["y"], stored, opset=opset))).wiring
+    assert graph is not None
+    assert graph.meaning is not None
+    assert graph.meaning.reference is not None
+    found = graph.meaning.reference({})
+    assert found is not None
+    (given,), (made,) = found[0].values(), found[1]
+    scale, shift, mean, var = (one[:, None] for one in stored.values())
+    np.testing.assert_allclose(made, (given - mean) / np.sqrt(var + 1e-5) * scale + shift, rtol=1e-4, atol=1e-5)

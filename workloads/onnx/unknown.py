@@ -38,7 +38,7 @@ def computed_sizes(node: OnnxNode) -> str:
 
 
 def undecided(nodes: Sequence[OnnxNode], inputs: Collection[str]) -> tuple[str, ...]:
-    """Of every If and Loop whose branch or length is not known, which inputs of the model decide it."""
+    """Of every If and Loop whose branch or length inputs of one number decide, which these are."""
     makers = {value.name: node for node in nodes for value in node.outputs}
     found = []
     for node in nodes:
@@ -52,7 +52,8 @@ def undecided(nodes: Sequence[OnnxNode], inputs: Collection[str]) -> tuple[str, 
                 names += [value.name for value in makers[name].inputs if value is not None]
             seen[name] = None
         deciding = [name for name in seen if name in inputs]
-        if deciding:
+        sizes = {value.name: value.elements for one in nodes for value in one.inputs if value is not None}
+        if deciding and all(sizes.get(name) == 1 for name in deciding):
             what = "which branch is taken" if node.op == "If" else "how many steps there are"
             fixed = " ".join(f"--dim {name}=VALUE" for name in deciding)
             found.append(f"{node.where}: {', '.join(deciding)} decides {what}: with {fixed} it is known")
