@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 import cases
 import longer
 from onnx_models import model_of, saved
-from tilewright.ir import MappingError
+from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.emit.network import check_writable, linked
 from tilewright.workloads import load_network
 from tilewright.workloads.onnx.expanded import read_expanded
@@ -522,3 +522,17 @@ def test_norms_are_compared_as_they_are_without_training(tmp_path, opset):
     (given,), (made,) = found[0].values(), found[1]
     scale, shift, mean, var = (one[:, None] for one in stored.values())
     np.testing.assert_allclose(made, (given - mean) / np.sqrt(var + 1e-5) * scale + shift, rtol=1e-4, atol=1e-5)
+
+
+def test_messages_name_the_node_of_the_file(tmp_path):
+    x, w = numbers(np.random.default_rng(0), 1, 2, 5), numbers(np.random.default_rng(1), 3, 3, 2)
+    for domain, op, given, message in (
+        (FOREIGN, "FusedConv", ["x", "w"], "FusedConv c: 2 channels in 1 groups, and a filter of 3 channels"),
+        ("", "Einsum", ["x", "w", "w"], "Einsum c: index 'b' is 2 and 3"),
+        ("", "Convv", ["x", "w"], "Convv c: onnx refuses it: No Op registered for Convv"),
+    ):
+        stated = {"equation": "abc,bde,def->af"} if op == "Einsum" else {}
+        node = helper.make_node(op, given, ["y"], "c", domain=domain, **stated)
+        model = model_of([node], {"x": list(x.shape)}, stored={"w": w}, opset=17, domains=[domain] if domain else [])
+        with pytest.raises(ProblemError, match=message):
+            load_network(saved(tmp_path, model))

@@ -118,6 +118,9 @@ def _check(value: OnnxValue, node: OnnxNode) -> None:
         raise ProblemError(message, where=node.where)
     if value.shape is None:
         computed = computed_sizes(node)
+        if node.domain:
+            message = f"onnx infers no shapes of {node.domain}, and the file states none of {value.name}"
+            raise ProblemError(message, where=node.where)
         why = (
             f"where {computed} while the model runs" if computed else f"where the shape of {value.name} depends on data"
         )

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...ir import ProblemError
 from .branches import settled
 from .contrib_attention import attention, group_query_attention, standard_attention
 from .contrib_words import CONTRIB_WORDS, SIMPLIFIED
@@ -292,9 +293,12 @@ def _einsum(writer: NodeWriter) -> bool:
     if len(shapes) < 3 or None in shapes:
         return False
     known = [shape for shape in shapes if shape is not None]
-    terms, output = einsum_terms(str(attributes(writer.node)["equation"].decode()), known, writer.node.name)
     words = [np.broadcast_to(np.float32(0), shape) for shape in known]
-    path = np.einsum_path(",".join(terms) + f"->{output}", *words, optimize="greedy")[0]
+    try:
+        terms, output = einsum_terms(str(attributes(writer.node)["equation"].decode()), known, writer.node.name)
+        path = np.einsum_path(",".join(terms) + f"->{output}", *words, optimize="greedy")[0]
+    except (ProblemError, ValueError):  # it is said where the node becomes a problem
+        return False
     left = list(zip(terms, writer.node.input, strict=True))
     steps = [sorted(step, reverse=True) for step in path[1:]]
     for number, step in enumerate(steps):

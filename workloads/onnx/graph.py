@@ -39,6 +39,16 @@ def named(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
+WRITTEN_FOR = "tilewright.node"
+"""What a node that stands for one of the file says of it."""
+
+
+def called_in_file(node: onnx.NodeProto) -> str:
+    """What messages call a node: its operator and name, or those of the one for which it was written."""
+    known = (entry.value for entry in node.metadata_props if entry.key == WRITTEN_FOR)
+    return next(known, f"{node.op_type} {node.name or next(filter(None, node.output), '')}".rstrip())
+
+
 def _name(node: onnx.NodeProto, used: set[str]) -> str:
     return _unique(node.name or next(filter(None, node.output), node.op_type), used)
 
@@ -80,6 +90,7 @@ def _node(node: onnx.NodeProto, values: Mapping[str, OnnxValue], used: set[str])
         outputs=tuple(values[name] for name in node.output if name),
         attributes=attributes,
         inner=tuple(_inner_operators(node)),
+        written_for=called_in_file(node) if node.metadata_props else "",
     )
 
 

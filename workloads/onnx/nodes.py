@@ -55,6 +55,7 @@ class OnnxNode:
 
     inputs  those that are left out are None; behind them what its subgraphs take from around them
     inner   types of the nodes in its subgraphs
+    written_for  the node of the file for which it was written, as messages call it; empty: it is one of the file
     """
 
     name: str
@@ -64,6 +65,7 @@ class OnnxNode:
     outputs: tuple[OnnxValue, ...]
     attributes: Mapping[str, Any]
     inner: tuple[str, ...] = ()
+    written_for: str = ""
 
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
@@ -124,7 +126,7 @@ class OnnxNode:
 
     @property
     def where(self) -> str:
-        return f"{self.op} {self.name}"
+        return self.written_for or f"{self.op} {self.name}"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _SIZES = {
+    "DFT": {1: "its length"},
     "Expand": {1: "its shape"},
     "If": {0: "its condition"},
     "Loop": {0: "its number of steps", 1: "its condition"},
@@ -33,7 +34,7 @@ def computed_sizes(node: OnnxNode) -> str:
         for position, what in _SIZES.get(node.op, {}).items()
         if node.has(position) and not node.input(position).constant
     ]
-    is_one = len(found) == 1 and node.op in ("Expand", "If", "Loop", "Reshape")
+    is_one = len(found) == 1 and node.op in ("DFT", "Expand", "If", "Loop", "Reshape")
     return f"{' and '.join(found)} {'is' if is_one else 'are'} computed" if found else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..graph import WRITTEN_FOR, called_in_file
 from .edits import GraphEdit
 
 if TYPE_CHECKING:
@@ -43,15 +44,20 @@ class NodeWriter:
 
         while given and not given[-1]:
             given = given[:-1]
-        self.nodes.append(helper.make_node(op, list(given), [made], name=name, **options))
+        self._append(helper.make_node(op, list(given), [made], name=name, **options))
         return made
+
+    def _append(self, node: onnx.NodeProto) -> None:
+        """Add a node that messages call by the one that the file has."""
+        node.metadata_props.add(key=WRITTEN_FOR, value=called_in_file(self.node))
+        self.nodes.append(node)
 
     def several(self, op: str, what: str, given: tuple[str, ...], results: list[str]) -> None:
         """A node that makes several tensors, under names that are new."""
         from onnx import helper
 
         name = self.edit.new_name(f"{self.node.name}.{what}")
-        self.nodes.append(helper.make_node(op, list(given), results, name=name))
+        self._append(helper.make_node(op, list(given), results, name=name))
 
     def shape(self, *sizes: int) -> str:
         """A stored list of whole numbers."""
