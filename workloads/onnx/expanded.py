@@ -326,13 +326,22 @@ def _cast_like(writer: NodeWriter) -> bool:
 
 def _dropout(writer: NodeWriter) -> bool:
     """Of which it is known that it is not trained, or drops nothing; whoever reads which words are left is told all."""
-    ratio, trained = [*writer.node.input, "", ""][1:3]
+    words, ratio, trained = [*writer.node.input, "", ""][:3]
     is_trained, drops = (writer.edit.array(name) if name else None for name in (trained, ratio))
     kept = drops is not None and not drops.any()
-    if not trained or not (kept or (is_trained is not None and not is_trained.any())) or len(writer.node.output) > 1:
+    masks = list(filter(None, writer.node.output[1:]))
+    known = not trained or kept or (is_trained is not None and not is_trained.any())
+    if not known or not (trained or masks) or (masks and writer.edit.version < _MASK_OF_TRUTHS):
         return False
-    writer.end("Identity", writer.node.input[0])
+    if masks:
+        nonzero = writer.made("Cast", "nonzero", words, to=9)
+        writer.end("Or", nonzero, writer.made("Not", "zero", nonzero), output=1)
+    writer.end("Identity", words)
     return True
+
+
+_MASK_OF_TRUTHS = 10
+"""The operator set in which the mask of a Dropout has truths."""
 
 
 _FOREIGN = "com.microsoft"
