@@ -2,7 +2,7 @@
 
     load_arch("systolic", set={"lanes": 32, "array.y": 64, "DRAM.bandwidth": "34 GB/s", "clock": "1 GHz"})
 
-Paths are those of `paths.py`. `array=256x256` sets both axes. Fields are set on the document before anything is
+Paths are those of `formulas.py`. `array=256x256` sets both axes. Fields are set on the document before anything is
 checked, so a value that is set is checked as one in the file; references and formulas are filled in after that
 (`formulas.py`), so that what refers to a field follows it.
 """
@@ -16,8 +16,7 @@ from dataclasses import replace
 from ..ir import did_you_mean
 from ..ir.errors import ArchitectureError
 from .document import Field, child_path, read_document
-from .formulas import check_parameters, filled_in
-from .paths import Target, all_paths, axis_size, field_at, target_of
+from .formulas import Target, all_paths, axis_size, check_parameters, field_at, filled_in, target_of
 from .units import shown
 
 Setting = str | int | float | bool | list[object] | tuple[object, ...] | dict[str, object]

@@ -7,8 +7,8 @@
     array=8x8,16x16 with GLB.size=64KiB,256KiB      several fields together: the first values, then the second ones
     designs.csv                   several fields together, from a file (below)
 
-A path is one of `paths.py`; the name of a level may be written in small letters. In a range all units are the same, or
-all are sizes. Commas in brackets are part of a value. A file has a point on each line below the names of the fields,
+A path is one of `formulas.py`; the name of a level may be written in small letters. In a range all units are the same,
+or all are sizes. Commas in brackets are part of a value. A file has a point on each line below the names of the fields,
 
     GLB.size,array
     64 KiB,8x8

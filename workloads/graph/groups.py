@@ -40,11 +40,6 @@ class OperationGroup:
         """The place after the last one."""
         return self.places[-1] + 1
 
-    @property
-    def is_run(self) -> bool:
-        """Whether they stand one after the other."""
-        return self.end - self.start == len(self.places)
-
 
 def operation_groups(
     graph: NetworkGraph, most: int, *, softmax: SoftmaxForm = "parts", runs_only: bool = True
