@@ -30,6 +30,7 @@ from .constraints.trees import ANY_TREE, read_tree_constraints
 from .kernel.tolerance import or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
+from .progress import CASCADE, SearchProgress, answering
 from .question import Fuse, Question, TreeQuestion, in_one_call
 from .several import best_of, search_in_turn, with_time_left
 
@@ -81,8 +82,12 @@ def answer_cascade(question: TreeQuestion) -> Answer:
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
-    if has_lines(question.arch):
-        return _answer_in_lines(question)
+    objective = question.objective.name
+    with answering(lambda: SearchProgress(doing="bounds on single operations", objective=objective), CASCADE):
+        return _answer_in_lines(question) if has_lines(question.arch) else _answer_beside_unfused(question)
+
+
+def _answer_beside_unfused(question: TreeQuestion) -> Answer:
     plain = _without_iterations(question.cascade)
     if question.fuse == "none" or not question.cascade.intermediates or plain is None:
         return answer_alone(question)

@@ -23,6 +23,7 @@ class SearchProgress:
     objective  what is minimized at the moment
     value      of the best answer so far by it; infinite where there is none
     bound      no answer has less
+    cheaper    a smaller space that was searched to its end and has an answer of this value, and the seconds it took
     """
 
     done: int = 0
@@ -31,12 +32,16 @@ class SearchProgress:
     objective: str = ""
     value: float = math.inf
     bound: float = 0.0
+    cheaper: tuple[str, float] | None = None
 
     @property
     def gap(self) -> float:
         """How much better than the best answer so far another one could be at most, as a fraction of its value."""
         return max(0.0, 1 - self.bound / self.value) if self.value else 0.0
 
+
+LAYER, CASCADE, TREES, NETWORK = range(4)
+"""Ranks of searches, from those that others ask to those that ask them."""
 
 Watch = Callable[[SearchProgress], None]
 """Called with the progress."""
@@ -50,6 +55,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.watches: list[Watch] = []
+        self.rank = -1
         self.answer: Callable[[], SearchProgress] | None = None
         self._last = SearchProgress()
 
@@ -79,24 +85,25 @@ def watched(watch: Watch | None = None) -> Iterator[Watched]:
 
 
 @contextmanager
-def answering(how_far: Callable[[], SearchProgress]) -> Iterator[None]:
-    """Answer whoever watches; inside another search, which answers itself, nobody asks."""
+def answering(how_far: Callable[[], SearchProgress], rank: int = LAYER) -> Iterator[None]:
+    """Answer whoever watches; inside a search of the same rank or a higher one, which answers itself, nobody asks."""
     watching = _WATCHED.get()
-    if watching is None or watching.answer is not None:
+    if watching is None or watching.rank >= rank:
         yield
         return
-    watching.answer = how_far
+    before = watching.rank, watching.answer
+    watching.rank, watching.answer = rank, how_far
     try:
         yield
     finally:
         watching.now()
-        watching.answer = None
+        watching.rank, watching.answer = before
 
 
 def tell(progress: SearchProgress) -> None:
-    """Tell whoever watches how far the outermost search, which answers so from now on, has come."""
+    """Tell whoever watches how far the search of a network, which answers so from now on, has come."""
     watching = _WATCHED.get()
     if watching is not None:
-        watching.answer = lambda: progress
+        watching.rank, watching.answer = NETWORK, lambda: progress
         for watch in watching.watches:
             watch(progress)

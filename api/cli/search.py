@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from ..mapper.question import AnyQuestion, Fuse, NestQuestion, TreeQuestion
     from ..mapper.strategies import Strategy
     from ..mapper.tilings import Tiling
+    from ..report.parts.progress import Signs
     from ..results import SearchResult
 
 _PROGRAM = "reference.py"
+_LONG = 2.0  # seconds after which a quicker question that would have done is named
 
 
 @dataclass(frozen=True)
@@ -180,21 +182,32 @@ def search(
         _search_both_forms(cast("NestQuestion", question), shown)
         return
     search = _CommandSearch(question, strategy, kept)
-    with noting_interrupts() as interrupts, signs(f"searching the best mapping of {asked.name} on {arch.name}"):
+    with (
+        noting_interrupts() as interrupts,
+        signs(f"searching the best mapping of {asked.name} on {arch.name}") as signs_seen,
+    ):
         if way.is_for_several:
             results = search.several(way.top)
         else:
             result, origin = search.best()
-    if note:
-        say(note)
-    if interrupts:
-        say("interrupted: this is the best found so far; the same command searches to the end")
+    _say_how_it_went(note, bool(interrupts), signs_seen)
     if way.is_for_several:
         _show_several(results, way.top is None, shown)
     else:
         _show(result, search, origin, shown)
     for one in (results if way.is_for_several else [result]) if shown.verify else ():
         verify_mapping(one.mapping, arch, quiet=form is not None)
+
+
+def _say_how_it_went(note: str, interrupted: bool, seen: Signs) -> None:
+    """Say what is worth knowing of a search; of a long one also a cheaper question with the same answer."""
+    if note:
+        say(note)
+    cheaper, took = seen.search.now().cheaper, seen.seconds
+    if interrupted:
+        say("interrupted: this is the best found so far; the same command searches to the end")
+    elif cheaper is not None and took > max(_LONG, 2 * cheaper[1]):
+        say(f"note: --{cheaper[0]} has the same value, in {cheaper[1]:.1f} s of these {took:.1f} s")
 
 
 def _question(

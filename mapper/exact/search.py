@@ -138,6 +138,7 @@ class ExactSearch:
     _context: SearchContext | None = field(default=None, init=False)
     _floor_part: OpenPart | None = field(default=None, init=False)
     _first: ExactSearch | None = field(default=None, init=False)
+    _cheaper: tuple[float, str, float] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -203,11 +204,12 @@ class ExactSearch:
         first, value = self._first, self.found[0].value if self.found else math.inf
         if first is not None:
             ahead = first.progress()
-            return replace(ahead, value=(least := min(value, ahead.value)), bound=min(self.open_bound, least))
+            least = min(value, ahead.value)
+            return replace(ahead, value=least, bound=min(self.open_bound, least), cheaper=None)
         doing = f"{self.tiling} tilings, {self.space} space: {plural(self.found.evaluated, 'mapping')} evaluated"
-        return SearchProgress(
-            doing=doing, objective=self.objective.name, value=value, bound=min(self.open_bound, value)
-        )
+        cheaper = self._cheaper[1:] if self._cheaper is not None and reaches(value, self._cheaper[0]) else None
+        bound = min(self.open_bound, value)
+        return SearchProgress(0, 0, doing, self.objective.name, value, bound, cheaper)
 
     def look(self) -> bool:
         """Keep the best of a few mappings that need no search, and tell whether there is any."""
@@ -478,8 +480,10 @@ class ExactSearch:
         """Start with the mappings of another search, which may take some of the time."""
         means = self.means.share(self.effort.share)
         first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
-        self._first = first
-        first.solve(proof)
+        self._first, started = first, time.perf_counter()
+        if first.solve(proof) and first.is_finished and (tiling, space) != (self.tiling, self.space):
+            asked = f"tiling {tiling}" if tiling != self.tiling else f"space {space}"
+            self._cheaper = first.found[0].value, asked, time.perf_counter() - started
         self._first = None
         self.found.start_from(first.found)
         self._take_over(first)

@@ -11,7 +11,7 @@ from ..fusing import answer_below
 from ..means import one_call
 from ..pareto.supported import PRODUCTS
 from ..pareto.weights import weights_of
-from ..progress import SearchProgress, answering
+from ..progress import NETWORK, SearchProgress, answering
 from .corners import Corners
 from .left_aside import of_all_plans
 from .limits import LimitedSearch
@@ -37,7 +37,7 @@ def segment(question: NetworkQuestion, solvers: GroupSolvers | None = None) -> N
     with (
         one_call(question.total_s, question.limits.memory_bytes) as means,
         sharing(SharedBranches()),
-        answering(lambda: SearchProgress(doing="looking at the network", objective=question.objective.name)),
+        answering(lambda: SearchProgress(doing="looking at the network", objective=question.objective.name), NETWORK),
     ):
         try:
             return of_all_plans(_segment(question, solvers))

@@ -66,9 +66,14 @@ class Signs:
         return [text for text in (*texts, search_text(search)) if text]
 
     @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.monotonic() - self._started
+
+    @property
     def line(self) -> str:
         """The same in one line, with the time."""
-        return f"{'; '.join(self.texts())}; {duration(time.monotonic() - self._started)}"
+        return f"{'; '.join(self.texts())}; {duration(self.seconds)}"
 
     def __rich__(self) -> Group:
         """The same as a bar, if there is anything to count, and lines."""
@@ -76,7 +81,7 @@ class Signs:
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        texts = [*self.texts(), f"{time.monotonic() - self._started:,.0f} s"]
+        texts = [*self.texts(), f"{self.seconds:,.0f} s"]
         bar = [ProgressBar(total=self.total, completed=self.done, width=60)] if self.total else []
         return Group(*bar, *(Text(text, overflow="ellipsis", no_wrap=True) for text in texts))
 

@@ -39,7 +39,7 @@ from ...pareto.supported import (
     supported_between,
 )
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
-from ...progress import answering
+from ...progress import TREES, answering
 from ..question import NothingBelow
 from ..tables.tables import TableBranches
 from ..terms.parts import FoundPart
@@ -65,7 +65,12 @@ class CascadeSearch(Proofs):
 
     def run(self) -> Answer:
         """The best mapping, its cost, and the proof."""
-        self._explore_within_means()
+        try:
+            self._explore_within_means()
+        except KeyboardInterrupt:  # nothing is known but what needs no search
+            self.know_unsearched()
+            if not self.corners:
+                raise
         if not self.corners and self.out_of_means:
             self.know_unsearched()
         if not self.corners:
@@ -105,7 +110,7 @@ class CascadeSearch(Proofs):
     def _explore_within_means(self) -> None:
         """Search to the end, until means run out, or until an interrupt: that is passed on where nothing is known."""
         try:
-            with answering(self.progress):
+            with answering(self.progress, TREES):
                 self._explore()
         except OutOfMeans:
             self.out_of_means = True

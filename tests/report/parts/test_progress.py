@@ -12,7 +12,7 @@ import pytest
 import tilewright as tw
 from tilewright.cli import terminal
 from tilewright.mapper.means import Means
-from tilewright.mapper.progress import SearchProgress, answering, tell, watched
+from tilewright.mapper.progress import CASCADE, TREES, SearchProgress, answering, tell, watched
 from tilewright.report.parts import progress
 from tilewright.report.parts.progress import Signs, signs_of_life
 
@@ -75,10 +75,21 @@ def test_a_search_says_how_far_it_is() -> None:
     assert all(one.bound <= result.certificate.value * (1 + 1e-9) for one in seen)
 
 
+def test_a_smaller_space_with_the_same_value_is_named() -> None:
+    for size, same in ((16, True), (17, False)):
+        with watched() as search:
+            tw.search(tw.gemm(size, size, size), "three_level", tiling="ragged")
+        cheaper = search.now().cheaper
+        assert (cheaper is not None and cheaper[0] == "tiling perfect") == same
+
+
 def test_the_outermost_search_answers() -> None:
-    with watched() as search, answering(lambda: SearchProgress(doing="outer")):
+    """Of two ranks the higher one, whichever is outside."""
+    with watched() as search, answering(lambda: SearchProgress(doing="outer"), CASCADE):
         with answering(lambda: SearchProgress(doing="inner")):
             assert search.now().doing == "outer"
+        with answering(lambda: SearchProgress(doing="trees"), TREES):
+            assert search.now().doing == "trees"
         assert search.now().doing == "outer"
 
 
