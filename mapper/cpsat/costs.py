@@ -13,6 +13,7 @@ from ...arch import Memory
 from ...cost_models.ports import ports_of
 from ...ir import Role, ceil_div
 from ...ir.problem import ROLES
+from ..kernel.remembered import remembered
 from .loops import LoopVariables, Term, Var, checked, highest
 from .slots import Pattern
 from .words import Service, WordVariables
@@ -45,8 +46,6 @@ class Costs:
     def __init__(self, loops: LoopVariables) -> None:
         self.loops, self.words = loops, WordVariables(loops)
         self.problem, self.arch, self.places = loops.problem, loops.arch, loops.places
-        self._finished: dict[tuple[int, int, int], Var | int] = {}
-        self._alone: dict[tuple[int, int], Var] = {}
         for m, memory in enumerate(self.arch.memories):
             self._add_capacity(m, memory)
 
@@ -120,27 +119,31 @@ class Costs:
 
     def _finished_words(self, t: int, memory: int, instance: int) -> Var | int:
         """Words of a node that carry all their products at last: all, or none where instances share the sums."""
-        key = (t, memory, instance if self.places.spatial(0, instance) else 0)
-        if key not in self._finished:
-            self._finished[key] = self._add_finished(*key)
-        return self._finished[key]
+        return self._add_finished(t, memory, instance if self.places.spatial(0, instance) else 0)
 
+    @remembered
     def _add_finished(self, t: int, memory: int, instance: int) -> Var | int:
         model, dims = self.loops.model, self.problem.tensors[t].dims
         first = self.words.first_visits(t, memory, instance)
         above = self.places.spatial(0, self.places.node[memory])
-        sharing = [v for (dim, _, s), v in self.loops.exponents.items() if dim not in dims and s in above]
-        if not sharing:
+        if not any(dim not in dims and s in above for dim, _, s in self.loops.exponents):
             return first
-        if (t, memory) not in self._alone:
-            self._alone[t, memory] = alone = model.new_bool_var("")
-            model.add(sum(sharing) == 0).only_enforce_if(alone)
-            model.add(sum(sharing) >= 1).only_enforce_if(alone.Not())
-        alone = self._alone[t, memory]
+        alone = self._alone(t, memory)
         finished = model.new_int_var(0, first if isinstance(first, int) else highest(first), "")
         model.add(finished == first).only_enforce_if(alone)
         model.add(finished == 0).only_enforce_if(alone.Not())
         return finished
+
+    @remembered
+    def _alone(self, t: int, memory: int) -> Var:
+        """A Bool: whether no instances above a node share a sum."""
+        model, dims = self.loops.model, self.problem.tensors[t].dims
+        above = self.places.spatial(0, self.places.node[memory])
+        sharing = sum(v for (dim, _, s), v in self.loops.exponents.items() if dim not in dims and s in above)
+        alone = model.new_bool_var("")
+        model.add(sharing == 0).only_enforce_if(alone)
+        model.add(sharing >= 1).only_enforce_if(alone.Not())
+        return alone
 
     # ---- energy ---------------------------------------------------------------------------------------------
 

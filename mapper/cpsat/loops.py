@@ -12,6 +12,7 @@ from ortools.sat.python import cp_model
 
 from ...arch import Architecture
 from ...ir import Problem, TilewrightError
+from ..kernel.remembered import remembered
 from ..tilings import prime_exponents
 from .orders import OrderClass, order_classes
 from .slots import Pattern, Places, moving_dims, patterns, windows
@@ -62,8 +63,6 @@ class LoopVariables:
         self.primes = {dim: prime_exponents(problem.sizes[dim]) for dim in self.dims}
         self.exponents: dict[tuple[str, int, int], Var] = {}
         self.orders: dict[int, list[tuple[Var, OrderClass]]] = {}
-        self._charges: dict[tuple[Term, int], Var] = {}
-        self._charged_terms: dict[Term, Var] = {}
         self._powers: dict[frozenset[Term], Var | int] = {}
         self._add_exponents()
         self._add_axes()
@@ -230,30 +229,27 @@ class LoopVariables:
                     if self.arch.loop_moves(dim, tensor):
                         self.model.add_implication(self.real[dim, s], self.moves[t, s])
 
+    @remembered
     def _charge(self, term: Term, prime: int) -> Var:
         """The exponent of what a loop multiplies the services of a node by: its own, or 0 if it is free."""
-        key = (term, prime)
-        if key not in self._charges:
-            exponent = self.exponents[term.dim, prime, term.slot]
-            count = highest(exponent)
-            charge = self.model.new_int_var(0, count, "")
-            self.model.add(charge <= exponent)
-            self.model.add(charge >= exponent - count + count * self._charged(term))
-            self._charges[key] = charge
-        return self._charges[key]
+        exponent = self.exponents[term.dim, prime, term.slot]
+        count = highest(exponent)
+        charge = self.model.new_int_var(0, count, "")
+        self.model.add(charge <= exponent)
+        self.model.add(charge >= exponent - count + count * self._charged(term))
+        return charge
 
+    @remembered
     def _charged(self, term: Term) -> Var:
         """Whether a loop is charged at a node: a loop between the two, or inside it in its slot, moves the tensor."""
-        if term not in self._charged_terms:
-            assert term.charged_at is not None
-            t, m = term.charged_at
-            charged = self.model.new_bool_var("")
-            for inner in self.slots_between(term.slot, m):
-                self.model.add_implication(self.moves[t, inner], charged)
-            free = [chosen for chosen, each in self.orders[term.slot] if term.dim in each.free[t]]
-            self.model.add_bool_or([self.moves[t, term.slot].Not(), charged, *free])
-            self._charged_terms[term] = charged
-        return self._charged_terms[term]
+        assert term.charged_at is not None
+        t, m = term.charged_at
+        charged = self.model.new_bool_var("")
+        for inner in self.slots_between(term.slot, m):
+            self.model.add_implication(self.moves[t, inner], charged)
+        free = [chosen for chosen, each in self.orders[term.slot] if term.dim in each.free[t]]
+        self.model.add_bool_or([self.moves[t, term.slot].Not(), charged, *free])
+        return charged
 
     def slots_between(self, slot: int, memory: int) -> tuple[int, ...]:
         """Slots in time below a slot and above a memory's nodes."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ...arch import Architecture
 from ...ir import Problem, Rank, Tensor, TilewrightError, ceil_div
+from ..kernel.remembered import remembered
 from ..means import check_call
 from .loops import LoopVariables, States, Term, Var, checked
 from .slots import windows
@@ -68,18 +69,11 @@ class WordVariables:
     def __init__(self, loops: LoopVariables) -> None:
         self.loops = loops
         self.places = loops.places
-        self._made: dict[Service, Var | int] = {}
-        self._first: dict[tuple[int, int, int], Var | int] = {}
-        self._tiles: dict[tuple[int, int], Var | int] = {}
-        self._movers: dict[tuple[int, int, int, str], Var] = {}
 
-    def tile(self, tensor: int, memory: int) -> Var | int:
+    @remembered
+    def tile(self, number: int, memory: int) -> Var | int:
         """Words of the tile that one instance of a memory holds."""
-        if (tensor, memory) not in self._tiles:
-            self._tiles[tensor, memory] = self._tile(self.loops.problem.tensors[tensor], self.places.node[memory])
-        return self._tiles[tensor, memory]
-
-    def _tile(self, tensor: Tensor, position: int) -> Var | int:
+        tensor, position = self.loops.problem.tensors[number], self.places.node[memory]
         plain = self._plain_dims(tensor)
         below = range(position, self.places.mac)
         factors = [self.loops.power(Term(dim, s) for dim in plain for s in below)]
@@ -93,10 +87,9 @@ class WordVariables:
         """Words given in all services together."""
         if not self.places.spatial(0, service.instance):
             service = Service(service.tensor, service.node, service.joined)
-        if service not in self._made:
-            self._made[service] = self._served(service)
-        return self._made[service]
+        return self._served(service)
 
+    @remembered
     def _served(self, service: Service) -> Var | int:
         tensor = self.loops.problem.tensors[service.tensor]
         position = self._position(service)
@@ -115,15 +108,14 @@ class WordVariables:
 
     def first_visits(self, tensor: int, memory: int, instance: int = 0) -> Var | int:
         """Distinct words of an output in each instance of a memory, added up over those that are counted."""
-        if not self.places.spatial(0, instance):
-            instance = 0
-        key = (tensor, memory, instance)
-        if key not in self._first:
-            irrelevant = [dim for dim in self.loops.dims if dim not in self.loops.problem.tensors[tensor].dims]
-            above = self.places.spatial(instance, self.places.node[memory])
-            terms = [Term(dim, s) for dim in irrelevant for s in above]
-            self._first[key] = self.loops.product(self._tensor_factors(tensor, instance, terms))
-        return self._first[key]
+        return self._first_visits(tensor, memory, instance if self.places.spatial(0, instance) else 0)
+
+    @remembered
+    def _first_visits(self, tensor: int, memory: int, instance: int) -> Var | int:
+        irrelevant = [dim for dim in self.loops.dims if dim not in self.loops.problem.tensors[tensor].dims]
+        above = self.places.spatial(instance, self.places.node[memory])
+        terms = [Term(dim, s) for dim in irrelevant for s in above]
+        return self.loops.product(self._tensor_factors(tensor, instance, terms))
 
     def _tensor_factors(self, tensor: int, instance: int, terms: list[Term]) -> list[Var | int]:
         """Trips, times the words of the tensor along its plain ranks, or of the part of it that one instance sees."""
@@ -187,17 +179,16 @@ class WordVariables:
         model.add(everything <= words).only_enforce_if([mover.Not() for mover in movers])
         return words
 
+    @remembered
     def _innermost(self, tensor: int, memory: int, slot: int, dim: str) -> Var:
         """A Bool that may be true only where no loop further in than that of `dim` in a slot moves a node's tensor."""
-        key = (tensor, memory, slot, dim)
-        if key not in self._movers:
-            model = self.loops.model
-            self._movers[key] = mover = model.new_bool_var("")
-            for inner in self.loops.slots_between(slot, memory):
-                model.add_implication(mover, self.loops.moves[tensor, inner].Not())
-            classes = [chosen for chosen, each in self.loops.orders[slot] if each.mover[tensor] == dim]
-            model.add_bool_or([mover.Not(), *classes])
-        return self._movers[key]
+        model = self.loops.model
+        mover = model.new_bool_var("")
+        for inner in self.loops.slots_between(slot, memory):
+            model.add_implication(mover, self.loops.moves[tensor, inner].Not())
+        classes = [chosen for chosen, each in self.loops.orders[slot] if each.mover[tensor] == dim]
+        model.add_bool_or([mover.Not(), *classes])
+        return mover
 
 
 def _part(states: States, rank: Rank, state: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:

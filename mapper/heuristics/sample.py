@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from ...arch import Architecture, ArrayAxis, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tensor_tile_words
 from ...ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
+from ..kernel.remembered import remembered
 from ..tilings import Tiling
 from .chains import MostTrips, draw_chain
 
@@ -58,9 +59,6 @@ class GenomeSpace:
     problem: Problem
     arch: Architecture
     tiling: Tiling
-    _known_limits: dict[tuple[bool, ...], tuple[MostTrips, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     @cached_property
     def slots(self) -> tuple[GenomeSlot, ...]:
@@ -124,17 +122,16 @@ class GenomeSpace:
             orders.append(tuple(loops))
         return Genome(keeps, trips, tuple(orders))
 
+    @remembered
     def _limits(self, used: tuple[bool, ...]) -> tuple[MostTrips, ...]:
         """The most trips of each dimension in each slot, innermost first, but for the outermost slot.
 
         used  per memory, whether it keeps anything
         """
-        if used not in self._known_limits:
-            self._known_limits[used] = tuple(
-                tuple(self._most_trips(size, i, used, i in allowed) for i in range(len(self.slots) - 1, 0, -1))
-                for size, allowed in zip(self.sizes, self.allowed, strict=True)
-            )
-        return self._known_limits[used]
+        return tuple(
+            tuple(self._most_trips(size, i, used, i in allowed) for i in range(len(self.slots) - 1, 0, -1))
+            for size, allowed in zip(self.sizes, self.allowed, strict=True)
+        )
 
     def _most_trips(self, size: int, slot: int, used: tuple[bool, ...], allowed: bool) -> int:
         memory, _, axis = self.slots[slot]

@@ -26,6 +26,7 @@ from ...cost_models.layouts import line_box, parse_layout, tensor_extents
 from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
+from ..kernel.remembered import remembered_by
 from ..kernel.tolerance import RELATIVE_TOLERANCE
 from ..means import Means
 from ..pareto.weights import Weights, weights_of
@@ -197,7 +198,6 @@ class _Planning:
         self.searched_before = costs.searched
         self._value, self._proven = math.inf, 0.0
         self._costs: dict[tuple[str, Texts], tuple[float, float]] = {}
-        self._converting: dict[tuple[str, str, str], float] = {}
 
     # ---- what things cost ----------------------------------------------------------------------------------
 
@@ -239,11 +239,10 @@ class _Planning:
         value = self.weights.of(energy, cycles)
         return Conversion(tensor.name, old, new, before, read, written, value, energy, cycles)
 
+    @remembered_by(lambda _, tensor, old, new: (tensor.name, old, new))
     def converting(self, tensor: StoredTensor, old: str, new: str) -> float:
         """The value of a conversion."""
-        if (tensor.name, old, new) not in self._converting:
-            self._converting[tensor.name, old, new] = self.conversion(tensor, old, new).value
-        return self._converting[tensor.name, old, new]
+        return self.conversion(tensor, old, new).value
 
     def lines(self, tensor: StoredTensor, layout: str) -> int:
         """Of the whole tensor."""

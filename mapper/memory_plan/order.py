@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ...ir import MemoryPlanError
 from ..kernel.best_first import BestFirst
 from ..kernel.incumbents import BestAnswers
+from ..kernel.remembered import remembered
 from ..kernel.states import Closed, OpenState
 from ..means import UNLIMITED, Means
 
@@ -178,15 +179,11 @@ class _StepGraph:
             )
             for name in {*makers, *readers}
         ]
-        self._live: dict[int, int] = {}
 
+    @remembered
     def live(self, done: int) -> int:
         """Bytes that are live between steps: written, or there from the beginning, and to be read or kept."""
-        if done not in self._live:
-            self._live[done] = sum(
-                size for size, maker, readers in self.tensors if maker & ~done == 0 and readers & ~done
-            )
-        return self._live[done]
+        return sum(size for size, maker, readers in self.tensors if maker & ~done == 0 and readers & ~done)
 
     def during(self, done: int, i: int) -> int:
         """Bytes that are live while a step runs: those before it, its results, its scratch."""

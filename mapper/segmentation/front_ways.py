@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..answer import Answer
+from ..kernel.remembered import remembered_by
 from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
 from ..pareto.regions import Box, heaviest, least_weight
 from ..pareto.supported import limits_of
@@ -53,8 +53,6 @@ class FrontWays:
     bound: float
     interrupted: bool = False
     edges: list[Edge] = field(default_factory=list)
-    _known: dict[tuple[int, int], GroupEdge] = field(default_factory=dict)
-    _told: dict[tuple[int, int, Taken], GroupKind] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         corners = self.corners
@@ -214,37 +212,30 @@ class FrontWays:
         energy, latency, _ = edge.moves
         return AtLeast(energy, latency, self.weights.of(energy, latency))
 
+    @remembered_by(lambda _, number, tree: (number, id(tree.answer)))
     def _edge(self, number: int, tree: KnownTree) -> GroupEdge:
         """Return the edge that stands for a step done by a tree, the same object every time."""
-        known = self._known.get((number, id(tree.answer)))
-        if known is not None:
-            return known
         edge, front = self.steps.edges[number], self._fronts[number]
         assert edge.kind is not None
         assert front is not None
-        value = self.weights.of(tree.energy, tree.latency)
-        key = id(front), id(tree.answer), edge.taken
-        if key not in self._told:
-            answer = self._told_of(tree, front, edge.taken)
-            finding = Finding(edge.taken, math.inf, answer.certificate.lower_bound, value, answer, tree.used)
-            self._told[key] = GroupKind(edge.kind.cascade, edge.kind.stays, findings=[finding])
-        kind = self._told[key]
-        whole = edge.times * value
-        found = GroupEdge(
+        kind = self._told(tree, front, edge.taken, edge.kind)
+        whole = edge.times * self.weights.of(tree.energy, tree.latency)
+        return GroupEdge(
             edge.start, edge.end, whole, whole, True, edge.stays, edge.step, kind, edge.taken, edge.weights, edge.times
         )
-        self._known[number, id(tree.answer)] = found
-        return found
 
-    def _told_of(self, tree: KnownTree, front: GroupFront, taken: Taken) -> Answer:
-        """A tree with what is proven of it by the sum that says most of the whole."""
+    @remembered_by(lambda _, tree, front, taken, of: (id(front), id(tree.answer), taken, id(of)))
+    def _told(self, tree: KnownTree, front: GroupFront, taken: Taken, of: GroupKind) -> GroupKind:
+        """A kind of which a tree is known, with what is proven of it by the sum that says most of the whole."""
         value = self.weights.of(tree.energy, tree.latency)
         least = least_weight(front.lines(taken), self.weights)
         least = or_value(least, value)
         proof = replace(
             tree.answer.certificate, objective=objective_of(self.weights).name, value=value, lower_bound=least
         )
-        return replace(tree.answer, certificate=proof, unfused=None)
+        answer = replace(tree.answer, certificate=proof, unfused=None)
+        finding = Finding(taken, math.inf, least, value, answer, tree.used)
+        return GroupKind(of.cascade, of.stays, findings=[finding])
 
 
 def region_of_interest(corners: Corners, weights: Weights, value: float) -> AtLeast | None:
