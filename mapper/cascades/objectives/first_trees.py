@@ -58,7 +58,7 @@ class FirstTrees(TreeSearches):
         else:
             best, is_done = None, False
             if self.means.limits_time:
-                best, _ = found_with(self._unproven(True), self._beam)
+                best, _ = found_with(self._unproven(True), EFFORT.few)
             if best is None and self.question.tiling == "perfect":
                 best, is_done = found_with(self.solver, self._beam or (None if self._proves_at_once else EFFORT.few))
             if best is None and not is_done:
