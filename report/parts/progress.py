@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir.units import percent, plural
 from ...mapper.progress import SearchProgress, Watched, watched
@@ -150,7 +150,7 @@ def _bar_in_notebook(signs: Signs) -> Iterator[None]:
 
     from .html import to_html
 
-    shown = []
+    shown: list[Any] = []
 
     def draw() -> None:
         page = HTML(to_html(signs.__rich__()))
