@@ -83,7 +83,10 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
 LARGEST = 1e-4
 """By how much of the largest output a program may differ from onnxruntime and agree."""
 
-GCC = ("gcc", "-O2", "-march=native", "-Wno-unknown-pragmas")
+MOST_MACS_OF_GROUPS = 2e9
+"""Of models whose groups are timed one by one."""
+
+GCC = ("gcc", "-O2", "-march=native", "-DCLOCK=CLOCK_PROCESS_CPUTIME_ID")
 MIB = 2**20
 
 
@@ -177,6 +180,18 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
             told(why=str(error).splitlines()[0].replace(str(path), path.name))
             return
         run_beside(path, Path(folder), dims, told)
+        predicted = {" + ".join(one.names): one.totals.latency_cycles for one in result.segments if one.answer}
+        if result.macs <= MOST_MACS_OF_GROUPS and "run_s" in told.row:
+            told(of_groups=times_of_groups(Path(folder), predicted))
+
+
+def times_of_groups(folder: Path, predicted: Mapping[str, float]) -> list[tuple[float, float]]:
+    """Of each group, the cycles that the plan has for it, and the seconds that its function takes."""
+    sources, program = sorted(map(str, folder.glob("*.c"))), str(folder / "timed")
+    subprocess.run([*GCC, "-DTIMES", *sources, "-lm", "-o", program], capture_output=True, check=True)
+    said = subprocess.run([program, "0", "5"], capture_output=True, text=True, check=False).stdout
+    steps = [line.split("\t")[1:3] for line in said.splitlines() if line.startswith("step\t")]
+    return [(predicted[name], float(seconds)) for name, seconds in steps if name in predicted]
 
 
 def run_beside(path: Path, folder: Path, dims: Mapping[str, int], told: Told) -> None:
@@ -216,7 +231,7 @@ def run_beside(path: Path, folder: Path, dims: Mapping[str, int], told: Told) ->
 
 
 def by_onnxruntime(path: Path, dims: Mapping[str, int]) -> tuple[list[Any], list[Any], float]:
-    """Random inputs, what onnxruntime makes of them, and the least seconds of a run on one thread."""
+    """Random inputs, what onnxruntime makes of them, and the least seconds of processor of a run on one thread."""
     import numpy as np
     import onnxruntime
 
@@ -238,11 +253,11 @@ def by_onnxruntime(path: Path, dims: Mapping[str, int]) -> tuple[list[Any], list
         else:
             given[one.name] = rng.integers(0, 10, shape).astype(one.type[7:-1])
     made, least = session.run(None, given), math.inf
-    began = time.perf_counter()
-    while time.perf_counter() - began < 2 or least == math.inf:
-        start = time.perf_counter()
+    began = time.process_time()
+    while time.process_time() - began < 1 or least == math.inf:
+        start = time.process_time()
         session.run(None, given)
-        least = min(least, time.perf_counter() - start)
+        least = min(least, time.process_time() - start)
     return [words for name, words in given.items() if name not in stated], made, least
 
 
@@ -322,6 +337,12 @@ def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
             f"- Time: {statistics.geometric_mean(ratios):.2f} times onnxruntime's in geometric mean; "
             f"{len(slower)} of {len(ratios)} are slower than their plain loops."
         )
+    pairs = [pair for row in rows for pair in row.get("of_groups", ()) if min(pair) > 0]
+    if len(pairs) > 2:
+        from tilewright.cost_models.gpu.comparison import ranks
+
+        order = statistics.correlation(*(ranks(each) for each in zip(*pairs, strict=True)))
+        yield f"- Predicted and measured time of {len(pairs)} groups: rank correlation {order:.2f}."
 
 
 def ratio(row: Mapping[str, Any], beside: str) -> float | None:

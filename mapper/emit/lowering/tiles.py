@@ -37,7 +37,7 @@ class TreeTiles:
                   the program puts zeros there where it reads them
     lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
     copied        the nodes that are arrays of their own; None: all. What is left out is read and written where the
-                  next node outwards has it; intermediates are arrays everywhere
+                  next node outwards has it; nodes in which operations pass an intermediate are arrays everywhere
     orders        of axes, where they are stated
 
     Raises MappingError for trees whose programs cannot be written yet.
@@ -83,7 +83,8 @@ class TreeTiles:
         for place, found in users.items():
             node = self.fused.item(place)
             assert isinstance(node, Node)
-            is_needed = self.is_whole(place) or node.tensor in self.fused.cascade.intermediates
+            is_passed = node.tensor in self.fused.cascade.intermediates and len({name for name, _ in found}) > 1
+            is_needed = self.is_whole(place) or is_passed
             if self.copied is not None and node not in self.copied and not is_needed:
                 continue
             writer = producers[node.tensor].name if node.tensor in producers else ""

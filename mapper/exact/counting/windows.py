@@ -20,18 +20,19 @@ def fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: t
     """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
     neighbours.
 
-    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b).
+    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b). Of such directions that some tiles have, the
+    shortest makes most of them equal.
     """
     one, other = counts
-    apart = [
-        [c * tile for tile in range(1, (size - 1) // max(n - 1, 1) + 1)] or [c]
-        for c, size, n in zip(coefficients, sizes, counts, strict=True)
-    ]
+    first, second = coefficients
+    most = [max((size - 1) // max(n - 1, 1), 1) for size, n in zip(sizes, counts, strict=True)]
     equal = 0
-    for a in apart[0]:
-        for b in apart[1]:
-            common = math.gcd(a, b)
-            equal = max(equal, max(one - b // common, 0) * max(other - a // common, 0))
+    for a in range(1, other):
+        for b in range(1, one):
+            times = math.lcm(first // math.gcd(first, a), second // math.gcd(second, b))
+            if times * a <= first * most[0] and times * b <= second * most[1]:
+                equal = max(equal, (one - b) * (other - a))
+                break
     return one * other - equal
 
 

@@ -17,6 +17,7 @@ from .....workloads.graph import (
     cascade_parameters,
     cascade_tensors,
 )
+from ....fusing import answer_without_search
 from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ....segmentation import NetworkAnswer, Segment, StayingTensor
 from ...lowering.lifetimes import tightened
@@ -218,7 +219,7 @@ class _Assembly:
             elif self.graph.by_name[made[0]].follows:  # a part of what is computed apart as a whole
                 continue
             elif segment.answer is not None:
-                draft = self._draft(number, segment)
+                draft = self._in_vectors(self._draft(number, segment))
                 made = made_by(draft.call)
                 yield draft
             for source in made:
@@ -319,6 +320,26 @@ class _Assembly:
         if self.registers is None or (self.meaning is not None and key in self.meaning.outputs):
             return None
         return order_of(self._nested(draft)[1], name, self.registers, _given_to(draft.call))
+
+    def _in_vectors(self, draft: _Draft) -> _Draft:
+        """A group as it is planned; or on a machine with caches, where more of its operations fill vectors so, one
+        operation after the other: a processor loses more by words that are computed one by one than a cache saves."""
+        segment, cascade = draft.segment, draft.call.cascade
+        if self.registers is None or len(cascade.operations) == 1:
+            return draft
+        asked = replace(self.answer.question.of_group(cascade), stays=segment.stays)
+        apart = answer_without_search(asked)
+        if apart is None or apart.mapping.cascade.operations != cascade.operations:
+            return draft
+        other = replace(draft, segment=replace(segment, answer=apart, arenas=()))
+        return other if self._filling_vectors(other) > self._filling_vectors(draft) else draft
+
+    def _filling_vectors(self, draft: _Draft) -> int:
+        """Operations of a group that are computed in vectors of registers."""
+        assert self.registers is not None
+        given, body = _given_to(draft.call), self._nested(draft)[1]
+        nests = [one for one in body if isinstance(one, PerfectNest)]
+        return sum(register_tile(one, self.registers, given) is not None for one in nests)
 
     def _nested(self, draft: _Draft) -> tuple[LoopProgram, tuple[Statement, ...]]:
         """The program of a group on a machine with caches, as nests of single operations."""
