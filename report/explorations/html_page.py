@@ -275,8 +275,9 @@ def _picture_parts(exploration: Exploration, point: Point, details: Details) -> 
         return []
     rows = comparison.of(point.summary.network, point.summary.arch, comparison.dataflows[0])
     row = next(row for row in rows if row.layer == times[0].name)
-    assert row.mapping is not None
-    number = details.picture((row.mapping, row.arch), lambda: mapping_svg(row.mapping, row.machine))
+    mapping = row.mapping
+    assert mapping is not None
+    number = details.picture((mapping, row.arch), lambda: mapping_svg(mapping, row.machine))
     return [
         picture_part(f"Mapping of {row.layer}, which takes most of the time", number, f"The loop nest of {row.layer}")
     ]

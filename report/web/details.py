@@ -49,7 +49,7 @@ class Details:
 
     def add(self, name: str, detail: Detail) -> str:
         """Keep a dialog, and return its name."""
-        parts = [{"shared": self._number(json.dumps(part), self.shared, lambda p=part: p)} for part in detail.parts]
+        parts = [{"shared": self._shared(part)} for part in detail.parts]
         command = {"command": detail.command} if detail.command else {}
         self.found[name] = {"title": detail.title, "figures": detail.figures, "parts": parts, **command}
         return name
@@ -57,6 +57,9 @@ class Details:
     def picture(self, key: Hashable, draw: Callable[[], str]) -> int:
         """Keep a picture, drawn once for all that have the key, and return its number."""
         return self._number(key, self.pictures, draw)
+
+    def _shared(self, part: Part) -> int:
+        return self._number(json.dumps(part), self.shared, lambda: part)
 
     def data(self) -> dict[str, Any]:
         """For the scripts of the page."""

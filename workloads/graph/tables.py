@@ -81,7 +81,8 @@ def chain_of(rows: Mapping[str, TableRow], network: str, where: str) -> NetworkG
     size, an input of its own."""
     entries: list[object] = []
     outside = [INPUT]
-    last, made = "", (0,)
+    last = ""
+    made: tuple[int, ...] = (0,)
     for name, row in rows.items():
         problem = row.layer.problem
         for number in range(1, row.layer.repeat + 1):
