@@ -137,7 +137,7 @@ class Proofs(WeightedSums):
         return [*bounds, (ENERGY_ALONE, least.energy_pj), (LATENCY_ALONE, least.latency_cycles)]
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:
-        """Why no mapping keeps the limits; or that the means have run out before this was known."""
+        """Return the error that no mapping keeps the limits, or that the means ran out before this was known."""
         divided = self._bound(objective, math.inf, self.bounds)
         if min(divided, self._least_ragged(objective, math.inf)) == math.inf:
             return unmet_limits(objective, self._lowest)

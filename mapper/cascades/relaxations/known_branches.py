@@ -129,8 +129,8 @@ class KnownBranches:
     def _between_weights(
         self, question: BranchQuestion, weights: Weights, cutoff: float, apart: LeastOfEach
     ) -> BranchAnswer | None:
-        """What follows from answers for other weights: a mapping that weighs no more than all must, or a bound at the
-        cutoff or above."""
+        """Answer from what is known for other weights: with a mapping whose weight the lower bound reaches, or with a
+        bound at the cutoff or above."""
         bound = self.between(question, weights, apart)
         known = self.mapping(question, weights)
         if known is not None and reaches(bound, known.bound):

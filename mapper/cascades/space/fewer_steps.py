@@ -29,7 +29,7 @@ class FewerSteps:
 
     @classmethod
     def of(cls, choices: Iterable[Loops]) -> FewerSteps:
-        """Of some choices, none of which is ruled out."""
+        """Collect choices of loops, none of which is ruled out yet."""
         found = cls()
         for loops in choices:
             if _may_be_compared(loops):

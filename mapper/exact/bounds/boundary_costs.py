@@ -1,4 +1,5 @@
-"""What a boundary costs at least, charged at any tile: the words that pass, over as many instances as may share them.
+"""Lower bounds on the cost of a boundary, for every tile at which it may be charged: the words that pass, divided by
+the most instances that may share them.
 
 These are the entries that the tables of `bounds.py` add up.
 """
@@ -28,10 +29,10 @@ from .array_groups import ArrayGroup, Limit
 from .zeros_at_tiles import LeftAtTiles, TileBits
 
 Gaps = tuple[LineGaps, LineGaps]
-"""What lines take more than the words in them, in the outer and the inner memory of a boundary."""
+"""Words of full lines per word that passes, at the outer and at the inner memory of a boundary."""
 
 Bits = tuple[Floats | float, Floats | float]
-"""Of a word in the outer and in the inner memory of a boundary."""
+"""Bits per word, at the outer and at the inner memory of a boundary."""
 
 
 class BoundaryBounds:
@@ -66,7 +67,8 @@ class BoundaryBounds:
         self._left_at_tiles = None if zeros is None else LeftAtTiles(hierarchy, lattice, arrays, zeros)
 
     def cost(self, boundary: MemoryBoundary, passed: int, slid: bool = False) -> Floats:
-        """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`.
+        """Tabulate (groups, columns, lattice) the least cost of a boundary between memories, for every tile at which it
+        may be charged inside fanout `passed`.
 
         slid  whether that is the tile to which a smaller one has slid
         """
@@ -83,8 +85,9 @@ class BoundaryBounds:
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def _further_in(self, boundary: MemoryBoundary, left: Left) -> Floats | float:
-        """(groups, columns, cells) what is not left out at the MACs, where as much has been taken for left out as any
-        mapping may, now that it is known what a boundary charged at each tile lets pass, at least."""
+        """Tabulate (groups, columns, cells) the least cost at the MACs that bounds have left out so far. They assume
+        that zeros save there as much as in any mapping, until the charge of a boundary at a tile tells how many words
+        pass."""
         zeros, macs = self.cost_columns.zeros, float(self.hierarchy.problem.macs)
         found = None if zeros is None else zeros.further_in_of_any(boundary, np.asarray(left.moved))
         if zeros is None or found is None:
@@ -99,8 +102,8 @@ class BoundaryBounds:
         return np.moveaxis(costs, 0, 1)
 
     def more_at_macs(self, memory: int, tensor: int) -> Floats | None:
-        """(groups, columns, lattice) what the MACs read of a tensor from the memory nearest to them beyond its least
-        bits, by the tile that it holds. None: nothing is known of that.
+        """Tabulate (groups, columns, lattice) the cost of the bits beyond the least that the MACs read of a tensor, by
+        the tile that the memory nearest to them holds; None: these bits are not known.
 
         What the MACs read is charged at the least bits until that tile is known, and what it takes beyond them then.
         """
@@ -112,16 +115,16 @@ class BoundaryBounds:
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def _bits_at_tiles(self, boundary: MemoryBoundary) -> Bits | None:
-        """Per end of a boundary between memories, (cells,) bits of a word of an operand at least, charged at each tile:
-        that of the inner memory lies inside it, and that of the outer one around it."""
+        """Bound from below (cells,) the bits per word of an operand at the outer and at the inner memory of a boundary,
+        by the tile that charges it. The inner memory's tile lies inside that tile, and the outer memory's around it."""
         if self._bits is None or self.tensors[boundary.tensor].is_output:
             return None
         outer = self._bits.around(boundary.outer, boundary.tensor)
         return np.ravel(outer), np.ravel(self._bits.within(boundary.inner, boundary.tensor))
 
     def words_at_tiles(self, boundary: MemoryBoundary, passed: int, slid: bool = False) -> Floats:
-        """(lattice) words of a boundary that is charged at each tile; `slid` as `cost` has it, where overlaps are kept
-        at every move."""
+        """Tabulate (lattice) the least words of a boundary, by the tile that charges it. A tile that has slid (`slid`,
+        as in `cost`) brings in fewer where overlaps are kept at every move."""
         hierarchy, t = self.hierarchy, boundary.tensor
         perfect = self.lattice.tiling == "perfect" or self.lattice.for_perfect
         exact = hierarchy.keeps_overlaps(boundary, not (perfect and self.cost_columns.counts_words))
@@ -150,14 +153,15 @@ class BoundaryBounds:
         return self.cost(boundary, passed)[:, :, *self._last]
 
     def once(self, boundary: MemoryBoundary) -> Floats:
-        """(columns,) of a boundary that every word of the tensor passes once."""
+        """Return (columns,) the least cost of a boundary that every word of its tensor passes once."""
         if boundary not in self._once:
             words = np.array([float(tensor_tile_words(self.tensors[boundary.tensor], self.hierarchy.problem.sizes))])
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
     def _gaps_at_tiles(self, boundary: MemoryBoundary, passed: int) -> Gaps | None:
-        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, charged at each tile."""
+        """Bound from below (cells,) the words of full lines per word that passes, at the outer and at the inner memory
+        of a boundary, by the tile that charges it."""
         lines = self.cost_columns.lines
         if lines is None:
             return None
@@ -168,7 +172,8 @@ class BoundaryBounds:
         return outer, inner
 
     def _gaps(self, boundary: MemoryBoundary) -> Gaps:
-        """The same, wherever it is charged."""
+        """Bound from below the words of full lines per word that passes, at the outer and at the inner memory of a
+        boundary, whatever tile charges it."""
         lines = self.cost_columns.lines
         if lines is None:
             return LineGaps(), LineGaps()
@@ -183,8 +188,8 @@ class BoundaryBounds:
         bits: Bits | None = None,
         left: Left | None = None,
     ) -> Floats:
-        """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
-        `passed`.
+        """Bound from below (groups, columns, n) the cost of a boundary whose charge moves (n,) distinct words, inside
+        fanout `passed`.
 
         gaps  (n,) what lines take more than words in the outer and the inner memory, where more is known than for any
               tile
@@ -244,7 +249,8 @@ class BoundaryBounds:
         return found
 
     def _least_bits(self, boundary: MemoryBoundary) -> Bits:
-        """Whatever the tiles."""
+        """Return the least bits per word of an operand at the outer and at the inner memory of a boundary, whatever the
+        tiles."""
         width, zeros = self.cost_columns.arch.width_bits(self.tensors[boundary.tensor]), self.cost_columns.zeros
         if zeros is None:
             return width, width
@@ -252,9 +258,9 @@ class BoundaryBounds:
         return zeros.least_bits(boundary.outer, boundary.tensor), inner
 
     def _finished(self, tensor: int, memory: int, once: float) -> Floats:
-        """Words of an output that may be finished when they leave a memory, or come to it, where that takes fewer bits
-        than a sum: each once, but not in the memory next to the MACs, nor where several instances surely hold parts of
-        the same sum."""
+        """Bound from above the output words that leave a memory, or come to it, finished and therefore narrower than
+        partial sums. Each word counts once; none counts in the memory next to the MACs, nor where several instances
+        surely hold parts of the same sum."""
         arch, output = self.cost_columns.arch, self.tensors[tensor]
         is_no_wider = arch.partial_width_bits(output) <= arch.width_bits(output)
         if is_no_wider or memory == self.hierarchy.fullest_placement[tensor][0]:
@@ -266,8 +272,8 @@ class BoundaryBounds:
         return found
 
     def _copies(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit, Limit]:
-        """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
-        it is served to them; above the charge, how many may share a serving."""
+        """Return limits over the fanouts between the holders: below the charge, the instances that want a word and the
+        times it is served to them; above the charge, the most instances that may share a serving."""
         shared: Limit = 1.0
         # A charge that has waited until above a fanout outside both holders is one in each of its instances.
         _, copies = self._outside(boundary, passed)
@@ -284,18 +290,20 @@ class BoundaryBounds:
         return copies, apart, shared
 
     def _outside(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit]:
-        """Over the fanouts outside both holders and below the charge: most instances that hold parts of the same sums,
-        and how many instances want a word."""
+        """Return limits over the fanouts outside both holders and below the charge: the most instances that hold parts
+        of the same sums, and the instances that want a word."""
         fanouts = [f for f in range(passed) if self.hierarchy.inside[f] > boundary.outer]
         parts = math.prod(self.arrays.parts[f] for f in fanouts)
         return parts, math.prod(self.arrays.copies[f][boundary.tensor] for f in fanouts)
 
     def _inner_loads(self, _tensor: int, memory: int) -> Limit:
-        """How many instances of the inner memory would have as much of a tensor to do as the busiest has, at most."""
+        """Bound from above the ratio of a tensor's traffic over all instances of the inner memory to that of the
+        busiest instance."""
         return self._most_instances(memory)
 
     def _outer_loads(self, _tensor: int, memory: int) -> Limit:
-        """The same of the outer memory."""
+        """Bound from above the ratio of a tensor's traffic over all instances of the outer memory to that of the
+        busiest instance."""
         return self._most_instances(memory)
 
     def _most_instances(self, memory: int, first: int = 0) -> Limit:

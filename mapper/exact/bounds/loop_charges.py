@@ -1,5 +1,5 @@
-"""What the next loop does to the boundaries that wait: which dimensions are free, and which charge what. And with it
-all steps outwards from a state, found once."""
+"""How the next loop changes the boundaries that wait: which dimensions are free, and which charge what. The steps
+outwards from each state are worked out once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..question.limits import SearchLimits
 
 
 class LoopCharge(NamedTuple):
-    """What a loop can charge at once.
+    """A loop charge lists the waiting boundaries that a single loop charges together.
 
     dims     dimensions whose loop does just that; where something slides, one
     moved    the waiting boundaries that it moves
@@ -24,7 +24,7 @@ class LoopCharge(NamedTuple):
 
     @property
     def fixed(self) -> tuple[MemoryBoundary, ...]:
-        """The moved ones that do not slide: what they cost is known, however long the loop is."""
+        """The moved boundaries that do not slide; their cost does not depend on the length of the loop."""
         return tuple(c for c in self.moved if c not in self.sliding)
 
 
@@ -106,7 +106,7 @@ class LoopCharges:
         return tuple(d for d in self.every_dim if not any(d in self.moving[c.tensor] for c in waiting))
 
     def of(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[LoopCharge, ...]:
-        """All that a single loop can charge."""
+        """Return every set of waiting boundaries that a single loop can charge, with the dimensions of such loops."""
         if waiting not in self._found:
             found: dict[object, LoopCharge] = {}
             for d in self.every_dim:

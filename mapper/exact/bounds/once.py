@@ -1,4 +1,4 @@
-"""What boundaries cost at least if every word passes once, for the very arrays of each row.
+"""Lower bounds on boundary costs from a row's own arrays alone: every word crosses each boundary at least once.
 
 Tables of bounds (`bounds.py`) know tiles, but of arrays only what those of a group have in common. This knows arrays,
 and nothing of tiles; the larger of the two holds, column by column.
@@ -74,7 +74,8 @@ class OnceEach(BoundaryBounds):
         return self._wanted(boundary.tensor, outside), self._wanted(boundary.tensor, apart)
 
     def _inner_loads(self, tensor: int, memory: int) -> Limit:
-        """As above. Those that want the same words have all of them: `_wanted` counts as many, and no others."""
+        """Bound the ratio of total to busiest traffic at the inner memory by each row's arrays. Each instance that
+        wants a word receives it, and `_wanted` counts these instances and no others."""
         if not self._loads_differ:
             return self._most_instances(memory)
         outside = self._fanouts_outside(memory)
@@ -83,7 +84,8 @@ class OnceEach(BoundaryBounds):
         return self._loads(tensor, memory, wanting)
 
     def _outer_loads(self, tensor: int, memory: int) -> Limit:
-        """As above. The busiest one serves words no less often than the average."""
+        """Bound the ratio of total to busiest traffic at the outer memory by each row's arrays. The busiest instance
+        serves words no less often than the average."""
         if not self._loads_differ:
             return self._most_instances(memory)
         return self._loads(tensor, memory, self._spread(self._fanouts_outside(memory)))
@@ -94,9 +96,9 @@ class OnceEach(BoundaryBounds):
         return self._tiling == "ragged" and self.cost_columns.scales_words
 
     def _loads(self, t: int, memory: int, alike: Ints) -> Limit:
-        """(rows, 1) how many instances of a memory would have as much of a tensor to do as the busiest has, at most.
-        That is no less than the first one has along the tensor's own dimensions, and than the average along windows and
-        over the instances of arrays that are not decided.
+        """Bound from above (rows, 1) the ratio of a tensor's traffic over all instances of a memory to that of the
+        busiest instance. The busiest has no less than the first one along the tensor's own dimensions, and no less than
+        the average along windows and over the instances of arrays that are not decided.
 
         alike  (rows, dims) along the other dimensions, instances that would have as much to do
         """
@@ -110,8 +112,8 @@ class OnceEach(BoundaryBounds):
         return loads[:, None]
 
     def _one_in(self, memory: int) -> Floats:
-        """(rows, dims) as how large a part the first instance of a memory has of each dimension, one in how many; at
-        most."""
+        """Bound from above (rows, dims) the ratio of the size of each dimension to the elements that the first instance
+        of a memory has of it."""
         if memory not in self._parts_of_first:
             outside, sizes = self._fanouts_outside(memory), np.array(self.lattice.sizes)
             self._parts_of_first[memory] = sizes / first_has(sizes, self._block(outside), self._spread(outside))
@@ -145,7 +147,7 @@ class OnceEach(BoundaryBounds):
         return np.array(self.hierarchy.visit or self.lattice.sizes) < np.array(self.lattice.sizes)
 
     def _at_work(self, fanouts: Sequence[int]) -> Ints:
-        """(rows, dims) instances of some fanouts that ever have work along each dimension, at least."""
+        """Bound from below (rows, dims) the instances of some fanouts that ever have work along each dimension."""
         key = tuple(fanouts)
         if key not in self._working:
             self._working[key] = self._least_at_work(fanouts)
@@ -199,5 +201,6 @@ def all_boundaries(placement: Placement) -> list[MemoryBoundary]:
 
 
 def uncharged(state: State) -> list[MemoryBoundary]:
-    """Those that nothing has been charged for: they wait, or their inner node is still to be placed."""
+    """Return the boundaries of a state that are not charged yet: they wait, or their inner node is still to be
+    placed."""
     return [*state.waiting, *all_boundaries(state.ahead)]

@@ -33,7 +33,8 @@ from .array_groups import ArrayGroup
 
 
 class TileBits:
-    """Over a lattice every tile of which has a cell of its own."""
+    """Tile bits are the bits per word of operands with zeros, by tile, over a lattice in which every tile has its own
+    cell."""
 
     def __init__(self, hierarchy: Hierarchy, footprints: Footprints, lattice: Lattice, zeros: ZeroBounds) -> None:
         self.hierarchy = hierarchy
@@ -88,7 +89,8 @@ class TileBits:
 
 
 class LeftAtTiles:
-    """Over one lattice, for the arrays of some groups."""
+    """Bounds on the part of a boundary's words that memories with savings let pass, by tile, for groups of arrays over
+    one lattice."""
 
     def __init__(self, hierarchy: Hierarchy, lattice: Lattice, arrays: ArrayGroup, zeros: ZeroBounds) -> None:
         self.hierarchy = hierarchy

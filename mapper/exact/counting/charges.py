@@ -33,7 +33,7 @@ class BoundaryCosts:
 
     @property
     def lines(self) -> LineBounds | None:
-        """What lines take more than words."""
+        """Bounds on the lines that words take; None: no memory has lines."""
         return self.cost_columns.lines
 
     def words(

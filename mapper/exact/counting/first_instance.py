@@ -41,8 +41,8 @@ class FirstShare:
 def first_share(
     model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int, fill_point: FillPoint | None
 ) -> FirstShare | None:
-    """What the first instance of a holder of a boundary has of its words; None: the average is all that is known, or
-    all have as much."""
+    """Return the first instance's share of a boundary's words at one of its holders; None: only the average is known,
+    or all instances have as much."""
     tensor, outside = model.problem.tensors[boundary.tensor], model.outside(memory)
     windows = {model.dim_index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
     if tensor.is_output and windows:

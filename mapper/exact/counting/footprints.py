@@ -28,7 +28,8 @@ class Footprints:
         self._largest: dict[tuple[tuple[NodeGroup, tuple[int, ...]], ...], tuple[int, ...]] = {}
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
-        """(rows,) words of a tensor in each tile (rows, dims): distinct ones, or the box."""
+        """Count (rows,) the words of a tensor in each tile (rows, dims): its distinct words, or all words of its
+        bounding box."""
         words = np.ones(len(tiles), dtype=np.int64)
         for rank in tensor.ranks:
             columns = [tiles[:, self.index[dim]] for dim, _ in rank]

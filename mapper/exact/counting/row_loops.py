@@ -41,7 +41,7 @@ class RowLoops:
         return self._covered(rows, band, slice(None))
 
     def _covered(self, rows: Rows, band: int, dims: int | slice) -> Ints:
-        """The same along some of the dimensions."""
+        """Return (rows, some dimensions) the elements that all instances of a band's fanouts cover together."""
         one = np.ones((len(rows), len(self.sizes)), dtype=np.int64)
         tile = (rows.tiles[band - 1] if band else one)[:, dims]
         for fanout, place in enumerate(self.path.bands):

@@ -55,7 +55,8 @@ EVERYTHING = Left()
 
 
 class FurtherIn(NamedTuple):
-    """What a saver of an operand leaves inside, besides what has been counted.
+    """The words and operations at the MACs that remain beyond those counted, by what the only saver of an operand lets
+    pass.
 
     boundary  of the operand at the MAC
     moved     of the dense words across it
@@ -252,8 +253,8 @@ class ZeroBounds:
         return self._further_in(at_mac, self.left(model, rows, at_mac, None).moved, moved)
 
     def further_in_of_any(self, boundary: MemoryBoundary, moved: Floats) -> FurtherIn | None:
-        """The same for all mappings that charge the boundary where it lets a part of the words pass, at least; None
-        where other memories may stand further in, or instances share what they read there."""
+        """Bound from below what `further_in` finds in any mapping that charges the boundary where it lets a part of the
+        words pass; None where other memories may stand further in, or instances share what they read there."""
         at_mac = MemoryBoundary(boundary.tensor, MAC, boundary.inner)
         shared = any(self.hierarchy.joins(f, at_mac) for f in range(len(self.hierarchy.fanouts)))
         innermost = self.hierarchy.fullest_placement[boundary.tensor][0] == boundary.inner
@@ -287,7 +288,8 @@ class ZeroBounds:
         ]
 
     def left_of(self, boundary: MemoryBoundary, tiles: Ints) -> Left:
-        """What is left where what is used together are tiles (rows, dims), of any memory further out as well."""
+        """Return the part of a boundary's words that savings of its outer memory, and of memories further out, let pass
+        if the words used together are those of tiles (rows, dims)."""
         tensor = self._tensor(boundary.tensor)
         moved = timed = np.ones(len(tiles))
         for number, memory in self._outwards(boundary):

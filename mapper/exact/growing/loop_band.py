@@ -247,8 +247,8 @@ class LoopBand:
         return larger
 
     def _once_ahead(self, state: State) -> Floats:
-        """Bound (columns, the batch's rows) the costs that are still to be charged in a state by what all words cost
-        that pass once."""
+        """Bound from below (columns, rows of the batch) the costs that a state has still to charge: every word crosses
+        each uncharged boundary at least once."""
         if state.waiting not in self._once_of:
             least = self._once.of_all(uncharged(state))
             self._once_of[state.waiting] = least * np.ones_like(self.batch.costs)

@@ -28,7 +28,7 @@ MAC = -1
 """The holder inside memory 0: the MAC, which holds nothing."""
 
 NOWHERE = -2
-"""In place of the memory of a node that there is none of."""
+"""The memory of a node that does not exist."""
 
 Placement = tuple[tuple[int, ...], ...]
 """One placement: per tensor, the memories that keep it, inside out; the outermost memory is always the last."""

@@ -88,7 +88,8 @@ class ReducedQuestion:
 
     @property
     def _homes(self) -> tuple[int, ...]:
-        """Per tensor, the number of its home; none where all come from the outermost memory."""
+        """The number of the memory that each tensor comes from (its home); empty where all come from the outermost
+        memory."""
         names = [memory.name for memory in reversed(self.arch.memories)]
         homes = self.surroundings.homes
         if not homes:

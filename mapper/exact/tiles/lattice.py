@@ -70,7 +70,7 @@ class ByTile:
 
 
 class Lattice:
-    """Cells per dimension.
+    """A lattice groups the tiles of each dimension into cells; a table of bounds has one entry for each cell.
 
     for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
     group_cells  cells of the lattices for groups of arrays, at most

@@ -15,8 +15,8 @@ NEVER = np.iinfo(np.int64).max
 
 
 def trip_rules(problem: Problem, inside: Sequence[Ints], outside: Sequence[Ints], count: int, adjacent: bool) -> Ints:
-    """(rows, dims, 4) what makes longer loops pay in a band: `spread`, `loose_from`, `alone` and `shared` of
-    `trips_tried`.
+    """Tabulate (rows, dims, 4) the arguments `spread`, `loose_from`, `alone` and `shared` of `trips_tried` for one
+    band: they say where longer loops may pay.
 
     inside    per fanout that has been passed, (rows, dims) instances
     outside   per fanout to come, innermost first

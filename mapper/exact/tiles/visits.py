@@ -86,7 +86,7 @@ class UnevenVisits:
 
 @dataclass(frozen=True)
 class VisitTiles:
-    """Per dimension of a problem.
+    """Visit tiles say, for each dimension of a problem, which tiles a mapping is made of.
 
     problem  that of one visit: sizes are of its tile
     tilings  of the loops inside it
