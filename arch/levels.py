@@ -12,6 +12,7 @@ from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field
 from .estimate_fields import given, mac_estimate, memory_estimate, wants
 from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
+from .ports import PORT_KINDS
 from .spec import SPARSE_FORMATS, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Op
 from .units import cycles, energy_pj, pj_per_bit
 
@@ -158,8 +159,8 @@ def _ports(field: Field, scale: Scale) -> dict[str, float | None]:
     """Bandwidth of one shared port, or of separate ports, by direction or by role, in bits per cycle."""
     if isinstance(field.value, str):
         return {"shared_bits_per_cycle": scale.bandwidth(field)}
-    members = field.members({}, ("read", "write", *ROLES))
-    return {f"{port}_bits_per_cycle": scale.bandwidth(member) for port, member in members.items()}
+    rates = {kind.name: kind.rate for kind in PORT_KINDS if kind.name != "both"}
+    return {rates[port]: scale.bandwidth(member) for port, member in field.members({}, tuple(rates)).items()}
 
 
 def _keeps(field: Field) -> Keeps:
