@@ -201,8 +201,9 @@ class TreeSearches:
         )
 
     def _shares_bounds(self, solver: TableBranches | ExactBranches) -> bool:
-        """Whether what a solver says that operations take at least is proven for all trees that are asked for."""
-        return solver is self.solver or (isinstance(solver, ExactBranches) and solver.proving is not None)
+        """Whether what a solver says that operations take at least is proven for all trees asked for, and close."""
+        is_close = isinstance(solver, ExactBranches) and solver.proving is not None and not solver.greedy
+        return solver is self.solver or is_close
 
     def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
         """What answers for branches: tables do not know where sums are finished."""
