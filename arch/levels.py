@@ -11,6 +11,7 @@ from ..ir.expression import OPERATION_KINDS
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field
 from .estimate_fields import given, mac_estimate, memory_estimate, wants
+from .keys import FanoutKeys, MacKeys, MemoryKeys, optional
 from .parts import A_SIZE, AN_ENERGY, Scale, build, flag, plain_members
 from .ports import PORT_KINDS
 from .spec import SPARSE_FORMATS, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Op
@@ -24,13 +25,10 @@ _MEMORY = {
     "read": AN_ENERGY,
     "write": AN_ENERGY,
 }
-_MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "cache", "block", "line", "layout", "banks",
-    "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
-)  # fmt: skip
+_MEMORY_OPTIONAL = optional(MemoryKeys, _MEMORY)
 _BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
 _FANOUT = {"fanout": "a name such as array"}
-_FANOUT_OPTIONAL = ("x", "y", "multicast", "spatial_reduction", "hop")
+_FANOUT_OPTIONAL = optional(FanoutKeys, _FANOUT)
 
 
 def level_of(field: Field, scale: Scale, *, outermost: bool) -> Memory | Fanout:
@@ -211,7 +209,7 @@ def _dims(field: Field) -> tuple[str, ...]:
 
 
 _MAC = {"energy": "an energy such as 1 pJ"}
-_MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
+_MAC_KEYS = optional(MacKeys, ())
 
 
 def mac_of(field: Field, scale: Scale) -> Mac:

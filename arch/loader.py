@@ -1,71 +1,7 @@
 """Architecture files: YAML with the units written out, read into an `Architecture` in base units.
 
-    name: example                # required; every other text about the machine is optional
-    description: one line
-    technology: TSMC 65 nm LP
-    source: where the figures come from
-    clock: 200 MHz               # Hz, kHz, MHz, GHz
-    word: 16 bit                 # width of operands and finished outputs
-    partial_sum: 32 bit          # width of partial sums; a word, if not given
-    inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
-    first_read_elision: true     # the first visit of a partial sum reads nothing (the default)
-    reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
-    footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
-    latency: steady              # of the busiest resource (the default); with_fill: and the first tiles, and the last
-    overlap: within_operations   # operations of a cascade take turns (the default); across_operations: all at once
-    leakage: 5 mW                # of what is neither memory nor MAC; a power, or pJ/cycle; nothing, if not given
-    area: 1.5 mm2                # of what is neither memory nor MAC; for information
-
-    levels:                      # outermost first; the first one is a memory that keeps everything, without a size
-      - memory: DRAM
-        access: 16 bit           # the width that the two energies are for; other widths cost in proportion
-        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ, mJ, J
-        write: 200 pJ
-        bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
-        line: 64 B               # its ports move whole lines; of any number of bits, if not given (docs/layouts.md)
-        layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
-        banks: 16                # lines lie in so many, neighbours in different ones; all pass together, if not given
-        bank_ports: 2            # lines that a bank moves in a cycle; 1, if not given
-      - memory: GLB
-        size: 108 KiB            # for all tensors together; or a part for each tensor (see spad); or `unbounded`
-        access: 16 bit
-        read: 6 pJ
-        write: 6 pJ
-        bandwidth: {read: 8 B/cycle, write: 4 words/cycle}            # a port for each direction; or by role, for
-                                 # {input: 14 GB/s, weight: 34 GB/s}, of both directions
-        keep: {input: must, weight: never, output: may}               # or one word for all; the default is must
-        halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
-        double_buffered: false   # true: every tile takes its room twice
-        overlaps: true           # false: its transfers add to the time of the computation
-        cache: false             # true: it holds what passes through by itself; programs copy nothing into it
-        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr, blocks (of N:M) or
-                                      # uncompressed; or a list of them, to choose from
-        skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
-        block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
-        leakage: 0.5 mW          # of one instance, at work or not
-        area: 0.4 mm2            # of one instance
-        estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
-      - fanout: array            # an array of everything below; one axis or two
-        x: {size: 14, latency: 1 cycle}         # any dimension may be spread over it; a hop along it takes a cycle, so
-                                 # that 13 cycles pass until all instances are at work (0 cycles, if not given)
-        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
-                                 # `reduce: false`: no reduction loops
-        multicast: true          # one read above serves every instance that wants the word (the default)
-        spatial_reduction: true  # partial sums are added up on their way out (the default)
-        hop: 0.06 pJ/bit         # from one instance to the next along an axis; nothing, if not given
-      - memory: spad
-        size: {input: 12 words, weight: 448 B, shared: 64 B}          # `shared` is for tensors without a part
-        access: 16 bit
-        read: 1 pJ
-        write: 1 pJ
-
-    mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
-                                 # skip: [weight], gate: [input]: zeros that it leaves out; structure: 2:4 alone
-                                 # ops: {exp: {energy: 4 pJ, per_cycle: 0.25}} is of points that do not multiply
-
-    parameters: {lanes: 16}      # named values, for `x: lanes`; any field may be referred to (formulas.py)
-
-A number with or without a unit may be a formula in other fields of the level, in parameters and in fields elsewhere:
+Which keys there are, and what each means, is in `keys.py`, which docs/architecture-keys.md is made from. A number with
+or without a unit may be a formula in other fields of the level, in parameters and in fields elsewhere:
 `read: 6 pJ * (size / 108 KiB)**0.5`, `x: lanes / 2`, `bandwidth: array.x words/cycle` (formulas.py, expression.py).
 
 Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
@@ -88,6 +24,7 @@ from ..inputs import checks
 from ..ir import ArchitectureError, did_you_mean
 from .document import is_path, read_document, read_text
 from .estimate_fields import estimated_text
+from .keys import ArchitectureKeys, optional
 from .levels import level_of, mac_of, refuse_second_name
 from .parts import Scale, build, flag
 from .settings import Setting, shown_settings, with_settings
@@ -103,11 +40,8 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency", "overlap")
 _OVERLAPS = ("within_operations", "across_operations")
-_TOP_OPTIONAL = (
-    "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
-)  # fmt: skip
+_TOP_OPTIONAL = optional(ArchitectureKeys, _TOP)
 
 
 def list_archs() -> tuple[str, ...]:
@@ -164,7 +98,7 @@ def _instead_of(path: Path, known: Sequence[str]) -> str:
 
 
 def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | None = None) -> Architecture:
-    """The architecture that a YAML text describes; the format is at the top of this module.
+    """The architecture that a YAML text describes, with the keys of `keys.py`.
 
     where  how messages call the text, usually its file name
     set    fields to set, as for `load_arch`

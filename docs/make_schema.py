@@ -10,12 +10,15 @@ does not put into its schema is added here: the keys by which it tells one kind 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from interface import entries_of, split_docstring
 from tilewright.arch import Fanout, Memory
+from tilewright.arch import keys as architecture_keys
+from tilewright.arch.keys import ArchitectureKeys, AxisKeys, EstimateKeys, FanoutKeys, Keys, MacKeys, MemoryKeys, OpKeys
 from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
 from tilewright.cost_models import Held, MemoryUse, NetworkUse, PortUse, TensorTraffic
 from tilewright.cost_models.layouts import Lines
@@ -35,7 +38,7 @@ _COSTS = (
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_costs, document_parts, network_plan_document)
+_MODULES = (documents, document_costs, document_parts, network_plan_document, architecture_keys)
 
 
 def mapping_schema() -> dict[str, Any]:
@@ -46,6 +49,66 @@ def mapping_schema() -> dict[str, Any]:
 def network_plan_schema() -> dict[str, Any]:
     """The schema of plan.json of a network."""
     return _schema(NetworkPlanDocument, f"network-plan:{NETWORK_PLAN_VERSION}", "plan.json of a network, of tilewright")
+
+
+def architecture_schema_file() -> str:
+    """The text of the schema of architecture files, for editors."""
+    return _text(_without_null(_schema(ArchitectureKeys, "architecture", "An architecture file of tilewright")))
+
+
+def _without_null(value: Any) -> Any:
+    """A key that may be left out has no null in a file."""
+    if isinstance(value, list):
+        return [_without_null(one) for one in value if one != {"type": "null"}]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: _without_null(one) for key, one in value.items() if not (key == "default" and one is None)}
+    if len(kept.get("anyOf", ())) == 1:
+        kept |= kept.pop("anyOf")[0]
+    return kept
+
+
+def architecture_keys_page() -> str:
+    """docs/architecture-keys.md."""
+    parts = ["# Keys of an architecture file\n", _ABOUT_KEYS]
+    for kind in (ArchitectureKeys, MemoryKeys, FanoutKeys, AxisKeys, MacKeys, OpKeys, EstimateKeys):
+        paragraphs = [
+            one for one in split_docstring(kind.__doc__ or "", list(kind.model_fields)) if isinstance(one, str)
+        ]
+        parts.append(f"## {_TITLES[kind]}\n\n{' '.join(paragraphs[0].split())}\n")
+        rows = ["| key | what | such as |", "|---|---|---|"]
+        texts = entries_of(kind)
+        for name, field in kind.model_fields.items():
+            must = " (must be there)" if field.is_required() else ""
+            examples = ", ".join(f"`{one}`" for one in _examples(kind, name))
+            rows.append(f"| `{name}` | {texts[name]}{must} | {examples} |")
+        parts.append("\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _examples(kind: type[Keys], name: str) -> list[str]:
+    """Words or quantities that a key may have."""
+    schema = kind.model_json_schema()["properties"][name]
+    found = [schema, *schema.get("anyOf", ())]
+    words = [word for one in found for word in (*one.get("enum", ()), *one.get("examples", ()))]
+    shown = [json.dumps(word).replace('"', "") if isinstance(word, dict | list) else str(word) for word in words]
+    return list(dict.fromkeys(shown))
+
+
+_ABOUT_KEYS = """Made by `docs/make_schema.py` from the models in [arch/keys.py](../arch/keys.py). For editors there is
+a [JSON Schema](../arch/architecture.schema.json), which `tilewright show architecture-schema` prints; a file that
+begins with `# yaml-language-server: $schema=architecture.schema.json` is checked while it is written. A quantity may be
+a formula in other fields ([docs/scaling.md](scaling.md)). `tilewright show eyeriss --yaml` prints a whole file.
+"""
+_TITLES: dict[type[Keys], str] = {
+    ArchitectureKeys: "The file",
+    MemoryKeys: "`memory`, a level",
+    FanoutKeys: "`fanout`, a level",
+    AxisKeys: "`x` and `y` of a fanout",
+    MacKeys: "`mac`",
+    OpKeys: "`ops` of the MAC",
+    EstimateKeys: "`estimate`",
+}
 
 
 def _schema(model: type[BaseModel], name: str, title: str) -> dict[str, Any]:
@@ -118,3 +181,5 @@ def _short(name: str) -> str:
 if __name__ == "__main__":
     schema_path(SCHEMA_VERSION).write_text(schema_file(), encoding="utf-8")
     network_plan_schema_path(NETWORK_PLAN_VERSION).write_text(network_plan_schema_file(), encoding="utf-8")
+    architecture_keys.SCHEMA.write_text(architecture_schema_file(), encoding="utf-8")
+    (Path(__file__).parent / "architecture-keys.md").write_text(architecture_keys_page(), encoding="utf-8")

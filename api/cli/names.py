@@ -117,9 +117,11 @@ def show(
         _only_architectures(name, set_fields, svg)
         show_document(_plain(dataflow_text(name)) if json else dataflow_text(name))
         return
-    if name == SCHEMA_NAME:
+    if name in (SCHEMA_NAME, "architecture-schema"):
+        from ..arch.keys import SCHEMA
+
         _only_architectures(name, set_fields, svg)
-        show_document(schema_text())
+        show_document(schema_text() if name == SCHEMA_NAME else SCHEMA.read_text(encoding="utf-8"))
         return
     if yaml:
         show_document(_file_of(name, sizes_of_symbols(dim), set_fields))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.arch import ArrayAxis, Keeps, Mac, Memory, list_archs, load_arch, parse_arch
-from tilewright.arch import loader as loader_module
 from tilewright.arch.document import read_document
+from tilewright.arch.loader import arch_file
 from tilewright.arch.parts import build
 from tilewright.ir import ArchitectureError
 
@@ -157,12 +157,6 @@ class TestGoodFile:
         arch = parse_arch(GOOD.replace("108 KiB", "unbounded").replace("480 MB/s", "unbounded"))
         assert arch.memories[1].size_bits is None
         assert arch.memories[0].shared_bits_per_cycle is None
-
-    def test_the_format_in_the_module_text_is_a_machine(self) -> None:
-        text = loader_module.__doc__ or ""
-        example = "\n".join(line for line in text.splitlines()[1:] if not line or line.startswith("    "))
-        arch = parse_arch(example)
-        assert arch.mac_instances == 168
 
 
 # One edit of the good file each: what is replaced, by what, and the whole first line of the message.
@@ -455,7 +449,7 @@ def test_damaged_file_is_read_or_refused(start: int, length: int, put: str) -> N
 
 @pytest.mark.parametrize("name", list_archs())
 def test_library_lines_are_found_again(name: str) -> None:
-    text = (Path(loader_module.__file__).parent / "library" / f"{name}.yaml").read_text()
+    text, _ = arch_file(name)
     broken = text.replace("mac:\n", "mac:\n  colour: red\n")
     line = broken[: broken.index("colour")].count("\n") + 1
     with pytest.raises(ArchitectureError, match=rf"^a\.yaml:{line}: mac\.colour: unknown key 'colour'"):
