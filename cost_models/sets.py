@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -51,6 +52,24 @@ def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footp
         a, b = (coefficient // common for coefficient in coefficients)
         return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
     return int(np.count_nonzero(_indicator(coefficients, extents, footprint)))
+
+
+def distinct_sums_of(
+    coefficients: tuple[int, ...], columns: Sequence[IntArray], footprint: Footprint = "exact"
+) -> IntArray:
+    """(rows,) `distinct_sums` of every row of extents, of which there is a column per dimension."""
+    if footprint == "box":
+        return 1 + sum(((e - 1) * c for c, e in zip(coefficients, columns, strict=True)), np.zeros_like(columns[0]))
+    if len(coefficients) == 1:
+        return columns[0]
+    if len(coefficients) == 2:
+        a, b = (coefficient // math.gcd(*coefficients) for coefficient in coefficients)
+        x, y = columns
+        found: IntArray = x * y - np.maximum(x - b, 0) * np.maximum(y - a, 0)
+        return found
+    rows, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    counts = [distinct_sums(coefficients, tuple(extents), footprint) for extents in rows.tolist()]
+    return np.array(counts, dtype=np.int64)[which.reshape(-1)]
 
 
 def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:

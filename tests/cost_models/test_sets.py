@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.cost_models.sets import Move, distinct_sums, moved_along_rank
+from tilewright.cost_models.sets import Move, distinct_sums, distinct_sums_of, moved_along_rank
 
 coefficients = st.integers(1, 5)
 extents = st.integers(1, 6)
@@ -26,6 +27,15 @@ def sums(weights: Iterable[int], ranges: Iterable[range]) -> set[int]:
 def test_distinct_sums(dims: list[tuple[int, int]]) -> None:
     weights, sizes = tuple(w for w, _ in dims), tuple(n for _, n in dims)
     assert distinct_sums(weights, sizes) == len(sums(weights, [range(n) for n in sizes]))
+
+
+@settings(derandomize=True)
+@given(st.lists(st.tuples(coefficients, st.tuples(extents, extents)), min_size=1, max_size=3), st.booleans())
+def test_distinct_sums_of_many_tiles(dims: list[tuple[int, tuple[int, int]]], is_box: bool) -> None:
+    weights, columns = tuple(w for w, _ in dims), [np.array(sizes) for _, sizes in dims]
+    reached = [sums(weights, map(range, row)) for row in zip(*(sizes for _, sizes in dims), strict=True)]
+    counts = [1 + max(found) if is_box else len(found) for found in reached]
+    assert distinct_sums_of(weights, columns, "box" if is_box else "exact").tolist() == counts
 
 
 def test_distinct_sums_of_familiar_windows() -> None:

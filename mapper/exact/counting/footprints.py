@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
 from ....cost_models.cost import capacity_parts, held_width_bits
-from ....cost_models.sets import distinct_sums, is_plain
-from ....ir import Rank, Tensor
+from ....cost_models.sets import distinct_sums_of
+from ....ir import Tensor
 from ..question.hierarchy import Hierarchy, NodeGroup
 from ..rows import Flags, Ints
 from .zeros import ZeroBounds
@@ -24,7 +23,6 @@ class Footprints:
         self.problem = hierarchy.problem
         self.index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
         self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
-        self._tables: dict[Rank, Ints] = {}
         self._largest: dict[tuple[tuple[NodeGroup, tuple[int, ...]], ...], tuple[int, ...]] = {}
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
@@ -32,23 +30,10 @@ class Footprints:
         bounding box."""
         words = np.ones(len(tiles), dtype=np.int64)
         for rank in tensor.ranks:
-            columns = [tiles[:, self.index[dim]] for dim, _ in rank]
-            if columns and is_plain(rank, self.hierarchy.arch.footprint):
-                words = words * columns[0]
-            elif columns:
-                words = words * self._sums_table(rank)[tuple(columns)]
+            if rank:
+                columns = [tiles[:, self.index[dim]] for dim, _ in rank]
+                words = words * distinct_sums_of(tuple(c for _, c in rank), columns, self.hierarchy.arch.footprint)
         return words
-
-    def _sums_table(self, rank: Rank) -> Ints:
-        """Distinct sums along a rank for all extents up to the sizes, indexed by extents."""
-        if rank not in self._tables:
-            sizes = [int(self.sizes[self.index[dim]]) for dim, _ in rank]
-            coefficients = tuple(c for _, c in rank)
-            table = np.zeros([size + 1 for size in sizes], dtype=np.int64)
-            for extents in itertools.product(*(range(1, size + 1) for size in sizes)):
-                table[extents] = distinct_sums(coefficients, extents, self.hierarchy.arch.footprint)
-            self._tables[rank] = table
-        return self._tables[rank]
 
     def used(self, memory: int, held: Sequence[tuple[int, Ints]], exactly: bool = False) -> list[Ints]:
         """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims).

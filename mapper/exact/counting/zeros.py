@@ -25,7 +25,7 @@ import numpy as np
 from ....arch import Memory
 from ....arch.spec import SparseFormat
 from ....cost_models.cost import capacity_parts, held_width_bits
-from ....cost_models.sets import distinct_sums
+from ....cost_models.sets import distinct_sums_of
 from ....cost_models.sparse import Banded, Density, Measured, Structured, Uniform
 from ....cost_models.sparse.densities import TileWords
 from ....cost_models.sparse.formats import bits_for, metadata_bits
@@ -388,12 +388,7 @@ class ZeroBounds:
 
     def _sums(self, coefficients: tuple[int, ...], tiles: Ints) -> Ints:
         """(rows,) distinct sums."""
-        if len(coefficients) == 1 and self.rules.arch.footprint == "exact":
-            column: Ints = tiles[:, 0]
-            return column
-        first, which = distinct(row_codes(list(tiles.T)))
-        counts = [distinct_sums(coefficients, tuple(tile), self.rules.arch.footprint) for tile in tiles[first].tolist()]
-        return np.array(counts, dtype=np.int64)[which]
+        return distinct_sums_of(coefficients, list(tiles.T), self.rules.arch.footprint)
 
 
 def _rows_of(columns: Sequence[Ints], index: Ints) -> Iterator[tuple[int, ...]]:

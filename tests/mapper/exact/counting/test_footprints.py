@@ -85,3 +85,12 @@ def test_the_largest_tile_along_each_dimension() -> None:
             tiles[:, d] = np.arange(1, size + 1)
             fits = np.any([model.leaves_room(held, node_group, [], tiles) for node_group, held in ways], axis=0)
             assert model.largest(ways)[d] == max((n for n, fine in enumerate(fits.tolist(), 1) if fine), default=1)
+
+
+def test_words_of_few_tiles_of_a_long_window() -> None:
+    """A table of all 10^14 tiles would take no search with it that ends."""
+    problem = conv2d(K=1, C=1, P=10**8, Q=1, R=10**6, S=1)
+    (row,) = [t for t in problem.tensors if t.role == "input"]
+    names = problem.dim_names
+    tiles = [[{"P": p, "R": r}.get(dim, 1) for dim in names] for p, r in [(1, 1), (5, 3), (10**8, 10**6)]]
+    assert footprints_of(problem).tile_words(row, np.array(tiles)).tolist() == [1, 7, 10**8 + 10**6 - 1]
