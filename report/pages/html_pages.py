@@ -8,7 +8,6 @@ from math import isfinite
 from rich.console import RenderableType
 
 from ...arch import Architecture
-from ...cost_models.traffic_bounds import reuse_bound
 from ...ir import Cascade, Work
 from ...ir.units import count, energy, percent, plural, seconds, significant
 from ...mapper.answer import Answer
@@ -99,8 +98,7 @@ def _beside(work: Work, found: Sequence[SlopePoint]) -> tuple[str, list[list[flo
     """What the curve is compared with: of a cascade nothing fused, of a layer what no schedule goes below."""
     if isinstance(work, Cascade):
         return "nothing fused", [[p.words, p.unfused] for p in found if p.unfused is not None]
-    bounds = [(p, reuse_bound(work, p.words) or 0.0) for p in found]
-    return "no schedule moves fewer", [[p.words, bound] for p, bound in bounds if bound > (p.traffic or 0.0) / 100]
+    return "no schedule moves fewer", [[p.words, p.bound] for p in found if p.bound is not None]
 
 
 def _slope_detail(work: Work, point: SlopePoint) -> Detail:

@@ -165,7 +165,7 @@ def _row(tag: str, cells: Iterable[RenderableType], table: Table, look: _Look, o
 
 def unwrapped(text: str) -> str:
     """A text whose sentences are broken for the terminal, with a line for each sentence."""
-    return re.sub(r"(?<![.:])\n(?=\S)", " ", text)
+    return re.sub(r"(?<![.:])\n(?:  )?(?=\S)", " ", text)
 
 
 def opening(words: str, detail: str) -> Markup:

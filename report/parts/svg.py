@@ -28,7 +28,7 @@ text { font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace
 .output { stroke: #00815e; fill: #00815e }
 .more1 { stroke: #9a4c95; fill: #9a4c95 }
 .more2 { stroke: #8c5a2b; fill: #8c5a2b }
-.more3 { stroke: #a87400; fill: #a87400 }
+.more3 { stroke: #570f1e; fill: #570f1e }
 .more4 { stroke: #767676; fill: #767676 }
 .more5 { stroke: #8a8000; fill: #8a8000 }
 line { stroke-width: 2.5 }
@@ -46,16 +46,16 @@ text.input, text.weight, text.output, text.more1, text.more2, text.more3, text.m
   .weight { stroke: #e69f00; fill: #e69f00 }
   .output { stroke: #3ccba0; fill: #3ccba0 }
   .more1 { stroke: #d58fd0; fill: #d58fd0 }
-  .more2 { stroke: #d09a66; fill: #d09a66 }
-  .more3 { stroke: #f3c14b; fill: #f3c14b }
+  .more2 { stroke: #b5835a; fill: #b5835a }
+  .more3 { stroke: #ff6b6b; fill: #ff6b6b }
   .more4 { stroke: #a8a8a8; fill: #a8a8a8 }
   .more5 { stroke: #f0e442; fill: #f0e442 }
   .link { stroke: #4a5568 }
   .may { fill: #171b22 }
 }
 """
-"""Of all of them; each picture may add to it. The colours are those of `palette.py`, some a little darker, since words
-are written in them."""
+"""Of all of them; each picture may add to it. Tensors have the hues of `palette.py`, darker or lighter since words are
+written in them, and wine for the sixth: by CIEDE2000, no two are nearer than 15 on either ground."""
 
 
 def tensor_classes(roles: Mapping[str, str]) -> dict[str, str]:

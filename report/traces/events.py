@@ -11,7 +11,7 @@ class Trace:
 
     def __init__(self, clock_hz: float) -> None:
         self.events: list[dict[str, Any]] = []
-        self._microseconds = 1e6 / clock_hz
+        self._nanoseconds = 1e9 / clock_hz
         self._processes: dict[str, int] = {}
         self._lanes: dict[tuple[str, str], int] = {}
 
@@ -23,20 +23,24 @@ class Trace:
                 "name": name,
                 "pid": self._process(process),
                 "tid": self._lane(process, lane),
-                "ts": start * self._microseconds,
-                "dur": cycles * self._microseconds,
+                "ts": self._time(start),
+                "dur": round(self._time(start + cycles) - self._time(start), 3),
                 "args": {"cycles": cycles, **about},
             }
         )
 
     def count(self, process: str, name: str, start: float, value: float) -> None:
         """A figure that holds from a moment on."""
-        place = {"pid": self._process(process), "ts": start * self._microseconds}
+        place = {"pid": self._process(process), "ts": self._time(start)}
         self.events.append({"ph": "C", "name": name, **place, "args": {name: value}})
 
     def text(self) -> str:
         """The trace as the text of a JSON file."""
         return json.dumps({"displayTimeUnit": "ns", "traceEvents": self.events}, allow_nan=False) + "\n"
+
+    def _time(self, cycles: float) -> float:
+        """Microseconds with whole nanoseconds, as viewers keep them: what begins when another ends does not overlap."""
+        return round(cycles * self._nanoseconds) / 1000
 
     def _process(self, name: str) -> int:
         if name not in self._processes:

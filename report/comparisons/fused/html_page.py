@@ -29,8 +29,8 @@ from .findings import is_notable, saving_words
 from .rows import FusedRow
 
 _MOST_GROUPS = 12
-_DARK = 0.55
-"""From this share of the largest saving on, a tile is so dark that its words are light."""
+_DARK = 0.88
+"""From this share of the largest saving on, light words have more contrast on a tile than dark ones."""
 
 
 def fused_html(comparison: FusedComparison) -> Markup:

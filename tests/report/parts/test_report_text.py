@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from tilewright import search
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Memory, load_arch
@@ -21,6 +22,7 @@ from tilewright.mapper.certificate import Certificate
 from tilewright.report.pages.describe import page_of
 from tilewright.report.pages.result import beyond_rows, certificate_rows, evaluated_page, result_page
 from tilewright.report.parts.costs import bound_text
+from tilewright.report.parts.html import to_html
 from tilewright.report.parts.text import plain_text, write
 from tilewright.workloads import gemm, list_networks, load_layer, load_network
 
@@ -233,3 +235,8 @@ def replace_axes(level: Memory | Fanout, axes: tuple[ArrayAxis, ...]) -> Memory 
 def allowed(trips: tuple[int, ...], axis: ArrayAxis) -> bool:
     """Trips of M, N and K on an axis."""
     return math.prod(trips) <= axis.size and (axis.dims is None or trips[1] == 1)
+
+
+def test_sentences_that_a_terminal_breaks_stand_in_one_line_of_a_page() -> None:
+    told = Text("This sentence goes on\n  below.\nThis is another one.", no_wrap=True, overflow="fold")
+    assert to_html(told, styled=False) == '<div class="told">This sentence goes on below.\nThis is another one.</div>'
