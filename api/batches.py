@@ -130,7 +130,8 @@ def workloads_of(
     Raises ProblemError for a network that cannot be loaded, and for sizes of symbols that none of them has.
     """
     checks.mapping({} if dims is None else dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
-    named = [network for network in networks if not isinstance(network, Network)]
+    expected = "a network's name or the path of its file"
+    named = [checks.path(n, "the network", expected, ProblemError) for n in networks if not isinstance(n, Network)]
     if dims and not named:
         hint = "give them to load_network"
         raise ProblemError(f"{next(iter(dims))} is given, and all networks have their sizes", where="dims", hint=hint)
@@ -138,7 +139,7 @@ def workloads_of(
     if widths != "file" and not any(map(is_onnx, named)):
         raise ProblemError("only ONNX files have widths of their own, and no network is one", where="widths")
     # One network says itself what is wrong with its sizes; of several, each takes those that it knows.
-    sizes = dims_by_network(named, dims or {}) if len(named) > 1 else {os.fspath(one): dims or {} for one in named}
+    sizes = dims_by_network(named, dims or {}) if len(named) > 1 else dict.fromkeys(named, dims or {})
     return [_workload(network, sizes, widths) for network in networks]
 
 

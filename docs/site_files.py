@@ -14,6 +14,7 @@ A link that leads nowhere is left to MkDocs, which refuses it.
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import posixpath
@@ -150,4 +151,10 @@ def _notebook(path: Path) -> str:
 def _output(output: dict[str, Any]) -> str:
     if "text" in output:
         return f"```text\n{''.join(output['text']).rstrip()}\n```"
-    return f'<img alt="what the cell draws" src="data:image/png;base64,{output["data"]["image/png"].strip()}">'
+    data = output["data"]
+    if "image/png" in data:
+        return f'<img alt="what the cell draws" src="data:image/png;base64,{data["image/png"].strip()}">'
+    if "image/svg+xml" in data:
+        drawn = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+        return f'<img alt="what the cell draws" src="data:image/svg+xml;base64,{drawn}">'
+    return f"```text\n{''.join(data['text/plain']).rstrip()}\n```"

@@ -126,7 +126,7 @@ def strategy_named(name: str, **options: object) -> Strategy:
 
     Raises TilewrightError, with the nearest known name, for an unknown strategy, and for an option that it has not.
     """
-    if name == "lattice":
+    if isinstance(name, str) and name == "lattice":
         hint = 'take "exact", which answers all questions that it did'
         raise TilewrightError("the strategy lattice was removed in 0.5.0", where="strategy", hint=hint)
     if not isinstance(name, str) or name not in STRATEGIES:

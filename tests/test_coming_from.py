@@ -17,7 +17,7 @@ def rows() -> list[tuple[str, str]]:
     """(theirs, ours) of the tables `| of TOOL | here |`."""
     text = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
     tables = re.findall(r"^\| of \w+ \| here \|\n\|---\|---\|\n((?:\|.*\n)+)", text, re.MULTILINE)
-    assert len(tables) == 3
+    assert len(tables) == 4
     cells = [re.split(r"(?<!\\)\|", line)[1:-1] for table in tables for line in table.splitlines()]
     return [(theirs.strip(), ours.strip()) for theirs, ours in cells]
 

@@ -61,7 +61,6 @@ from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error, unmet_limits
 from ..garbage import collecting_rarely
-from ..heuristics.greedy import greedy_mappings
 from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
 from ..kernel.tolerance import or_value, reaches
@@ -213,6 +212,8 @@ class ExactSearch:
 
     def look(self) -> bool:
         """Keep the best of a few mappings that need no search, and tell whether there is any."""
+        from ..heuristics.greedy import greedy_mappings  # here, since few searches need it
+
         for mapping in greedy_mappings(self.original, self.machine, self.surroundings.homes):
             with suppress(TilewrightError):
                 if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):

@@ -519,7 +519,7 @@ def test_show_draws_a_picture(tmp_path: Path) -> None:
         (("search", *SMALL, "--arch", "eyeriss", "--set", "a=1", "--set", "a=2"), "a is set twice, to '1' and '2'"),
         (("search", *SMALL, "--arch", "eyeriss", "--set", "spd.read=1 pJ"), "did you mean 'spad.read'?"),
         (("search", *SMALL, "--set", "array.x=4"), "--arch: no architecture is given"),
-        (("show", "resnet50", "--set", "array.x=4"), "--set: resnet50 is no architecture"),
+        (("show", "resnet50", "--set", "array.x=4"), "no layer 'array', expected LAYER.KEY=VALUE"),
         (("show", "resnet50:conv1", "--svg", "a.svg"), "--svg: resnet50:conv1 is no architecture"),
         (("show", "weight-stationary", "--svg", "a.svg"), "--svg: weight-stationary is no architecture"),
         (("show", "eyeriss", "--svg", "/dev/null/a.svg"), "/dev/null/a.svg: its folder cannot be made"),

@@ -141,7 +141,7 @@ def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"--networks": "resnet5"}, "unknown network 'resnet5'"),
-        ({"--dim": "batch=1"}, "batch is given, and no network is an ONNX file"),
+        ({"--dim": "batch=1"}, "unknown dimension 'batch'"),
         ({"--widths": "wide"}, "unknown widths 'wide', expected file or arch"),
         ({"--archs": "eyeris"}, "eyeris"),
         ({"--archs": "eyeriss,missing.yaml"}, "missing.yaml: no such file"),

@@ -19,7 +19,8 @@ from tilewright.report.explain.facts import Improvement
 from tilewright.report.explain.ranking import STOPPED, best_changes, try_changes
 
 CONV = tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=1)
-REFERS = {("systolic", "array.y"), ("cpu", "mac.per_cycle")}
+REFERS = {(name, f"array.{axis}") for name in ("systolic", "tpu_v1", "tpu_v4i") for axis in "xy"}
+REFERS |= {("cpu", "mac.per_cycle")}
 
 
 def small() -> Architecture:
