@@ -98,7 +98,7 @@ class Border:
             "plan_memory": (tw.plan_memory, {"buffers": [("x", 0, 3, 4), ("y", 1, 2, 4)]}),
             "search": (tw.search, {"problem": layer, "arch": arch}),
             "list_dataflows": (tw.list_dataflows, {}),
-            "roofline": (tw.roofline, {"layers": layer, "arch": arch}),
+            "roofline": (tw.roofline, {"layers": [layer], "arch": arch}),
             "search tree": (tw.search, {"problem": pair, "arch": arch, "tiling": "perfect"}),
             "search zeros": (tw.search, {"problem": layer, "arch": arch, "density": {"W": 0.5}}),
             "search lines": (tw.search, {"problem": layer, "arch": lined, "layout": "any", "tiling": "perfect"}),
