@@ -186,7 +186,7 @@ def _memory_named(arch: Architecture, name: str | None) -> Memory:
     if name is None:
         return arch.memories[0]
     names = [memory.name for memory in arch.memories]
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         hint = did_you_mean(name, names)
         raise TilewrightError(f"{arch.name} has no memory {name!r}, expected one of {', '.join(names)}", hint=hint)
     return arch.memories[names.index(name)]
