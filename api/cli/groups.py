@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
 
 
@@ -38,7 +38,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 def _fields_of(group: Any) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     for one in fields(group):
-        yield _parameter(one.name, hints[one.name], one.default)
+        yield _parameter(one.name, hints[one.name], inspect.Parameter.empty if one.default is MISSING else one.default)
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -560,3 +560,17 @@ def test_times_have_units_and_files_that_are_written_over_are_named(tmp_path: Pa
     done = run(*asked)
     assert "TILEWRIGHT_STORE" in os.environ
     assert f"in {os.environ['TILEWRIGHT_STORE']} (--no-cache" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("compile",), "missing argument 'NETWORK'"),
+        (("explore", "--arch", "eyeriss", "--sweep", "array=8x8"), "missing option '--network'"),
+    ],
+)
+def test_what_a_command_needs_is_named(words: tuple[str, ...], message: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "required" in run(words[0], "--help").stdout
