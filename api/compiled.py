@@ -305,19 +305,20 @@ class CompiledNetwork(Shown):
 
         return self.emit("numpy"), network_weights(self._program)
 
-    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    def save(self, folder: str | os.PathLike[str], command: str = "") -> tuple[Path, ...]:
         """Write plan.json, network.html, trace.json (for Perfetto and chrome://tracing), and for each group (of equal
         ones the first) a folder with mapping.json, nest.txt and, if a program can be written for it, reference.py;
-        return the paths of all.
+        return the paths of all. The page has the shell command that makes it again, if given.
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
-        from .report.networks.network_plan import network_plan_json
         from .report.networks.plan_html import network_plan_html
         from .report.traces import network_trace
+        from .run.documents.network_plans import dump_network_plan
 
         place = prepare_folder(folder, _FILES)
-        texts = network_plan_json(self.answer), network_plan_html(self.answer), network_trace(self.answer)
+        plan = self.plan
+        texts = dump_network_plan(plan), network_plan_html(self.answer, plan, command), network_trace(plan)
         files = [write_file(place / name, text) for name, text in zip(_FILES, texts, strict=True)]
         for number, result in self._different():
             files += result.save(place / "groups" / str(number))

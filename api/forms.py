@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .cost_models import Cost
     from .mapper.answer import TriedForm, Unfused
     from .mapper.certificate import Certificate
+    from .run.documents.network_plans import NetworkPlanDocument
 
 Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm", "trace"]
 
@@ -49,12 +50,14 @@ class Form:
     options  that it knows
     tilings  that it can express
     knows_trees  whether it can say the mapping of a cascade
+    write_plan   makes the text of a whole network's plan.json; None where that takes a program of the network
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
     knows_trees: bool = False
+    write_plan: Callable[[NetworkPlanDocument, str], str] | None = None
 
 
 def _numpy(of: Any, fast: bool | None = None) -> str:
@@ -114,18 +117,30 @@ def _trace(of: Any) -> str:
     return mapping_trace(of.mapping, of.arch, of.cost)
 
 
+def _plan_trace(plan: NetworkPlanDocument, where: str) -> str:
+    from .report.traces import network_trace
+
+    return network_trace(plan, where)
+
+
+def _plan_json(plan: NetworkPlanDocument, _where: str) -> str:
+    from .run.documents.network_plans import dump_network_plan
+
+    return dump_network_plan(plan)
+
+
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
     "numpy": Form(_numpy, ("fast",), knows_trees=True),
     "nest": Form(_nest, knows_trees=True),
-    "json": Form(_json, knows_trees=True),
+    "json": Form(_json, knows_trees=True, write_plan=_plan_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
     "c": Form(_c, _OF_PROGRAMS, knows_trees=True),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
-    "trace": Form(_trace, knows_trees=True),
+    "trace": Form(_trace, knows_trees=True, write_plan=_plan_trace),
 }
 """Name -> form."""
 
@@ -162,12 +177,29 @@ def check_writes_networks(name: str, where: str) -> None:
         return
     able = " or ".join(NETWORK_FILES)
     if name == "trace":
-        raise TilewrightError("the trace of a network is no program", where=where, hint="--out writes trace.json")
+        hint = "--out writes trace.json, and tilewright emit plan.json --to trace"
+        raise TilewrightError("the trace of a network is no program", where=where, hint=hint)
     if name in _BY_GROUP:
         hint = f"ask for {able}; --out writes groups/N/{_BY_GROUP[name]}, and plan.json for the whole"
         raise TilewrightError(f"{name} says one group, not a whole network", where=where, hint=hint)
     hint = f"ask for {able}; a layer of its own: tilewright search NETWORK:LAYER, then emit --to {name}"
     raise TilewrightError(f"{name} says one operation, and a group may have several", where=where, hint=hint)
+
+
+def emit_plan(plan: NetworkPlanDocument, name: str, where: str) -> str:
+    """The plan.json of a network in one of the forms that say one; `where` is what messages call it.
+
+    Raises TilewrightError for a form that does not: a program, which `compile --emit` writes, or what says one group.
+    """
+    form = form_named(name)
+    if form.write_plan is not None:
+        return form.write_plan(plan, where)
+    if name in NETWORK_FILES:
+        hint = f"write it with the plan: tilewright compile {plan.network} --emit {name}"
+        raise TilewrightError("a plan has no functions and parameters to write a program of", where=where, hint=hint)
+    knowing = [other for other, one in FORMS.items() if one.write_plan is not None]
+    hint = f"ask for {' or '.join(knowing)}, or name a group: groups/N/mapping.json beside it"
+    raise TilewrightError(f"{name} says one group, not a whole network", where=where, hint=hint)
 
 
 def emit_mapping(of: Emittable, name: str, **options: Any) -> str:

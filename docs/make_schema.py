@@ -1,4 +1,4 @@
-"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-4.json) from the models that read
+"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-5.json) from the models that read
 mapping.json and plan.json of networks.
 
     python docs/make_schema.py
@@ -29,6 +29,7 @@ from tilewright.run.documents import costs as document_costs
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document
 from tilewright.run.documents import parts as document_parts
+from tilewright.run.documents import shifts as document_shifts
 from tilewright.run.documents.files import SCHEMA_VERSION, network_plan_schema_path, schema_path
 from tilewright.run.documents.mappings import MappingDocument
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, NetworkPlanDocument
@@ -38,7 +39,7 @@ _COSTS = (
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_costs, document_parts, network_plan_document, architecture_keys)
+_MODULES = (documents, document_costs, document_parts, document_shifts, network_plan_document, architecture_keys)
 
 
 def mapping_schema() -> dict[str, Any]:

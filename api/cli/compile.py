@@ -36,7 +36,7 @@ from .options import (
     values_of_inputs,
     widths_named,
 )
-from .terminal import FAILED, complain, noting_interrupts, say, show_document, show_page, signs
+from .terminal import FAILED, complain, noting_interrupts, own_command, say, show_document, show_page, signs
 
 if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
@@ -161,7 +161,8 @@ def compile_network(
     from ..arguments import check_choice, limits_of
     from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
-    from ..report.networks.network_plan import network_plan_document, network_plan_page
+    from ..report.networks.network_plan import network_plan_page
+    from ..run.documents.network_plans import dump_network_plan
     from ..workloads import load_network
 
     emit, element = program.emit, program.element
@@ -190,7 +191,7 @@ def compile_network(
     result = CompiledNetwork(found.name, chip, answer)
     files, refused = _saved(result, out, emit, element)
     if json:
-        show_document(network_plan_document(answer))
+        show_document(dump_network_plan(result.plan))
     else:
         show_page(network_plan_page(answer, files))
     if refused is not None:
@@ -275,7 +276,7 @@ def _saved(
     """The files that were written, and why there is no program; the plan is written and shown all the same."""
     from ..ir import MappingError
 
-    files = result.save(out) if out is not None else ()
+    files = result.save(out, own_command()) if out is not None else ()
     if emit is None or out is None:
         return files, None
     try:

@@ -11,7 +11,7 @@ from ..ir import TilewrightError
 from . import completions
 from .groups import grouped
 from .mappings import MappingOptions, evaluated
-from .options import FastOption, MappingArgument, names
+from .options import FastOption, MappingArgument, names, refuse_given
 from .sources import read_source
 from .terminal import show_document
 
@@ -50,7 +50,8 @@ def emit(
     ] = None,
     fast: FastOption = None,
 ) -> None:
-    """Print a mapping in another form: a program that executes it, or a file that others read.
+    """Print a mapping in another form: a program that executes it, or a file that others read. Of a network's plan.json
+    the form is trace or json.
 
     \b
     tilewright emit result/mapping.json --to c --out schedule.c
@@ -58,10 +59,11 @@ def emit(
     tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit result/mapping.json --to trace --out trace.json
+    tilewright emit build/mobilenet/plan.json --to trace --out trace.json
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
     tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
-    from ..forms import emit_mapping, form_named
+    from ..forms import emit_mapping, emit_plan, form_named
     from ..results import write_file
 
     form_named(to)
@@ -69,8 +71,17 @@ def emit(
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     chosen = None if tiles is None else [name for name in tiles if name != "none"]
-    found = evaluated(on.loaded(context, read_source(mapping)))
-    text = emit_mapping(found, to, element=element, copied=chosen, fast=fast)
+    source = read_source(mapping)
+    if source.is_plan and source.text is not None:
+        from ..run.documents.network_plans import parse_network_plan
+
+        refuse_given(
+            context, "a plan says for what it is", *(p for p in context.params if p not in ("mapping", "to", "out"))
+        )
+        text = emit_plan(parse_network_plan(source.text, source.place), to, source.place)
+    else:
+        found = evaluated(on.loaded(context, source))
+        text = emit_mapping(found, to, element=element, copied=chosen, fast=fast)
     if out is None:
         show_document(text)
     else:

@@ -28,7 +28,7 @@ from .options import (
 )
 from .problems import cascade_named, is_cascade, refuse_unknown_to_cascades
 from .sources import MappingSource, read_source
-from .terminal import noting_interrupts, say, show_document, show_line, show_page, signs
+from .terminal import noting_interrupts, own_command, say, show_document, show_line, show_page, signs
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
@@ -266,6 +266,6 @@ def _write(explanation: Explanation, shown: PageOptions) -> None:
     if shown.svg is not None:
         files.append(write_file(shown.svg, explanation.svg()))
     if shown.html is not None:
-        files.append(write_file(shown.html, explanation.html()))
+        files.append(write_file(shown.html, explanation.html(own_command())))
     if files and not shown.as_json:
         show_line("\n".join(["", "Files", *(f"  {file}" for file in files)]))

@@ -17,19 +17,21 @@ class MappingSource(NamedTuple):
     place     what messages call it
     text      that was read: always of standard input and of cascades
     is_fused  whether it is the mapping.json of a cascade
+    is_plan   whether it is the plan.json of a network
     """
 
     given: str
     place: str
     text: str | None
     is_fused: bool
+    is_plan: bool = False
 
 
 def read_source(given: str) -> MappingSource:
     """What there is under a name; what cannot be read is left to those who read it, and say so."""
     if given == "-":
         text = standard_input()
-        return MappingSource(given, "<stdin>", text, _is_fused(text))
+        return MappingSource(given, "<stdin>", text, _is_fused(text), _is_plan(text))
     path = Path(given)
     if path.suffix not in (".yaml", ".yml") and os.path.isfile(given):  # `Path.is_file` raises for names too long
         from ..run.documents.files import read_text
@@ -38,7 +40,7 @@ def read_source(given: str) -> MappingSource:
             text = read_text(path, given)
         except TilewrightError:
             return MappingSource(given, given, None, is_fused=False)
-        return MappingSource(given, given, text, _is_fused(text))
+        return MappingSource(given, given, text, _is_fused(text), _is_plan(text))
     return MappingSource(given, given, None, is_fused=False)
 
 
@@ -56,3 +58,7 @@ def _is_fused(text: str) -> bool:
     from ..run.documents.mappings import is_of_cascade
 
     return is_of_cascade(text)
+
+
+def _is_plan(text: str) -> bool:
+    return text.lstrip().startswith("{") and '"network_plan_version"' in text and '"schema_version"' not in text

@@ -45,9 +45,9 @@ class Explanation(Facts, Shown):
         """What the picture shows."""
         return "The tree, and what memories hold" if self.mapping.is_of_cascade else "Levels, tiles and loops"
 
-    def html(self) -> str:
-        """Page and picture as one HTML file, complete in itself."""
-        return explanation_html(self, self.svg(), self.caption)
+    def html(self, command: str = "") -> str:
+        """Page and picture as one HTML file, complete in itself, with a shell command that makes it again, if given."""
+        return explanation_html(self, self.svg(), self.caption, command)
 
     def text(self) -> str:
         """All of it in sentences and tables, as `tilewright explain` prints it; so is `str` of it."""
@@ -150,7 +150,7 @@ def _load(memory: object, cost: Cost) -> MemoryLoad:
     return MemoryLoad(memory.name, int(capacity), held)
 
 
-def explanation_html(e: Facts, svg: str, caption: str) -> str:
+def explanation_html(e: Facts, svg: str, caption: str, command: str) -> str:
     """The page as the text of an HTML file, complete in itself."""
     page = Page(
         title=f"{e.mapping.work.name} on {e.arch.name}, explained",
@@ -158,6 +158,7 @@ def explanation_html(e: Facts, svg: str, caption: str) -> str:
         findings=_findings(e),
         picture=drawn(svg, caption),
         sections=[rendered(explanation_page(e))],
+        command=command,
     )
     return page_html(page)
 

@@ -1,10 +1,8 @@
-"""A compiled network as a page of text, and as plan.json."""
+"""A compiled network as a page of text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,7 +13,6 @@ from ...ir.units import count, energy, percent, plural, seconds, significant, si
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
 from ...mapper.segmentation.question import RunCost
-from ...run.documents.network_plans import network_plan_of
 from ..parts.proofs import proof_rows, verdict, verdict_of
 from ..parts.tables import Table, Value
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
@@ -82,16 +79,6 @@ def plan_sections(answer: NetworkAnswer) -> list[RenderableType]:
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
     ]
-
-
-def network_plan_json(answer: NetworkAnswer) -> str:
-    """The text of plan.json."""
-    return json.dumps(network_plan_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def network_plan_document(answer: NetworkAnswer) -> dict[str, Any]:
-    """plan.json: groups in the order in which they run, what each costs, its tree, and the addresses of its tiles."""
-    return network_plan_of(answer).model_dump(mode="json", exclude_unset=True)
 
 
 def segment_table(answer: NetworkAnswer) -> Table:

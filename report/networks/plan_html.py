@@ -9,10 +9,11 @@ from markupsafe import Markup
 from ...ir.units import count, energy, percent, seconds
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer, Segment
+from ...run.documents.network_plans import NetworkPlanDocument
 from ..explain.dialog import mapping_parts
 from ..parts.proofs import verdict_of
 from ..web import Column, Detail, Details, Page, TableCell, page_html, rendered, section, sorting_table, timeline
-from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, outside_rows, part_name, plan_sections
+from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, outside_rows, plan_sections
 from .schedule import Tile, memory_lanes, shifts_of
 
 TILES = (
@@ -25,7 +26,7 @@ TILES = (
 """What tiles are, with the numbers of their colours."""
 
 
-def network_plan_html(answer: NetworkAnswer) -> Markup:
+def network_plan_html(answer: NetworkAnswer, plan: NetworkPlanDocument, command: str) -> Markup:
     """The page as the text of one HTML file, complete in itself."""
     question, proof = answer.question, answer.certificate
     details = Details()
@@ -62,24 +63,24 @@ def network_plan_html(answer: NetworkAnswer) -> Markup:
             ),
             *(rendered(part) for part in plan_sections(answer)),
         ],
-        data={"timelines": {"plan": timeline_data(answer)}, **details.data()},
+        command=command,
+        data={"timelines": {"plan": timeline_data(answer, plan)}, **details.data()},
     )
     return page_html(page)
 
 
-def timeline_data(answer: NetworkAnswer) -> dict[str, Any]:
+def timeline_data(answer: NetworkAnswer, plan: NetworkPlanDocument) -> dict[str, Any]:
     """Operations, ports and memories along the time of a run, in seconds and bytes."""
     clock = answer.question.arch.clock_hz
-    shifts = shifts_of(answer)
-    lanes = list(dict.fromkeys(name for shift in shifts for name in shift.busy))
-    memories = memory_lanes(answer, {place: part_name(answer.question.arch, *place) for place in answer.arenas})
+    shifts = list(shifts_of(plan))
+    lanes = list(dict.fromkeys(name for _, shift in shifts for name in shift.busy))
     return {
         "total": answer.latency_cycles / clock,
         "operations": [
-            [shift.name, shift.group, shift.start / clock, shift.stop / clock, shift.waits_for] for shift in shifts
+            [shift.name, group, shift.start / clock, shift.stop / clock, shift.waits_for] for group, shift in shifts
         ],
         "kinds": TILES,
-        "busy": [[lane, [round(shift.busy.get(lane, 0.0), 4) for shift in shifts]] for lane in lanes],
+        "busy": [[lane, [round(shift.busy.get(lane, 0.0), 4) for _, shift in shifts]] for lane in lanes],
         "memories": [
             {
                 "name": lane.name,
@@ -97,7 +98,7 @@ def timeline_data(answer: NetworkAnswer) -> dict[str, Any]:
                     for tile in lane.tiles
                 ],
             }
-            for lane in memories
+            for lane in memory_lanes(plan)
         ],
     }
 

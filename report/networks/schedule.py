@@ -1,37 +1,13 @@
-"""When the operations of a compiled network work: shifts one after the other, and what lies in every memory meanwhile.
-
-Figures of operations that share loops are sums over all their turns, so their shifts stand one after the other, each as
-long as all of its turns. Where operations overlap, the shifts of a group are shortened to what the group takes.
-"""
+"""When the operations of a network's plan work, and what lies in every memory meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from ...cost_models import Cost
-from ...mapper.segmentation import NetworkAnswer, Segment
-
-
-@dataclass(frozen=True)
-class Shift:
-    """An operation at work.
-
-    name     of it
-    group    the number of its group, from 1
-    start, stop  in cycles
-    busy     the share of the time that the MACs and the busiest port of every memory are at work
-    waits_for  what its latency is that of
-    energy_pj  of one of its occurrences
-    """
-
-    name: str
-    group: int
-    start: float
-    stop: float
-    busy: dict[str, float]
-    waits_for: str
-    energy_pj: float
+from ...ir import MappingError
+from ...run.documents.network_plans import ArenaPart, NetworkPlanDocument
+from ...run.documents.shifts import Shift
 
 
 @dataclass(frozen=True)
@@ -52,7 +28,7 @@ class Tile:
     stays: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class MemoryLane:
     """One part of a memory over the run.
 
@@ -64,60 +40,56 @@ class MemoryLane:
 
     name: str
     capacity: int | None
-    height: int
-    tiles: tuple[Tile, ...]
+    height: int = 0
+    tiles: list[Tile] = field(default_factory=list)
 
 
-def shifts_of(answer: NetworkAnswer) -> tuple[Shift, ...]:
-    """The operations of all groups in time, and what is no operation, while it moves words."""
-    return tuple(shift for _, shifts in _shifts(answer) for shift in shifts if shift.stop > shift.start)
+def shifts_of(plan: NetworkPlanDocument) -> Iterator[tuple[int, Shift]]:
+    """The operations of all groups in time, each with the number of its group, and what is no operation, while it
+    moves words."""
+    for number, group in enumerate(plan.groups, 1):
+        yield from ((number, shift) for shift in group.shifts or () if shift.stop > shift.start)
 
 
-def _shifts(answer: NetworkAnswer) -> Iterator[tuple[Segment, list[Shift]]]:
-    """The shifts of every segment, at least one."""
-    now, outermost = 0.0, answer.question.arch.memories[0].name
-    for number, segment in enumerate(answer.segments, 1):
-        cycles = segment.totals.latency_cycles
-        if segment.answer is None:
-            name, busy = "+".join(segment.names), {outermost: 1.0}
-            found = [Shift(name, number, now, now + cycles, busy, outermost, segment.moves.energy_pj)]
-        else:
-            cost = segment.answer.cost
-            found = shifts_of_cost({name: cost.operations[name] for name in cost.occupancy}, cycles, number, now)
-        yield segment, found
-        now = found[-1].stop
+def memory_lanes(plan: NetworkPlanDocument) -> list[MemoryLane]:
+    """What lies where in every bounded memory; what stays from group to group is one tile."""
+    lanes: dict[tuple[str, tuple[str, ...]], MemoryLane] = {}
+    staying = {
+        (number, one.memory, buffer): f"{one.tensor} (stays)"
+        for one in plan.staying
+        for number, buffer in enumerate(one.buffers, one.first)
+    }
+    found: dict[tuple[str, tuple[str, ...], str, int], Tile] = {}
+    for number, group in enumerate(plan.groups, 1):
+        for arena in group.memories or ():
+            place = arena.memory, arena.roles
+            lane = lanes.setdefault(place, MemoryLane(_name_of(arena), arena.capacity_bytes))
+            lane.height = max(lane.height, arena.height_bytes)
+            for one in arena.buffers:
+                stays = staying.get((number, arena.memory, one.id))
+                shifts = (group.shifts or ())[one.lower : one.upper]
+                for low in one.offsets:
+                    name, high = stays or f"{number}.{one.id}", low + one.size_bytes
+                    here = Tile(name, shifts[0].start, shifts[-1].stop, low, high, stays is not None)
+                    before = found.get((*place, name, low), here)
+                    found[*place, name, low] = replace(here, start=before.start, high=max(high, before.high))
+    for (memory, roles, _, _), tile in found.items():
+        lanes[memory, roles].tiles.append(tile)
+    return list(lanes.values())
 
 
-def shifts_of_cost(parts: Mapping[str, Cost], cycles: float, group: int = 1, start: float = 0.0) -> list[Shift]:
-    """Operations one after the other, from a start on; together they take some cycles."""
-    whole = sum(part.latency_cycles for part in parts.values())
-    scale = cycles / whole if whole else 0.0
-    found = []
-    for name, part in parts.items():
-        stop = start + scale * part.latency_cycles
-        found.append(Shift(name, group, start, stop, _busy(part), part.limited_by, part.energy_pj))
-        start = stop
-    return found
+def check_is_timed(plan: NetworkPlanDocument, where: str) -> None:
+    """MappingError for a plan of before version 5, which does not say when its operations work."""
+    if plan.clock_hz is None:
+        hint = "`tilewright compile` writes it again"
+        message = f"a plan of version {plan.network_plan_version} does not say when its operations work"
+        raise MappingError(message, where=where, hint=hint)
 
 
-def _busy(cost: Cost) -> dict[str, float]:
-    ports = {memory.name: memory.cycles / cost.latency_cycles for memory in cost.memories if memory.cycles}
-    return {"MACs": cost.utilization} | ports
+def _name_of(arena: ArenaPart) -> str:
+    """The name of a memory, and which part of it where it has several."""
+    return arena.memory if len(arena.roles) == _ROLES else f"{arena.memory} ({', '.join(arena.roles)})"
 
 
-def memory_lanes(answer: NetworkAnswer, name_of: dict[tuple[str, tuple[str, ...]], str]) -> tuple[MemoryLane, ...]:
-    """What lies where in every bounded memory; `name_of` are the names of their parts."""
-    times: list[tuple[float, float]] = []
-    for segment, shifts in _shifts(answer):
-        if segment.arenas or segment.answer is not None:  # a moment of the addresses
-            times += ((shift.start, shift.stop) for shift in shifts)
-    staying = {f"{one.name} (stays)" for one in answer.staying}
-    lanes = []
-    for place, plan in answer.arenas.items():
-        tiles = [
-            Tile(buffer.name, times[first][0], times[last - 1][1], low, high, buffer.name in staying)
-            for buffer, low, high in plan.places()
-            for first, last in buffer.lives
-        ]
-        lanes.append(MemoryLane(name_of[place], plan.capacity, plan.height, tuple(tiles)))
-    return tuple(lanes)
+_ROLES = 3
+"""Of tensors: an undivided memory is for all of them."""

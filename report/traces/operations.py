@@ -7,20 +7,21 @@ from collections.abc import Iterable
 from ...arch import Architecture
 from ...cost_models import Cost
 from ...ir import Mapping
-from ...mapper.segmentation import NetworkAnswer
-from ..networks.network_plan import part_name
-from ..networks.schedule import MemoryLane, Shift, memory_lanes, shifts_of, shifts_of_cost
+from ...run.documents.network_plans import NetworkPlanDocument
+from ...run.documents.shifts import Shift, shifts_of_cost
+from ..networks.schedule import MemoryLane, check_is_timed, memory_lanes, shifts_of
 from ..parts.leaves import leaves_of
 from .events import Trace
 from .first_tiles import add_first_tiles
 
 
-def network_trace(answer: NetworkAnswer) -> str:
+def network_trace(plan: NetworkPlanDocument, where: str = "plan.json") -> str:
     """The trace of a compiled network: its operations, how busy everything is, and what lies in every memory."""
-    arch = answer.question.arch
-    trace = Trace(arch.clock_hz)
-    _add_shifts(trace, shifts_of(answer))
-    for lane in memory_lanes(answer, {place: part_name(arch, *place) for place in answer.arenas}):
+    check_is_timed(plan, where)
+    assert plan.clock_hz is not None
+    trace = Trace(plan.clock_hz)
+    _add_shifts(trace, shifts_of(plan))
+    for lane in memory_lanes(plan):
         _add_addresses(trace, lane)
     return trace.text()
 
@@ -29,18 +30,19 @@ def mapping_trace(mapping: Mapping, arch: Architecture, cost: Cost) -> str:
     """The trace of a mapping: its operations in time, and the first tiles of a layer."""
     trace = Trace(arch.clock_hz)
     leaves = leaves_of(mapping, arch, cost)
-    _add_shifts(trace, shifts_of_cost({leaf.name: leaf.cost for leaf in leaves}, cost.latency_cycles))
+    shifts = shifts_of_cost({leaf.name: leaf.cost for leaf in leaves}, cost.latency_cycles)
+    _add_shifts(trace, ((1, shift) for shift in shifts))
     if len(leaves) == 1:
         add_first_tiles(trace, leaves[0].mapping, leaves[0].arch, leaves[0].cost)
     return trace.text()
 
 
-def _add_shifts(trace: Trace, shifts: Iterable[Shift]) -> None:
+def _add_shifts(trace: Trace, shifts: Iterable[tuple[int, Shift]]) -> None:
     seen: set[str] = set()
     end = 0.0
-    for shift in shifts:
+    for group, shift in shifts:
         cycles = shift.stop - shift.start
-        about = {"group": shift.group, "waits for": shift.waits_for, "energy pJ": shift.energy_pj}
+        about = {"group": group, "waits for": shift.waits_for, "energy pJ": shift.energy_pj}
         trace.add("operations", "operations", shift.name, shift.start, cycles, **about)
         busy = shift.busy
         for place in [*busy, *(seen - busy.keys())]:

@@ -122,9 +122,7 @@ def _check_version(data: dict[str, Any], where: str, kind: DocumentKind) -> None
     if kind.key not in data:
         unlike = f"this does not look like a {kind.name} of tilewright"
         if "network_plan_version" in data:
-            unlike = (
-                "it is the plan of a network: its trace is trace.json beside it, its groups are groups/N/mapping.json"
-            )
+            unlike = "it is the plan of a network, which `tilewright emit` knows; its groups are groups/N/mapping.json"
         raise MappingError(f"missing, expected {kind.newest}", where=place, hint=unlike)
     version = data[kind.key]
     if type(version) is not int or not 1 <= version <= kind.newest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -12,8 +13,9 @@ from ...mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
 from .files import DocumentKind, Strict, document_from, members_of, read_text
 from .mappings import written_by
+from .shifts import Shift, shifts_of_groups
 
-NETWORK_PLAN_VERSION: Final = 4
+NETWORK_PLAN_VERSION: Final = 5
 """Of the form of plan.json of a network."""
 
 PLAN: Final = DocumentKind(
@@ -78,6 +80,7 @@ class GroupPart(Strict):
     stays           tensors that the group finds on chip, or leaves there, and where
     cascade, tree   lines of their texts
     memories        addresses of its tiles
+    shifts          when its operations work
     """
 
     operations: tuple[str, ...]
@@ -94,6 +97,7 @@ class GroupPart(Strict):
     cascade: tuple[str, ...] | None = None
     tree: tuple[str, ...] | None = None
     memories: tuple[ArenaPart, ...] | None = None
+    shifts: tuple[Shift, ...] | None = None
 
 
 class StayingPart(Strict):
@@ -175,6 +179,7 @@ class NetworkPlanDocument(Strict):
     network_plan_version  of this document
     written_by     the program and its version
     network, architecture  their names
+    clock_hz       of the architecture
     objective      what was minimized
     tiling, space  of the mappings to choose from
     constraints    on the groups
@@ -188,13 +193,14 @@ class NetworkPlanDocument(Strict):
     groups         in the order in which they run
 
     Documents of version 1 have nothing on chip between groups; up to version 2 they do not say what is not
-    counted; up to version 3 what is no operation costs nothing.
+    counted; up to version 3 what is no operation costs nothing; up to version 4 there are neither shifts nor a clock.
     """
 
-    network_plan_version: Literal[1, 2, 3, 4] = NETWORK_PLAN_VERSION
+    network_plan_version: Literal[1, 2, 3, 4, 5] = NETWORK_PLAN_VERSION
     written_by: str
     network: str
     architecture: str
+    clock_hz: float | None = None
     objective: str
     tiling: str
     space: str
@@ -282,6 +288,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
         written_by=written_by(),
         network=question.graph.network,
         architecture=question.arch.name,
+        clock_hz=question.arch.clock_hz,
         objective=proof.objective,
         tiling=proof.tiling,
         space=proof.space,
@@ -316,7 +323,7 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
             )
             for one in answer.staying
         ),
-        groups=tuple(map(_group, answer.segments)),
+        groups=tuple(map(_group, answer.segments, shifts_of_groups(answer))),
     )
 
 
@@ -324,12 +331,14 @@ def _apart(one: Apart | None) -> ApartPart | None:
     return None if one is None else ApartPart.model_validate(one, from_attributes=True)
 
 
-def _group(segment: Segment) -> GroupPart:
+def _group(segment: Segment, shifts: tuple[Shift, ...]) -> GroupPart:
     answer = segment.answer
     if answer is None:
         known: dict[str, Any] = segment.moves._asdict() if segment.moves.outer_words else {}
         if segment.arenas:
             known["memories"] = tuple(map(_arena, segment.arenas))
+        if known:
+            known["shifts"] = shifts
         return GroupPart(operations=segment.names, counted=False, **known)
     return GroupPart(
         operations=segment.names,
@@ -344,6 +353,7 @@ def _group(segment: Segment) -> GroupPart:
         cascade=tuple(str(answer.mapping.cascade).splitlines()),
         tree=tuple(str(answer.mapping.tree).splitlines()),
         memories=tuple(map(_arena, segment.arenas)),
+        shifts=shifts,
     )
 
 
@@ -369,14 +379,24 @@ def _arena(arena: Arena) -> ArenaPart:
     )
 
 
-def read_network_plan(path: Path) -> NetworkPlanDocument:
-    """The document in a file, checked.
+def dump_network_plan(plan: NetworkPlanDocument) -> str:
+    """The text of plan.json."""
+    document = plan.model_dump(mode="json", exclude_unset=True)
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    Raises MappingError for a file that cannot be read or is no such document, with the first key that is wrong, and
-    MemoryPlanError as `NetworkPlanDocument.check` does.
-    """
+
+def read_network_plan(path: Path) -> NetworkPlanDocument:
+    """The document in a file, checked; raises as `parse_network_plan`, and MappingError for what cannot be read."""
     where = str(path)
-    text = read_text(path, where, PLAN)
+    return parse_network_plan(read_text(path, where, PLAN), where)
+
+
+def parse_network_plan(text: str, where: str) -> NetworkPlanDocument:
+    """The document in a text, checked; `where` is what messages call it.
+
+    Raises MappingError for what is no such document, with the first key that is wrong, and MemoryPlanError as
+    `NetworkPlanDocument.check` does.
+    """
     members_of(text, where, PLAN)
     found = document_from(text, NetworkPlanDocument, NetworkPlanDocument.model_fields, where)
     found.check(where)

@@ -186,7 +186,7 @@ def test_what_is_no_operation_costs_the_words_that_it_moves(tmp_path: Path, obje
     moved = tuple(one.model_copy(update={"outer_words": 1}) if one.outer_words == 32 else one for one in plan.groups)
     with pytest.raises(MemoryPlanError, match="outer_words is"):
         plan.model_copy(update={"groups": moved}).check()
-    shifts = shifts_of(answer)
+    shifts = [shift for _, shift in shifts_of(plan)]
     assert shifts[-1].stop == pytest.approx(answer.latency_cycles)
     assert [one.name for one in shifts if one.busy == {"DRAM": 1.0}] == ["turned", "both"]
 

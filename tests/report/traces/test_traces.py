@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tilewright as tw
+from pages import run
 from tilewright.report.traces.first_tiles import STEPS
 
 NETWORK = """
@@ -102,6 +104,16 @@ def test_operations_of_a_network_fill_its_run(tmp_path: Path) -> None:
     assert all(event["ts"] + event["dur"] <= end * (1 + 1e-9) for event in tiles)
     with pytest.raises(tw.TilewrightError, match="the trace of a network is no program"):
         found.emit("trace")  # type: ignore[arg-type]
+
+    plan = str(files["plan.json"])
+    assert run(["emit", plan, "--to", "trace"]).stdout == files["trace.json"].read_text()
+    assert run(["emit", plan, "--to", "json"]).stdout == files["plan.json"].read_text()
+    assert "compile pair --emit c" in run(["emit", plan, "--to", "c"]).stderr
+    assert "name a group" in run(["emit", plan, "--to", "yaml"]).stderr
+    assert "--layer: a plan says for what it is" in run(["emit", plan, "--to", "json", "--layer", "a"]).stderr
+    older = re.sub(r'\s+"clock_hz": [^,]*,', "", files["plan.json"].read_text())
+    (tmp_path / "older.json").write_text(older.replace('"network_plan_version": 5', '"network_plan_version": 4'))
+    assert "version 4 does not say when" in run(["emit", str(tmp_path / "older.json"), "--to", "trace"]).stderr
 
 
 def test_a_tree_has_a_trace() -> None:
