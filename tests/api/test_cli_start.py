@@ -74,3 +74,10 @@ def test_help_is_the_same_where_python_drops_docstrings(command: list[str]) -> N
     )
     assert stripped.stdout == plain.stdout
     assert stripped.returncode == 0
+
+
+def test_it_runs_as_a_module() -> None:
+    """`python -m tilewright`, where scripts are not on the path."""
+    command = [sys.executable, "-m", "tilewright", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("tilewright "), done.stderr
