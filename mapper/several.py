@@ -14,11 +14,8 @@ from .certificate import Points
 from .exact.search import ExactSearch
 from .garbage import collecting_rarely
 from .kernel.tolerance import RELATIVE_TOLERANCE
-from .pareto.supported import front_of
+from .pareto.front import Point, front_in_turn, front_of
 from .question import Asked, NestQuestion
-
-STEP = 1e-7
-"""A point of the front is better than the one before it in one objective by more than this fraction."""
 
 
 @collecting_rarely
@@ -113,17 +110,12 @@ def with_time_left(question: Asked, started: float) -> Asked:
 def search_front(question: NestQuestion, search: Callable[[NestQuestion], Answer] = best_of) -> Points[Answer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
-    Every point is the least energy among all mappings that are faster than the point before it, and the least latency
-    at that energy. Where means run out, or someone interrupts, the front ends there, and says that it is not complete.
+    Where means run out, or someone interrupts, the front ends there, and says that it is not complete.
 
     question  its objective is not looked at; its limits are for each search
     search    that finds each of the two mappings of a point
     """
-    front = _Front(question, search)
-    objective: Objective | None = ENERGY
-    while objective is not None:
-        objective = front.next_point(objective)
-    return front.points()
+    return _Front(question, search).points()
 
 
 @dataclass
@@ -133,6 +125,7 @@ class _Front:
     found    its points so far, faster and faster
     fewer    the most by which energy may be less than that of a point, among all that are faster than the one before
     has_end  whether nothing is faster than the last point
+    is_over  whether nothing more is searched
     """
 
     question: NestQuestion
@@ -140,38 +133,35 @@ class _Front:
     found: list[Answer] = field(default_factory=list)
     fewer: float = 0.0
     has_end: bool = False
-
-    def next_point(self, objective: Objective) -> Objective | None:
-        """Find a point; what the next one is least of, or None: there is none, or it is not known in time."""
-        least = self._searched(objective)
-        if least is None:
-            return None
-        self.fewer = max(self.fewer, least.certificate.gap)
-        fastest = LATENCY.capped(energy=least.cost.energy_pj)
-        point = None if least.certificate.interrupted else self._searched(fastest)
-        if point is None:
-            self.found.append(least)
-            return None
-        self.found.append(replace(point, certificate=replace(point.certificate, objective=fastest.name)))
-        if point.certificate.interrupted:
-            return None
-        return ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
-
-    def _searched(self, objective: Objective) -> Answer | None:
-        """The best by an objective; None where there is none, or where it is not known in time."""
-        try:
-            return self.search(replace(self.question, objective=objective))
-        except (InfeasibleError, UndecidedError, KeyboardInterrupt) as error:
-            if not self.found:
-                raise
-            self.has_end = isinstance(error, InfeasibleError)
-            return None
+    is_over: bool = False
 
     def points(self) -> Points[Answer]:
         """Those that none of the others beats, and how far what is missing could be."""
+        for one in front_in_turn(self._best, _cost):
+            self.found.append(one)
         gap, last = self.fewer, min(one.cost.latency_cycles for one in self.found)
         if not self.has_end:
             fewest = least_cost(self.question.problem, self.question.arch).latency_cycles
             gap = max(gap, 1 - fewest / last)
-        front = front_of(self.found, lambda one: (one.cost.energy_pj, one.cost.latency_cycles))
-        return Points(tuple(front), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
+        return Points(tuple(front_of(self.found, _cost)), self.has_end and gap <= RELATIVE_TOLERANCE, gap)
+
+    def _best(self, objective: Objective) -> Answer | None:
+        """The best by an objective; None where there is none, or where it is not known in time."""
+        if self.is_over:
+            return None
+        try:
+            answer = self.search(replace(self.question, objective=objective))
+        except (InfeasibleError, UndecidedError, KeyboardInterrupt) as error:
+            if not self.found:
+                raise
+            self.is_over, self.has_end = True, isinstance(error, InfeasibleError)
+            return None
+        self.is_over = answer.certificate.interrupted
+        if objective.unit == ENERGY.unit:
+            self.fewer = max(self.fewer, answer.certificate.gap)
+            return answer
+        return replace(answer, certificate=replace(answer.certificate, objective=objective.name))
+
+
+def _cost(answer: Answer) -> Point:
+    return answer.cost.energy_pj, answer.cost.latency_cycles

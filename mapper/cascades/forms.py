@@ -27,8 +27,8 @@ from ..constraints.trees import read_tree_constraints
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import is_better
 from ..means import ENOUGH, Means
-from ..pareto.regions import Point, front_gap
-from ..pareto.supported import front_of
+from ..pareto.front import Point, front_of
+from ..pareto.regions import front_gap
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE
 from ..question import TreeQuestion
 from .answers import Seen, bound_alone, search_for, seen_of

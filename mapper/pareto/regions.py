@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..kernel.tolerance import is_better, reaches
+from .front import Point
 from .weights import Weights, weights_between
 
 Line = tuple[Weights, float]
@@ -134,9 +135,6 @@ def _corners(lines: list[Line], most_energy: float, most_latency: float) -> Iter
 
 
 # ---- products ----------------------------------------------------------------------------------------------
-
-Point = tuple[float, float]
-"""Energy and latency."""
 
 
 class Opening(NamedTuple):

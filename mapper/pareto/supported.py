@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from ...cost_models import Capped, Objective
 from ...cost_models.objective import LIMIT_TOLERANCE
-from ..kernel.tolerance import cutoff_of, is_better
-from .regions import Line, Opening, Point, least_value, line_across
+from ..kernel.tolerance import cutoff_of
+from .front import Each, Point
+from .regions import Line, Opening, least_value, line_across
 from .weights import Weights, weights_between, weights_of
 
 PRODUCTS = {"edp": 1, "ed2p": 2}
@@ -23,8 +24,6 @@ PRODUCTS = {"edp": 1, "ed2p": 2}
 
 ALIKE = 1e-4
 """Weighted sums this close to each other, and bounds that gain no more than this part, tell the same."""
-
-Each = TypeVar("Each")
 
 
 @dataclass(frozen=True)
@@ -103,12 +102,3 @@ def least_on_lines(objective: Objective, lines: Sequence[Line], value: float) ->
     base = objective.base if isinstance(objective, Capped) else objective
     is_least_at_corners = base.name in PRODUCTS or weights_of(base) is not None
     return least_value(lines, base.value, *limits_of(objective), *([] if is_least_at_corners else [value]))
-
-
-def front_of(found: Iterable[Each], point: Callable[[Each], Point]) -> list[Each]:
-    """Those that no other one beats, from the least energy on."""
-    front: list[Each] = []
-    for one in sorted(found, key=point):
-        if not front or is_better(point(one)[1], point(front[-1])[1]):
-            front.append(one)
-    return front

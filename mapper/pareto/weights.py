@@ -14,6 +14,7 @@ from ...cost_models import ENERGY, Objective, parse_objective
 from ...cost_models.formula import number_text, weights_in
 from ..exact.rows import Floats
 from ..kernel.tolerance import cutoff_of, is_better
+from .front import front_of
 
 
 class Yardstick(Protocol):
@@ -124,7 +125,7 @@ class OpenRegion:
     def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
         """Return the part of the region that no known point dominates."""
         known = (*self.points, *((cutoff_of(energy), cutoff_of(latency)) for energy, latency in points))
-        return OpenRegion(self.weights, self.limits, _not_beaten(known))
+        return OpenRegion(self.weights, self.limits, tuple(front_of(known, tuple)))
 
     def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
         """Return the region left for one of several visits, beside the lower bounds of everything else."""
@@ -135,7 +136,7 @@ class OpenRegion:
     def with_all_of(self, other: OpenRegion) -> OpenRegion:
         """Return a region that contains both regions."""
         both = ((max(e, f), max(c, d)) for (e, c), (f, d) in itertools.product(self.points, other.points))
-        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), _not_beaten(both))
+        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), tuple(front_of(both, tuple)))
 
     def lies_in(self, other: OpenRegion) -> bool:
         """Whether all of it is a part of another."""
@@ -149,15 +150,6 @@ class OpenRegion:
 
     def _is_beaten(self, energy_pj: float, latency_cycles: float) -> bool:
         return any(energy_pj >= energy and latency_cycles >= latency for energy, latency in self.points)
-
-
-def _not_beaten(points: Iterable[tuple[float, float]]) -> Points:
-    """Return the points that no other equals or dominates."""
-    found: list[tuple[float, float]] = []
-    for point in sorted(points):
-        if not found or point[1] < found[-1][1]:
-            found.append(point)
-    return tuple(found)
 
 
 def objective_of(weights: Weights) -> Objective:

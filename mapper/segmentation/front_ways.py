@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..kernel.remembered import remembered_by
-from ..kernel.tolerance import cutoff_of, is_better, or_value, reaches
+from ..kernel.tolerance import cutoff_of, or_value, reaches
+from ..pareto.front import end_of
 from ..pareto.regions import Box, heaviest, least_weight
 from ..pareto.supported import limits_of
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weights, objective_of
@@ -270,8 +271,4 @@ def _end_of(matters: Callable[[float], bool], least: float, limit: float) -> flo
     if limit == math.inf:
         ends = (max(least, 1.0) * 2.0**doubled for doubled in range(60))  # a formula may set no end
         high = next((one for one in ends if not matters(one)), math.inf)
-    low = least
-    while high < math.inf and is_better(low, high):
-        middle = (low + high) / 2
-        low, high = (middle, high) if matters(middle) else (low, middle)
-    return high
+    return end_of(matters, least, high) if high < math.inf else high

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ..answer import Answer
 from ..kernel.tolerance import reaches
+from ..pareto.front import front_of
 from ..pareto.regions import Line, least_weight
 from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights
 from .kinds import GroupKind, at_most
@@ -82,11 +83,7 @@ class GroupFront:
 
     def best(self, taken: Taken, residency: Residency) -> list[KnownTree]:
         """Return, by rising energy, the trees that fit and that no other tree equals or dominates."""
-        found: list[KnownTree] = []
-        for tree in sorted(self._fitting(taken, residency), key=lambda one: (one.energy, one.latency)):
-            if not found or tree.latency < found[-1].latency * (1 - FASTER):
-                found.append(tree)
-        return found
+        return front_of(self._fitting(taken, residency), lambda one: (one.energy, one.latency), FASTER)
 
     def open_box(self, taken: Taken, residency: Residency, weights: Weights, most: AtLeast) -> OpenBox | None:
         """Return the box within some limits that may hold a tree that no known tree equals or dominates; None where it

@@ -10,8 +10,9 @@ import pytest
 
 import longer
 from tilewright.cost_models import EDP, parse_objective
-from tilewright.mapper.pareto.regions import Line, Point, opening
-from tilewright.mapper.pareto.supported import front_of, least_on_lines, sums_into, supported_between
+from tilewright.mapper.pareto.front import Point, front_of
+from tilewright.mapper.pareto.regions import Line, opening
+from tilewright.mapper.pareto.supported import least_on_lines, sums_into, supported_between
 from tilewright.mapper.pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 

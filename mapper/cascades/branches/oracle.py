@@ -19,6 +19,7 @@ from ...exact.tiles.instances import array_vectors
 from ...exact.tiles.visits import most_that_divide, short_visits
 from ...kernel.remembered import remembered
 from ...means import Means, OutOfMeans
+from ...pareto.front import STEP, front_in_turn
 from ...pareto.weights import (
     ENERGY_ALONE,
     LATENCY_ALONE,
@@ -29,7 +30,6 @@ from ...pareto.weights import (
     objective_of,
     scale_of,
 )
-from ...several import STEP
 from ...space import Space
 from ...tilings import Tiling
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
@@ -297,17 +297,21 @@ class ExactBranches:
         most_energy = (limits.weight - weights.latency * least[1].latency_cycles) / weights.energy
         most_latency = (limits.weight - weights.energy * least[0].energy_pj) / weights.latency
         most_energy, most_latency = min(most_energy, limits.energy), min(most_latency, limits.latency)
+        if most_latency < least[1].latency_cycles or most_energy < least[0].energy_pj:
+            return found
+
+        def best(objective: Objective) -> BranchMapping | None:
+            return self._mapping(
+                question, objective, visits * most_energy if objective.unit == ENERGY.unit else math.inf
+            )
+
         visits = question.visits
-        while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
-            fast_enough = ENERGY.capped(latency=_finite(visits * most_latency))
-            cheapest = self._mapping(question, fast_enough, visits * most_energy)
-            if cheapest is None:
+        for one in front_in_turn(
+            best, lambda one: (visits * one.energy_pj, visits * one.latency_cycles), visits * most_latency
+        ):
+            found += [one] if region.of(one.energy_pj, one.latency_cycles) < 1 else []
+            if one.latency_cycles * (1 - STEP) < least[1].latency_cycles:
                 break
-            capped = LATENCY.capped(energy=visits * cheapest.energy_pj)
-            point = self._mapping(question, capped, math.inf) or cheapest
-            if region.of(point.energy_pj, point.latency_cycles) < 1:
-                found.append(point)
-            most_latency = point.latency_cycles * (1 - STEP)
         return found
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
@@ -413,7 +417,3 @@ class ExactBranches:
             asked = self._shared.one_of_two(replace(question, sizes=one, made=()).idle())
             found += times * self._least(asked, ENERGY_ALONE, math.inf, UNKNOWN).bound
         return found
-
-
-def _finite(limit: float) -> float | None:
-    return limit if limit < math.inf else None

@@ -8,30 +8,20 @@ weighted sum of both below a limit each. What other parts take at least, in each
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from ...exact.rows import Floats, Ints
+from ...pareto.front import Point, front_of
 from ...pareto.weights import NOTHING, AtLeast, OpenRegion, Weights
 from ..space.shared_loops import Loops
 from ..space.splits import Split
+from ..tables.cuts import fronts
 from ..terms.exchanges import Exchange
 from ..terms.parts import FoundPart, VisitedPart, some_of
 from ..tree_search import TreeSearch
-
-
-class _Point(Protocol):
-    @property
-    def energy_pj(self) -> float: ...
-    @property
-    def latency_cycles(self) -> float: ...
-
-
-Each = TypeVar("Each", bound=_Point)
 
 
 class _Known(NamedTuple):
@@ -68,11 +58,11 @@ class FrontSearch(TreeSearch):
         for loops in self._one_by_one(part, region):
             within = region()
             if within is not None:
-                for found in _front([*self._fronts_with_loops(part, loops, within)]):
+                for found in front_of(self._fronts_with_loops(part, loops, within), _cost):
                     take(found)
         within = region()  # without loops most is open still
         if within is not None and within.holds(self.bounds.in_all(part)):
-            for found in _front([*self._fronts_with_loops(part, (), within)]):
+            for found in front_of(self._fronts_with_loops(part, (), within), _cost):
                 take(found)
 
     def _one_by_one(self, part: VisitedPart, region: Callable[[], OpenRegion | None]) -> Iterator[Loops]:
@@ -126,7 +116,7 @@ class FrontSearch(TreeSearch):
         for loops in self._one_by_one(part, left):
             more = [*self._fronts_with_loops(part, loops, left())]
             if more:
-                found = _front([*found, *more])
+                found = front_of([*found, *more], _cost)
         return found
 
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, region: OpenRegion) -> Iterator[FoundPart]:
@@ -156,7 +146,7 @@ class FrontSearch(TreeSearch):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
                 found += self._first_with_rest(inside, start, end, exchange, region, rest_of[end - start])
-        return _front(found)
+        return front_of(found, _cost)
 
     def _first_with_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, region: OpenRegion, rest_least: AtLeast
@@ -185,18 +175,9 @@ def _sums(first: list[FoundPart], rest: list[Split], region: OpenRegion) -> list
     energy = np.add.outer([one.energy_pj for one in first], [one.energy_pj for one in rest]).ravel()
     latency = np.add.outer([one.latency_cycles for one in first], [one.latency_cycles for one in rest]).ravel()
     within = np.flatnonzero(region.of_each(energy, latency) < 1)
-    best = within[_least(energy[within], latency[within])]
+    best = within[fronts(np.zeros(len(within), dtype=np.int64), np.array([energy[within], latency[within]]))]
     return [(first[i // len(rest)], rest[i % len(rest)]) for i in best.tolist()]
 
 
-def _front(points: list[Each]) -> list[Each]:
-    """Return the mappings that no other dominates, by rising energy."""
-    energy, latency = (np.array([getattr(p, name) for p in points]) for name in ("energy_pj", "latency_cycles"))
-    return [points[i] for i in _least(energy, latency).tolist()]
-
-
-def _least(energy: Floats, latency: Floats) -> Ints:
-    """Return the indices of the points that no other equals or dominates, by rising energy."""
-    order = np.lexsort([latency, energy])
-    before = np.minimum.accumulate(np.concatenate([[math.inf], latency[order]]))[:-1]
-    return order[latency[order] < before]
+def _cost(part: FoundPart | Split) -> Point:
+    return part.energy_pj, part.latency_cycles

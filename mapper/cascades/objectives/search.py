@@ -27,12 +27,12 @@ from ...answer import Answer
 from ...certificate import Points
 from ...kernel.tolerance import RELATIVE_TOLERANCE, cutoff_of, is_better, reaches
 from ...means import OutOfMeans
+from ...pareto.front import end_of, front_of
 from ...pareto.regions import Box, Line, heaviest, opening
 from ...pareto.supported import (
     ALIKE,
     PRODUCTS,
     Neighbours,
-    front_of,
     in_balance,
     limits_of,
     sums_into,
@@ -213,11 +213,8 @@ class CascadeSearch(Proofs):
         """Cycles, at most so many, from which on no mapping could be wanted that has no less than some energy."""
         if self._matters(energy, cutoff_of(most)):
             return most
-        low, high = fewest, most
-        while is_better(low, high):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
-        return min(most, high * (1 + 1e-6))  # clear of a limit, which has room for rounding
+        end = end_of(partial(self._matters, energy), fewest, most)
+        return min(most, end * (1 + 1e-6))  # clear of a limit, which has room for rounding
 
     @property
     def _fewest_cycles_of_all(self) -> float:
