@@ -41,17 +41,6 @@ LayoutLike: TypeAlias = "str | Mapping[str, str] | None"
 
 @overload
 def question_of(
-    work: Cascade,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike,
-    tiling: Tiling | None,
-    space: Space,
-    constraints: object,
-    limits: Limits,
-    fuse: Fuse = "all",
-) -> TreeQuestion: ...
-@overload
-def question_of(
     work: Problem | str,
     arch: ArchitectureLike,
     objective: ObjectiveLike,
@@ -61,6 +50,17 @@ def question_of(
     limits: Limits,
     fuse: Fuse = "all",
 ) -> NestQuestion: ...
+@overload
+def question_of(
+    work: Work,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    constraints: object,
+    limits: Limits,
+    fuse: Fuse = "all",
+) -> AnyQuestion: ...
 def question_of(
     work: Work | str,
     arch: ArchitectureLike,

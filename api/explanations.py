@@ -23,13 +23,12 @@ from .arguments import (
 )
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError, UndecidedError
+from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError, UndecidedError, Work
 from .mapper.certificate import Certificate
 from .mapper.kernel.tolerance import reaches
 from .mapper.means import UNLIMITED, Means, one_call
-from .mapper.question import Limits
+from .mapper.question import Fuse, Limits
 from .mapper.space import SPACES, Space
-from .mapper.strategies import Exact
 from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .options import ExplainKeywords, takes
 from .report.explain.changes import Change, changes_of
@@ -37,6 +36,7 @@ from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, TOO_LATE, Searched, try_changes
 from .results import SearchResult, evaluate
+from .searches import find_best
 
 SHARE = 2.0
 """Of the time that is left, a search gets so many times what each of those to come would get."""
@@ -75,6 +75,7 @@ class Searching:
     cache: bool = True
     watch: Watch = unwatched
     note: Callable[[str], None] = unheard
+    fuse: Fuse = "all"
 
 
 @takes(ExplainKeywords)
@@ -224,13 +225,13 @@ def _is_uneven(mapping: Mapping) -> bool:
 
 @dataclass
 class _Searches:
-    """Searches for one layer on one machine after another; once interrupted, or where the time is up, it searches no
+    """Searches for one work on one machine after another; once interrupted, or where the time is up, it searches no
     more.
 
     left  searches that there may be still
     """
 
-    problem: Problem
+    work: Work
     asked: _Goal
     searching: Searching
     means: Means = UNLIMITED
@@ -244,14 +245,9 @@ class _Searches:
         if self.means.limits_time:
             limits = replace(limits, time_s=self.means.seconds_left * min(1.0, SHARE / self.left))
         question = question_of(
-            self.problem, machine, asked.objective, asked.tiling, asked.space, how.constraints, limits
+            self.work, machine, asked.objective, asked.tiling, asked.space, how.constraints, limits, how.fuse
         )
-        if how.cache:
-            from .stored import search_stored
-
-            result, _ = search_stored(question, how.store, how.note)
-        else:
-            result = SearchResult.of(question, Exact().search(question))
+        result, _ = find_best(question, how.store, how.note, cached=how.cache)
         self.interrupted = self.interrupted or result.certificate.interrupted
         return result
 
@@ -311,12 +307,12 @@ def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Search
         return value, False
 
 
-def searched_for(problem: Problem, arch: Architecture, searching: Searching) -> ToExplain:
-    """The best mapping of a layer, to be explained."""
+def searched_for(work: Work, arch: Architecture, searching: Searching) -> ToExplain:
+    """The best mapping of a layer or of a cascade, to be explained."""
     asked = _Goal(
         parse_objective(searching.objective or "edp", arch.clock_hz),
         searching.tiling or tiling_for(),
         searching.space or "even",
     )
-    result = _Searches(problem, asked, searching).best(arch)
+    result = _Searches(work, asked, searching).best(arch)
     return ToExplain(result.mapping, arch, result.certificate)

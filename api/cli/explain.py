@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..ir import Problem, TilewrightError
+from ..ir import TilewrightError, Work
 from . import completions
 from .groups import grouped
 from .machines import architecture_named
@@ -33,11 +33,13 @@ from .terminal import noting_interrupts, own_command, say, show_document, show_l
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
     from ..mapper.question import Fuse
-    from ..mapping_sources import EvaluatedMapping
     from ..report.explain.explanation import Explanation
-    from ..results import SearchResult
 
 _TIME_LIMIT = 30.0
+_FOR_SEARCHES = (
+    *("objective", "tiling", "space", "dataflow", "constraints", "constraint", "fuse"),
+    *("time_limit", "memory_limit", "store", "no_cache"),
+)
 
 
 @dataclass(frozen=True)
@@ -121,139 +123,82 @@ def explain(
     tilewright explain result/mapping.json --objective latency --json
     tilewright explain cascade.yaml --arch my_chip.yaml --html tree.html
     """
+    from ..arguments import limits_of
+    from ..explanations import Searching, explain_found, with_changes
+    from ..report.explain.page import explanation_page, improvement_page
     from ..report.parts.figures import check_pictures
 
     check_pictures(shown.svg, None)
     source = read_source(mapping) if mapping is not None else None
-    work = on.layer if mapping is None else mapping
-    is_tree = source is not None and source.is_fused
-    if on.op or on.tree or is_tree or (on.einsum is None and _is_cascade(work)):
-        if mapping is not None:
-            refuse_given(context, "a cascade is given already", "layer")
+    of_cascade = _is_of_cascade(source, on)
+    if of_cascade:
+        refuse_given(context, "a cascade is given already", *(["layer"] if source is not None else []))
         refuse_unknown_to_cascades(context)
-        _show(_of_tree(context, source or read_source(work or ""), on, again, rules, kept, fuse), shown)
-        return
-    refuse_given(context, "one layer has nothing to fuse", "fuse")
-    if mapping is not None and again.no_changes:
-        why = "it is for searches, and with --no-changes there is none"
-        rule = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
-        refuse_given(context, why, "objective", "tiling", "space", *rule, "store", "no_cache")
-    _of_nest(context, source, on, again, rules, kept, shown)
-
-
-def _is_cascade(work: str | None) -> bool:
-    """Whether a name is of a cascade; files that hold mappings are not."""
-    return work is not None and work != "-" and not work.endswith(".json") and is_cascade(work, None)
-
-
-def _of_nest(
-    context: typer.Context,
-    source: MappingSource | None,
-    on: MappingOptions,
-    again: AgainOptions,
-    rules: RuleOptions,
-    kept: StoreOptions,
-    shown: PageOptions,
-) -> None:
-    """Explain a layer's mapping, of a file or the best one: what is known is printed before anything is searched."""
-    from ..arguments import limits_of
-    from ..explanations import Searching, explain_found, with_changes
-    from ..report.explain.page import explanation_page, improvement_page
-
+        source = source or read_source(on.layer or "")
+    else:
+        refuse_given(context, "one layer has nothing to fuse", "fuse")
+    has_changes = not (of_cascade or again.no_changes)
+    given = source if source is not None and (source.is_fused or on.tree is not None or not of_cascade) else None
+    if given is not None and not has_changes:
+        why = "the tree is given" if of_cascade else "with --no-changes there is none"
+        refuse_given(context, f"it is for searches, and {why}", *_FOR_SEARCHES)
     tiling, space = tiling_and_space(again.tiling, again.space or "even")
-    place = space if again.space is not None else None
-    problem, sources = on.problem(), rules.sources()
-    limits, cached = limits_of(again.time_limit, again.memory_limit), not kept.no_cache
-    how = Searching(again.objective, tiling, place, sources, limits, kept.store, cached, note=say)
+    place, limits = space if again.space is not None else None, limits_of(again.time_limit, again.memory_limit)
+    rule, fused = rules.of_kind(of_cascade), cast("Fuse", fuse)
+    how = Searching(again.objective, tiling, place, rule, limits, kept.store, not kept.no_cache, note=say, fuse=fused)
     with noting_interrupts() as interrupts:
-        if source is None:
-            with signs("searching the mapping"):
-                found = _searched(problem, on, how)
-        else:
-            found = _read(context, source, on)
+        found = _read(context, given, on, of_cascade) if given is not None else _searched(_work(source, on), on, how)
         explanation = explain_found(found, how, changes=False)
         if not shown.as_json:
             show_page(explanation_page(explanation))
-        if not again.no_changes:
+        if has_changes:
             with signs("searching what would help") as seen:
                 explanation = with_changes(explanation, found, replace(how, watch=seen.begin))
             if not shown.as_json:
                 show_page(improvement_page(explanation))
     if interrupts:
-        say("interrupted: changes that were not searched are left out")
+        say("interrupted: what was not searched to its end is not proven, or left out")
     _write(explanation, shown)
 
 
-def _read(context: typer.Context, source: MappingSource, on: MappingOptions) -> ToExplain:
-    """The mapping of a file, or of standard input."""
+def _is_of_cascade(source: MappingSource | None, on: MappingOptions) -> bool:
+    """Whether a cascade, or a tree of one, is to be explained; files that hold mappings are no names of cascades."""
+    name = on.layer if source is None else source.given
+    is_named = on.einsum is None and name is not None and name != "-" and not name.endswith(".json")
+    fused = source is not None and source.is_fused
+    return bool(on.op or on.tree) or fused or (is_named and is_cascade(name, None))
+
+
+def _read(context: typer.Context, source: MappingSource, on: MappingOptions, of_cascade: bool) -> ToExplain:
+    """The mapping of a file, of standard input, or one written by hand."""
     from ..explanations import ToExplain
 
-    given = source.given
-    if ":" in given and not Path(given).exists():
-        raise TilewrightError(f"found {given!r}, expected the file of a mapping", hint=f"write --layer {given}")
+    name = source.given
+    if not of_cascade and ":" in name and not Path(name).exists():
+        raise TilewrightError(f"found {name!r}, expected the file of a mapping", hint=f"write --layer {name}")
     found = evaluated(on.loaded(context, source))
     return ToExplain(found.mapping, found.arch, found.certificate)
 
 
-def _searched(layer: Problem | None, on: MappingOptions, how: Searching) -> ToExplain:
-    """The best mapping of a layer."""
-    from ..explanations import searched_for
-
+def _work(cascade: MappingSource | None, on: MappingOptions) -> Work:
+    """The layer or the cascade that the arguments name."""
+    if cascade is not None:
+        if not cascade.given:
+            raise TilewrightError("expected a cascade, found none", hint="name a file, or sizes beside --op")
+        return cascade_named(cascade.given, on.op)
+    layer = on.problem()
     if layer is None:
         raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
-    return searched_for(layer, architecture_named(on.arch, on.set_fields), how)
+    return layer
 
 
-def _of_tree(
-    context: typer.Context,
-    source: MappingSource,
-    on: MappingOptions,
-    again: AgainOptions,
-    rules: RuleOptions,
-    kept: StoreOptions,
-    fuse: str,
-) -> Explanation:
-    """The explanation of a tree: of a file's, of one written by hand, or of the best one of a cascade."""
-    from ..report.explain.explanation import explain_mapping
+def _searched(work: Work, on: MappingOptions, how: Searching) -> ToExplain:
+    """The best mapping."""
+    from ..explanations import searched_for
 
-    found: EvaluatedMapping | SearchResult
-    if source.is_fused or on.tree is not None:
-        searching = ("constraint", "fuse", "objective", "tiling", "space", "time_limit", "memory_limit", "store")
-        refuse_given(context, "it is for searches, and the tree is given", *searching)
-        found = evaluated(on.loaded(context, source))
-    else:
-        found = _best_tree(source, on, again, rules, kept, fuse)
-    return explain_mapping(found.mapping, found.arch, found.cost)
-
-
-def _best_tree(
-    source: MappingSource,
-    on: MappingOptions,
-    again: AgainOptions,
-    rules: RuleOptions,
-    kept: StoreOptions,
-    fuse: str,
-) -> SearchResult:
-    from ..arguments import limits_of, question_of
-    from ..searches import find_best
-
-    if not source.given:
-        raise TilewrightError("expected a cascade, found none", hint="name a file, or sizes beside --op")
-    cascade, machine = cascade_named(source.given, on.op), architecture_named(on.arch, on.set_fields)
-    kinds = tiling_and_space(again.tiling, again.space or "even")
-    limits, lines = limits_of(again.time_limit, again.memory_limit), tuple(rules.constraint or ())
-    question = question_of(cascade, machine, again.objective or "edp", *kinds, lines, limits, cast("Fuse", fuse))
-    with noting_interrupts(), signs(f"searching the best mapping of {cascade.name} on {machine.name}"):
-        return find_best(question, kept.store, say, cached=not kept.no_cache)[0]
-
-
-def _show(explanation: Explanation, shown: PageOptions) -> None:
-    """Print an explanation, and write the files that are asked for."""
-    from ..report.explain.page import explanation_page
-
-    if not shown.as_json:
-        show_page(explanation_page(explanation))
-    _write(explanation, shown)
+    machine = architecture_named(on.arch, on.set_fields)
+    with signs(f"searching the best mapping of {work.name} on {machine.name}"):
+        return searched_for(work, machine, how)
 
 
 def _write(explanation: Explanation, shown: PageOptions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -359,6 +359,10 @@ class RuleOptions:
     dataflow: DataflowOption = None
     constraints: ConstraintsOption = None
     constraint: ConstraintOption = None
+
+    def of_kind(self, of_cascade: bool) -> Sequence[ConstraintSource]:
+        """What the options name, for a layer or for a cascade, which has lines of its own."""
+        return tuple(self.constraint or ()) if of_cascade else self.sources()
 
     def sources(self) -> list[ConstraintSource]:
         """What the options name, still to be resolved for a layer and an architecture.

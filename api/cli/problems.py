@@ -51,8 +51,6 @@ class WorkOptions:
         if self.op or (self.einsum is None and is_cascade(self.layer, self.op, self.dim)):
             refuse_unknown_to_cascades(context)
             return cascade_named(self.layer, self.op, self.dim, self.widths)
-        pass
-
         refuse_given(context, "one layer has nothing to fuse", "fuse")
         problem = problem_named(self.layer, self.conv, self.gemm, self.einsum, self.dim, self.widths)
         return with_density(problem, self.density, self.layer, self.dim)

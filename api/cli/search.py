@@ -223,11 +223,8 @@ def _question(
     """The question that the options ask."""
     from ..arguments import question_of
 
-    _, space = kinds.checked()
-    lines = tuple(rules.constraint or ())
-    if isinstance(work, Cascade):
-        return question_of(work, arch, objective, tiling, space, lines, limits.limits(), cast("Fuse", fuse))
-    return question_of(work, arch, objective, tiling, space, rules.sources(), limits.limits())
+    rule = rules.of_kind(isinstance(work, Cascade))
+    return question_of(work, arch, objective, tiling, kinds.checked()[1], rule, limits.limits(), cast("Fuse", fuse))
 
 
 def _check_tree(context: typer.Context, way: WayOptions, form: str | None) -> None:
