@@ -391,9 +391,61 @@ class ExactSearch:
         self._witnesses.append(search.found[0].mapping)
         return True
 
+    # ---- searches ahead of this one ----------------------------------------------------------------------------------
+
+    def _search_ahead(self, first: ExactSearch, proof: bool = True, relaxed_by: float | None = None) -> None:
+        """Run another search first: what it finds is counted as it is here, and prunes all that costs more.
+
+        relaxed_by  of a relaxation, in which every mapping costs less by so much at least: what it proves holds here
+                    too; None: of a smaller space, or of a machine on which no mapping costs less
+        """
+        self._first = first if relaxed_by is None else None
+        if first.solve(proof) and relaxed_by is not None and proof:
+            self.floor = max(self.floor, min(first.open_bound, first.found[0].value) + relaxed_by)
+        self._first = None
+        self.found.start_from(first.found)
+        self.pruned.update(first.pruned)
+        if first.interrupted:
+            raise KeyboardInterrupt
+
+    @property
+    def _may_start_elsewhere(self) -> bool:
+        """Tell whether the best mapping alone is asked for, of a whole operation, and no good one is known."""
+        return self.count == 1 and not self.enough and self.surroundings is ALONE and self.ceiling == math.inf
+
+    def _start_from_full_lines(self) -> None:
+        """Search a relaxation first in which lines are always full: its best mapping is found much sooner, costs little
+        more with its lines, and is the best one if it costs no more. Where energy counts and no mapping fills all
+        lines, that would never prove anything, and is left out."""
+        if not self.reduced.has_lines or not self._may_start_elsewhere:
+            return
+        if self.objective == LATENCY or not never_fills_lines(self.original, self.machine):
+            first = replace(self, machine=packed(self.machine), means=self.means.share(self.effort.share))
+            self._search_ahead(first, relaxed_by=0.0)
+
+    def _start_from_innermost_halos(self) -> None:
+        """Search the machine first whose memories keep overlaps along innermost movers alone: its best mapping is
+        proven much sooner, and costs no more where memories keep all of a halo."""
+        windows = any(len(rank) > 1 for tensor in self.original.tensors for rank in tensor.ranks)
+        machine = with_innermost_halos(self.machine) if windows and self._may_start_elsewhere else self.machine
+        if machine != self.machine:
+            self._search_ahead(replace(self, machine=machine, means=self.means.share(self.effort.share)))
+
+    def _start_from_lasting_visits(self, proof: bool) -> bool:
+        """Search all visits but short ones first, where there are short ones: columns tell what these cost, so that the
+        best mapping is known much sooner. Return False where none is below the ceiling."""
+        around = self.surroundings
+        if not around.short:
+            return True
+        lasting = replace(around, short={}, short_least=0.0)
+        first = replace(self, surroundings=lasting, ceiling=self.ceiling - around.short_least)
+        self._search_ahead(first, proof, relaxed_by=around.short_least)
+        if not first.is_finished:
+            raise OutOfMeans
+        return bool(first.found)
+
     def _start_from_smaller_space(self) -> None:
-        """Search a smaller space first: its best mappings are incumbents, found much sooner, which prune all that costs
-        more.
+        """Search a smaller space first: its best mappings are incumbents, found much sooner.
 
         The best uneven ones are often so much better than the best even ones that those need not be known for sure,
         unless time may run out: then what is handed over is to be no worse than they are.
@@ -407,66 +459,14 @@ class ExactSearch:
             for best in tuple(self.found):
                 self._look_around(best.mapping)
 
-    def _start_from_full_lines(self) -> None:
-        """Search a relaxation first in which lines are always full: its best mapping is found much sooner, costs little
-        more with its lines, and is the best one if it costs no more. Where energy counts and no mapping fills all
-        lines, that would never prove anything, and is left out."""
-        if not self.reduced.has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
-            return
-        if self.ceiling < math.inf:  # a good one is known
-            return
-        if self.objective != LATENCY and never_fills_lines(self.original, self.machine):
-            return
-        means = self.means.share(self.effort.share)
-        self._start_from_relaxed(replace(self, machine=packed(self.machine), means=means))
-
-    def _start_from_innermost_halos(self) -> None:
-        """Search the machine first whose memories keep overlaps along innermost movers alone: its best mapping is
-        proven much sooner, and costs no more where memories keep all of a halo."""
-        windows = any(len(rank) > 1 for tensor in self.original.tensors for rank in tensor.ranks)
-        if not windows or self.count > 1 or self.enough or self.surroundings is not ALONE or self.ceiling < math.inf:
-            return
-        machine = with_innermost_halos(self.machine)
-        if machine == self.machine:
-            return
-        first = replace(self, machine=machine, means=self.means.share(self.effort.share))
-        if first.solve():
-            self.found.evaluate(first.found[0].mapping)
-        self._take_over(first)
-
-    def _start_from_lasting_visits(self, proof: bool) -> bool:
-        """Search all visits but short ones first, where there are short ones: columns tell what these cost, so that the
-        best mapping is known much sooner. Return False where none is below the ceiling."""
-        around = self.surroundings
-        if not around.short:
-            return True
-        lasting = replace(around, short={}, short_least=0.0)
-        first = replace(self, surroundings=lasting, ceiling=self.ceiling - around.short_least)
-        self._start_from_relaxed(first, around.short_least, proof)
-        if not first.is_finished:
-            raise OutOfMeans
-        return bool(first.found)
-
-    def _start_from_relaxed(self, first: ExactSearch, more: float = 0.0, proof: bool = True) -> None:
-        """Search a relaxation first, in which every mapping costs less by `more` at least: its best mapping is counted
-        as it is, and its lower bound holds for all mappings here."""
-        if first.solve(proof):
-            best = first.found[0]
-            self.found.evaluate(best.mapping)
-            if proof:
-                self.floor = max(self.floor, min(first.open_bound, best.value) + more)
-        self._take_over(first)
-
-    def _take_over(self, first: ExactSearch) -> None:
-        """Count what an earlier search has pruned; an interrupt of it interrupts this search too."""
-        self.pruned.update(first.pruned)
-        if first.interrupted:
-            raise KeyboardInterrupt
-
-    @property
-    def _is_settled(self) -> bool:
-        """Tell whether the incumbent is known to be the best mapping before any other was looked at."""
-        return bool(self.found) and reaches(self.floor, self.found[0].value)
+    def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
+        """Start with the mappings of a smaller space, whose search may take some of the time."""
+        means, started = self.means.share(self.effort.share), time.perf_counter()
+        first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
+        self._search_ahead(first, proof)
+        if first.found and first.is_finished and (tiling, space) != (self.tiling, self.space):
+            asked = f"tiling {tiling}" if tiling != self.tiling else f"space {space}"
+            self._cheaper = first.found[0].value, asked, time.perf_counter() - started
 
     def _look_around(self, mapping: Mapping) -> None:
         """Evaluate mappings near one of the even space: most of the best ones are."""
@@ -477,17 +477,10 @@ class ExactSearch:
             if self.constraints.is_free or not violations(near, self.machine, self.constraints):
                 self.found.evaluate(near)
 
-    def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
-        """Start with the mappings of another search, which may take some of the time."""
-        means = self.means.share(self.effort.share)
-        first = replace(self, tiling=tiling, space=space, means=means, count=count, ceiling=self.found.wanted_below)
-        self._first, started = first, time.perf_counter()
-        if first.solve(proof) and first.is_finished and (tiling, space) != (self.tiling, self.space):
-            asked = f"tiling {tiling}" if tiling != self.tiling else f"space {space}"
-            self._cheaper = first.found[0].value, asked, time.perf_counter() - started
-        self._first = None
-        self.found.start_from(first.found)
-        self._take_over(first)
+    @property
+    def _is_settled(self) -> bool:
+        """Tell whether the incumbent is known to be the best mapping before any other was looked at."""
+        return bool(self.found) and reaches(self.floor, self.found[0].value)
 
     @property
     def is_finished(self) -> bool:

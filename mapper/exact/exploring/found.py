@@ -66,9 +66,13 @@ class BestFound:
         return min(self.ceiling, cutoff_of(self._kept[-1].value))
 
     def start_from(self, others: BestFound) -> None:
-        """Keep what another search has found, which was to find something better than all that is kept."""
-        self._kept = list(others) or self._kept
-        self.evaluated += others.evaluated
+        """Keep what another search has found, which was to find something better than all that is kept; on another
+        machine, or with other surroundings, what its best mapping costs here."""
+        if others.machine is self.machine and others.surroundings is self.surroundings:
+            self._kept = list(others) or self._kept
+            self.evaluated += others.evaluated
+        elif others:
+            self.evaluate(others[0].mapping)
 
     def offer(self, found: Closed[Mapping]) -> None:
         """Evaluate what a search has come to."""
