@@ -53,8 +53,8 @@ def _switches(arch: Architecture) -> Iterator[str]:
     for key, default in (("inner_drain_read", True), ("first_read_elision", True)):
         if getattr(arch, key) is not default:
             yield f"{key}: false"
-    for key, usual in (("reuse", "across_levels"), ("footprint", "exact"), ("latency", "steady")):
-        if getattr(arch, key) != usual:
+    for key in ("reuse", "footprint", "latency", "overlap"):
+        if getattr(arch, key) != Architecture.model_fields[key].default:
             yield f"{key}: {getattr(arch, key)}"
 
 
@@ -148,6 +148,11 @@ def _mac(mac: Mac) -> Iterator[str]:
             yield f"  {key}: {_list(roles)}"
     if mac.structure is not None:
         yield f"  structure: {mac.structure[0]}:{mac.structure[1]}"
+    if mac.ops:
+        yield "  ops:"
+        for kind, op in mac.ops.items():
+            energy, per_cycle = number_text(op.energy_pj), number_text(op.per_cycle)
+            yield f"    {kind}: {{energy: {energy} pJ, per_cycle: {per_cycle}}}"
     yield from _idle(mac, "  ")
 
 

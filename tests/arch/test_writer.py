@@ -8,7 +8,7 @@ import pytest
 
 import longer
 from generators import random_architecture
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, list_archs, load_arch, parse_arch
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, Op, list_archs, load_arch, parse_arch
 from tilewright.arch.writer import architecture_text
 from tilewright.ir import ArchitectureError
 
@@ -26,7 +26,7 @@ def test_random_machines(seed: int) -> None:
 
 
 def test_everything_that_a_machine_can_have() -> None:
-    axes = (ArrayAxis(size=3, dims=("K", "C"), reuse="output"), ArrayAxis(size=2, reduce=False))
+    axes = (ArrayAxis(size=3, dims=("K", "C"), reuse="output"), ArrayAxis(size=2, reduce=False, latency_cycles=1.5))
     arch = Architecture(
         name='odd: "name" # 1',
         description="#1 \\ two: 'lines'",
@@ -40,6 +40,7 @@ def test_everything_that_a_machine_can_have() -> None:
         reuse="at_node",
         footprint="box",
         latency="with_fill",
+        overlap="across_operations",
         leakage_pj_per_cycle=0.1,
         area_mm2=1 / 3,
         levels=(
@@ -47,10 +48,12 @@ def test_everything_that_a_machine_can_have() -> None:
             Fanout(name="array", axes=axes, multicast=False, spatial_reduction=False, hop_pj_per_bit=0.06),
             Memory(name="spad", size_bits=9, partition_bits={"input": 192, "weight": 3584}, access_bits=16,
                    read_energy_pj=1, write_energy_pj=2, read_bits_per_cycle=16, write_bits_per_cycle=3.5,
+                   weight_bits_per_cycle=4, is_cache=True,
                    keeps=Keeps(output="may"), halo="exact", double_buffered=True, overlaps=False, block_bits=24,
                    leakage_pj_per_cycle=2, area_mm2=3),
         ),
-        mac=Mac(energy_pj=0.3, per_cycle=0.5, leakage_pj_per_cycle=1, area_mm2=1e-5),
+        mac=Mac(energy_pj=0.3, per_cycle=0.5, leakage_pj_per_cycle=1, area_mm2=1e-5,
+                ops={"exp": Op(energy_pj=2, per_cycle=0.25)}),
     )  # fmt: skip
     assert parse_arch(architecture_text(arch, ["a note", "of a name \0 with\nothers"])) == arch
 
