@@ -100,7 +100,8 @@ class MemoryKeys(Keys):
     access         the width that the two energies are for; other widths cost in proportion
     read, write    energy of an access
     size           for all tensors together, a part for each of them and `shared` for the others, or `unbounded`
-    bandwidth      of one instance: one port for both directions, or one for each; unbounded, if not given
+    bandwidth      of one instance: of one port for all words, or of ports for `read` and `write`, for `input`, `weight`
+                   and `output`, or for all five; unbounded where none is given
     keep           whether tensors pass through it: one word for all, or one for each role; must, if not given
     halo           what a sliding tile keeps; innermost, if not given
     double_buffered  whether every tile takes its room twice
