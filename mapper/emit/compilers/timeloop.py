@@ -64,9 +64,10 @@ def emit_timeloop(mapping: Mapping, arch: Architecture) -> str:
         "mapping:",
         *directives,
     ]
-    if arch.filling_cycles:
-        hint = 'set the latency of axes to 0, such as --set "array.x.latency=0 cycles"'
-        raise MappingError("the time that arrays take to fill is not in them", where=_FILES, hint=hint)
+    slow = [f"{f.name}.{'xy'[i]}" for f in arch.fanouts for i, axis in enumerate(f.axes) if axis.latency_cycles]
+    if slow:
+        hint = " ".join(["leave it out with", *(f'--set "{axis}.latency=0 cycles"' for axis in slow)])
+        raise MappingError(f"the latency of a hop along {slow[0]} is not in them", where=_FILES, hint=hint)
     return "\n".join(lines) + "\n"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from generators import memory
 from tilewright import search
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import count_words, evaluate
 from tilewright.ir import LoopNest, Mapping, MappingError
 from tilewright.mapper.emit import emit_timeloop
@@ -190,10 +192,14 @@ def test_private_parts_become_memories() -> None:
     assert evaluate(back.mapping, back.arch).energy_pj == pytest.approx(evaluate(mapping, arch).energy_pj)
 
 
-def machine(**changes: object) -> Architecture:
+def levels(latency_cycles: float = 0.0, **inner: Any) -> tuple[Memory | Fanout, ...]:
     may = Keeps(input="may", weight="may", output="may")
-    levels = (memory("DRAM"), Fanout(name="array", axes=(ArrayAxis(size=4),)), memory("L1", keeps=may))
-    fields = {"name": "machine", "clock_hz": 1e9, "word_bits": 8, "levels": levels, "mac": Mac(energy_pj=1.0)}
+    axis = ArrayAxis(size=4, latency_cycles=latency_cycles)
+    return memory("DRAM"), Fanout(name="array", axes=(axis,)), memory("L1", keeps=may, **inner)
+
+
+def machine(**changes: object) -> Architecture:
+    fields = {"name": "machine", "clock_hz": 1e9, "word_bits": 8, "levels": levels(), "mac": Mac(energy_pj=1.0)}
     return Architecture.model_validate(fields | changes)
 
 
@@ -205,6 +211,9 @@ BEYOND = [
     ("DRAM keeps A W O\nparallel N in 4 on array.x\nfor M in 2\nL1 keeps O\nfor K in 3", {}, "stands between"),
     (EVEN, {"mac": Mac(energy_pj=1.0, per_cycle=2)}, "2 operations in a cycle"),
     (EVEN, {"latency": "with_fill"}, "the time of the first and last tiles"),
+    (EVEN, {"levels": levels(latency_cycles=1.0)}, "the latency of a hop along array.x"),
+    (EVEN, {"levels": levels(overlaps=False)}, "L1 does not overlap its transfers"),
+    (EVEN, {"levels": levels(weight_bits_per_cycle=8.0)}, "L1 has ports of one role each"),
     (EVEN, {"leakage_pj_per_cycle": 1.0}, "leakage"),
     (EVEN, {"partial_sum_bits": 32}, "partial sums of O are wider"),
 ]
