@@ -136,5 +136,5 @@ def test_batches_refuse_absurd_layers() -> None:
 
 @pytest.mark.long
 def test_four_million_combinations_of_divisors_are_searched_on_coarse_tables() -> None:
-    found = tw.search(tw.gemm(M=166320, N=166320, K=166320), "eyeriss", "edp", "perfect", time_limit=20.0)
-    assert found.certificate.gap < 0.5
+    found = tw.search(tw.gemm(M=166320, N=166320, K=166320), "eyeriss", "edp", "perfect", time_limit=120.0)
+    assert found.certificate.proven

@@ -104,10 +104,11 @@ def searched(
 
 
 @pytest.mark.some(2)
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tiling", TILINGS)
-def test_the_optimum_does_not_need_them(tiling: Tiling, space: Space) -> None:
-    for seed in longer.seeds(20 if space == "uneven" else 40):
+def test_the_optimum_does_not_need_them(tiling: Tiling, space: Space, seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(seed)
         largest = 5 if space == "uneven" else 9
         problem, arch = random_problem(rng, largest), machine(rng, memories=2, capacity=rng.randint(6, 40))
