@@ -27,9 +27,9 @@ from .run.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batc
 from .run.store import Store
 from .run.store.opening import opened_for_many
 from .searches import warn
-from .workloads import Network, load_network
-from .workloads.network import Widths
-from .workloads.networks import check_widths, dims_by_network, is_onnx
+from .workloads import Network
+from .workloads.network import NO_SIZES, PHASE, Sizes, Widths
+from .workloads.networks import check_widths, dims_by_network, is_onnx, network_at
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -122,14 +122,11 @@ def dataflow_names(dataflows: Sequence[str]) -> list[str]:
     return [checks.path(one, "a dataflow", "the name of one, or the path of a constraints file") for one in given]
 
 
-def workloads_of(
-    networks: Sequence[NetworkLike], dims: Mapping[str, int] | None = None, widths: Widths = "file"
-) -> list[Workload]:
+def workloads_of(networks: Sequence[NetworkLike], dims: Sizes = NO_SIZES, widths: Widths = "file") -> list[Workload]:
     """Networks, and how a command names each of them.
 
     Raises ProblemError for a network that cannot be loaded, and for sizes of symbols that none of them has.
     """
-    checks.mapping({} if dims is None else dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
     expected = "a network's name or the path of its file"
     named = [checks.path(n, "the network", expected, ProblemError) for n in networks if not isinstance(n, Network)]
     if dims and not named:
@@ -139,18 +136,21 @@ def workloads_of(
     if widths != "file" and not any(map(is_onnx, named)):
         raise ProblemError("only ONNX files have widths of their own, and no network is one", where="widths")
     # One network says itself what is wrong with its sizes; of several, each takes those that it knows.
-    sizes = dims_by_network(named, dims or {}) if len(named) > 1 else dict.fromkeys(named, dims or {})
+    sizes = dims_by_network(named, dims) if len(named) > 1 else dict.fromkeys(named, dims)
     return [_workload(network, sizes, widths) for network in networks]
 
 
-def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
+def _workload(network: NetworkLike, sizes: Mapping[str, Sizes], widths: Widths) -> Workload:
     if isinstance(network, Network):
         return Workload(network, network.name)
     dims = sizes[os.fspath(network)]
-    options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
+    named = (
+        ("--phase", str(size)) if symbol == PHASE else ("--dim", f"{symbol}={size}") for symbol, size in dims.items()
+    )
+    options = [word for option in named for word in option]
     apart = widths if is_onnx(network) else "file"
     options += ["--widths", apart] if apart != "file" else []
-    return Workload(load_network(network, dims, apart), os.fspath(network), tuple(options))
+    return Workload(network_at(network, dims, apart), os.fspath(network), tuple(options))
 
 
 def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:

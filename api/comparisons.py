@@ -33,6 +33,7 @@ from .run.batch.plan import (
 )
 from .run.documents.mappings import written_by
 from .run.store import NoMapping
+from .workloads.network import sizes_asked
 
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
 """What is compared when nothing else is asked for."""
@@ -86,7 +87,7 @@ def compare(
     total_limit  with `fuse`, seconds for all searches of a network together; None: no limit
     objective, tiling, space, time_limit, memory_limit  as of `search`, for every layer; with `fuse` as of `compile`,
                 for every group, and no time limit means 10 s for each
-    dims, widths  as of `load_network`, for the paths of ONNX files among the networks
+    dims, phase, batch, widths  as of `load_network`, for those networks that have them
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
     store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
@@ -100,7 +101,9 @@ def compare(
     """
     settings = settings_of(objective, tiling, space, limits_of(options["time_limit"], options["memory_limit"]))
     listed = checks.items(networks, "networks", 'a list such as ["resnet50"]')
-    workloads = workloads_of(listed, options["dims"], options["widths"])
+    workloads = workloads_of(
+        listed, sizes_asked(options["dims"], options["phase"], options["batch"]), options["widths"]
+    )
     machines = [machine_of(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
     running, fusing = Running.of(options), Fusing(options["most"], options["total_limit"])
     dataflows, words = dataflow_names(dataflows), _compare_words(workloads, machines)

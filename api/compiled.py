@@ -47,7 +47,7 @@ from .options import CompileKeywords, takes
 from .report.parts.progress import signs_of_life
 from .results import SearchResult, prepare_folder, write_file
 from .workloads import Network
-from .workloads.network import Uncounted
+from .workloads.network import Uncounted, sizes_asked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -373,7 +373,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most
-    dims, widths, inputs  of an ONNX file, as of `load_network`
+    dims, phase, batch, widths, inputs  as of `load_network`
     stays      whether tensors may stay on chip between groups, whole, from the group that makes them to the last one
                that reads them; else all pass through the outermost memory
     weights_in the name of a memory in which weights lie before a run, and after it: they are read in once, for many
@@ -398,7 +398,9 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
         checks.function(watch, "watch")
     if options["progress"] is not None:
         checks.flag(options["progress"], "progress")
-    found = as_network(network, options["dims"], options["widths"], options["inputs"])
+    found = as_network(
+        network, sizes_asked(options["dims"], options["phase"], options["batch"]), options["widths"], options["inputs"]
+    )
     limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
     stays, weights_in, total_limit = options["stays"], options["weights_in"], options["total_limit"]

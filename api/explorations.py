@@ -32,6 +32,7 @@ from .report.explorations.exploration import Exploration, exploration_of
 from .report.explorations.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .report.explorations.points import Beyond
 from .run.batch.plan import Machine
+from .workloads.network import sizes_asked
 
 Place: TypeAlias = tuple[dict[str, str], Architecture]
 """Values of the swept fields, and the architecture with them."""
@@ -89,7 +90,8 @@ def explore(
         )
         for values, machine in places
     ]
-    workloads = workloads_of([network], options["dims"], options["widths"])
+    sizes = sizes_asked(options["dims"], options["phase"], options["batch"])
+    workloads = workloads_of([network], sizes, options["widths"])
     words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
     words += [word for sweep in parsed for word in ("--sweep", sweep.text)]
     words += [word for limit in budgets for word in ("--limit", limit.text)]

@@ -12,9 +12,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from .inputs import checks
 from .ir import ProblemError
-from .workloads import Network, load_network
-from .workloads.network import Widths
+from .workloads import Network
+from .workloads.network import Sizes, Widths
+from .workloads.networks import network_at
 
 if TYPE_CHECKING:
     import onnx
@@ -23,28 +25,27 @@ NetworkLike: TypeAlias = Union[Network, str, os.PathLike[str], bytes, "onnx.Mode
 """A network, its name, the path of a table or an ONNX file, or an ONNX model: its bytes, or as onnx has it."""
 
 
-def as_network(
-    given: NetworkLike, dims: Mapping[str, int] | None, widths: Widths, inputs: Mapping[str, object] | None = None
-) -> Network:
+def as_network(given: NetworkLike, sizes: Sizes, widths: Widths, inputs: Mapping[str, object] | None = None) -> Network:
     """The network that an argument stands for. A model in memory is kept in a file until this process ends, since its
     parameters are read when a program asks for them.
 
     Raises ProblemError as `load_network` does.
     """
     if isinstance(given, Network):
-        for name, one in (("dims", dims), ("inputs", inputs)):
+        for name, one in (("dims", sizes), ("inputs", inputs)):
             if one:
                 hint = f"give {name} to load_network, or its file to this call"
                 raise ProblemError(f"{name} are given beside a network that has been read", where=name, hint=hint)
         return given
     written = given if isinstance(given, bytes) else _written(given)
     if written is None:
-        return load_network(given, dims, widths, inputs)  # type: ignore[arg-type]  # it says what else it is not
+        checked = checks.path(given, "the network", "a network's name or the path of its file", ProblemError)
+        return network_at(checked, sizes, widths, inputs)
     path = _folder() / hashlib.sha256(written).hexdigest()[:16] / "model.onnx"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(written)
     try:
-        return load_network(path, dims, widths, inputs)
+        return network_at(path, sizes, widths, inputs)
     except ProblemError as error:
         where = (error.where or "").replace(str(path), "the model")
         raise ProblemError(error.message, where=where, hint=error.hint) from None

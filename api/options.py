@@ -127,6 +127,13 @@ OPTIONS: Final[MappingABC[str, Option]] = {
         "input that is one number, such as sr=16000; may be repeated.",
         "--dim",
     ),
+    "phase": Option(
+        None,
+        "PHASE",
+        "Of a network that has some, which one: prefill or decode of a language model. Without it, the first.",
+        words=("prefill", "decode"),
+    ),
+    "batch": Option(None, "N", "Of a network whose batch is free: short for --dim batch=N."),
     "inputs": Option(
         None,
         "INPUT=VALUE",
@@ -216,6 +223,8 @@ class NetworkKeywords(BatchKeywords, total=False):
 
     most: int
     dims: MappingABC[str, int] | None
+    phase: str | None
+    batch: int | None
     widths: Widths
     total_limit: float | None
 
@@ -226,6 +235,8 @@ class CompileKeywords(LimitKeywords, total=False):
     fuse: Fuse
     most: int
     dims: MappingABC[str, int] | None
+    phase: str | None
+    batch: int | None
     inputs: MappingABC[str, object] | None
     widths: Widths
     stays: bool

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..inputs import checks
 from ..ir import Problem, ProblemError, did_you_mean
@@ -19,6 +20,27 @@ ONNX = ".onnx"
 Widths = Literal["file", "arch"]
 WIDTHS = ("file", "arch")
 """Where widths of words come from: the element types in an ONNX file, or the architecture."""
+
+PHASE, BATCH = "phase", "batch"
+"""Among the sizes of a network, the name of the phase that sets others; and the size that `--batch` gives."""
+Sizes: TypeAlias = Mapping[str, int | str]
+"""Sizes of a network's symbols by name, its phase among them."""
+NO_SIZES: Final[Sizes] = {}
+"""A network as its file has it."""
+
+
+def sizes_asked(dims: Mapping[str, int] | None, phase: str | None, batch: int | None) -> Sizes:
+    """The sizes that a call gives, with its phase and its batch; ProblemError for a batch that is given twice."""
+    if dims is not None:
+        checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
+    if phase is not None:
+        checks.text(phase, "phase", "the name of one, such as decode", ProblemError)
+    if batch is not None:
+        checks.whole(batch, "batch", 1, ProblemError)
+        if BATCH in (dims or {}):
+            raise ProblemError("the batch is given twice", where="batch", hint="leave out one of the two")
+    given = {PHASE: phase, BATCH: batch}
+    return {**(dims or {}), **{name: one for name, one in given.items() if one is not None}}
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,20 @@ class Uncounted:
 
 
 @dataclass(frozen=True)
+class Experts:
+    """The experts of a layer, to which tokens are dealt out evenly.
+
+    every    that there are, each with its own weights
+    top_k    that each token goes to
+    at_work  that have tokens at all, each as many
+    """
+
+    every: int
+    top_k: int
+    at_work: int
+
+
+@dataclass(frozen=True)
 class NetworkLayer:
     """One row of a network.
 
@@ -50,6 +86,7 @@ class NetworkLayer:
     name       unique in its network
     shared     occurrences without weights of their own: they use those of another one
     nodes      names of the occurrences, where they have names of their own (as in an ONNX file)
+    experts    whose weights they are; the problem is of those that have tokens
     """
 
     problem: Problem
@@ -58,6 +95,7 @@ class NetworkLayer:
     name: str
     shared: int = 0
     nodes: tuple[str, ...] = ()
+    experts: Experts | None = None
 
     @property
     def macs(self) -> int:
@@ -74,7 +112,13 @@ class NetworkLayer:
             for tensor in self.problem.operands
             if tensor.role == "weight"
         )
-        return (self.repeat - self.shared) * sum(words)
+        own = (self.repeat - self.shared) * sum(words)
+        return own if self.experts is None else own // self.experts.at_work * self.experts.every
+
+    @property
+    def active_weights(self) -> int:
+        """Those of them that one token meets: of experts, its own ones alone."""
+        return self.weights if self.experts is None else self.weights // self.experts.every * self.experts.top_k
 
 
 @dataclass(frozen=True)
@@ -84,12 +128,14 @@ class Network(Shown):
     name    of the network
     source  where the shapes come from
     layers  in order; equal ones may stand once, with `repeat`. Only what multiplies is a layer
+    phase   which of its phases it is, and the sizes of its symbols in it; None where it has none
     wiring  which occurrence of a layer reads which, and what is done between them; None where that is not known
     """
 
     name: str
     source: str
     layers: tuple[NetworkLayer, ...]
+    phase: tuple[str, tuple[tuple[str, int], ...]] | None = field(default=None, kw_only=True, repr=False)
     wiring: NetworkGraph | None = field(default=None, kw_only=True, repr=False, compare=False, hash=False)
 
     @cached_property
@@ -101,6 +147,17 @@ class Network(Shown):
     def weights(self) -> int:
         """Stored parameters of the whole network, in words, repeats counted."""
         return sum(layer.weights for layer in self.layers)
+
+    @cached_property
+    def active_weights(self) -> int:
+        """Stored parameters that one token meets, in words: all, but for experts that it does not go to."""
+        return sum(layer.active_weights for layer in self.layers)
+
+    @cached_property
+    def cached(self) -> int:
+        """Words of all caches, which are kept from run to run."""
+        caches = (one.shape or () for one in self.wiring or () if one.role == "cache")
+        return sum(map(math.prod, caches))
 
     @cached_property
     def uncounted(self) -> Uncounted:

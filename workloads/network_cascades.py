@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -21,8 +21,8 @@ from ..ir import Cascade, ProblemError
 from ..ir.files import beginning_of
 from .cascades import load_cascade
 from .graph import chosen, is_joined, joined
-from .network import Network, Widths
-from .networks import load_network, split_reference
+from .network import NO_SIZES, Network, Sizes, Widths
+from .networks import load_network, network_at, split_reference
 from .softmax_forms import in_any_way, in_one_pass_alone, last_divided
 
 _YAML = (".yaml", ".yml")
@@ -73,14 +73,14 @@ _FORMS: Final[dict[SoftmaxChoice, Callable[[Cascade], Cascade]]] = {
 
 def resolve_cascade(
     text: str | os.PathLike[str],
-    dims: Mapping[str, int] | None = None,
+    dims: Sizes = NO_SIZES,
     widths: Widths = "file",
     *,
     softmax: SoftmaxChoice = "any",
 ) -> Cascade:
     """The cascade that a text names: a YAML file of operations, or layers of a network, `resnet50:conv1+pool`.
 
-    dims, widths  as of `load_network`
+    dims, widths  as of `network_at`
     softmax       as of `cascade_of`
 
     Raises ProblemError where it names none.
@@ -94,10 +94,10 @@ def resolve_cascade(
     if not network or not layers:
         hint = "write NETWORK:LAYER+LAYER, NETWORK:FIRST..LAST, or the path of a YAML file with operations and sizes"
         raise ProblemError(f"{name!r} names no cascade", hint=hint)
-    return cascade_of(load_network(network, dims, widths), layers, softmax=softmax)
+    return cascade_of(network_at(network, dims, widths), layers, softmax=softmax)
 
 
-def names_cascade(text: str, dims: Mapping[str, int] | None = None) -> bool:
+def names_cascade(text: str, dims: Sizes = NO_SIZES) -> bool:
     """Whether a text names a cascade rather than one layer: a file of operations, several layers of a network, or
     something between its layers. A layer of exactly that name wins."""
     if text.endswith(_YAML):
@@ -105,7 +105,7 @@ def names_cascade(text: str, dims: Mapping[str, int] | None = None) -> bool:
     network, layers = split_reference(text)
     if not network or not layers:
         return False
-    found = load_network(network, dims)
+    found = network_at(network, dims)
     if any(layers in (layer.name, *layer.nodes) for layer in found.layers):
         return False
     if found.wiring is not None and found.wiring.knows(layers):

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,18 @@ from .cascades import cascade
 from .einsum import einsum
 from .files import read_yaml
 from .layers import batched_gemm, conv2d, gemm
-from .network import ONNX, WIDTHS, Network, NetworkLayer, Widths
+from .network import BATCH, ONNX, PHASE, WIDTHS, Experts, Network, NetworkLayer, Sizes, Widths, sizes_asked
 
 if TYPE_CHECKING:
     from .graph import NetworkGraph
 
 _SHIPPED = Path(__file__).parent / "networks"
 
-_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "dims", "published", "blocks", "graph"))
-_WORDS = ("name", "op", "spec", "text", "note", "density", "layer", "reads", "writes", "block", "names", "rows")
+_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "dims", "phases", "published", "blocks", "graph"))
+_WORDS = (
+    *("name", "op", "spec", "text", "note", "density"),
+    *("layer", "reads", "writes", "role", "block", "names", "rows"),
+)
 """Keys of rows and entries under which no sizes stand."""
 _PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
 # By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
@@ -37,7 +40,7 @@ _ROW_REQUIRED = {
 }
 _ROW_OPTIONAL = {
     "conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"),
-    "gemm": ("B",),
+    "gemm": ("B", "experts", "top_k"),
     "einsum": (),
     "operation": (),
 }
@@ -55,6 +58,9 @@ def load_network(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     inputs: Mapping[str, object] | None = None,
+    *,
+    phase: str | None = None,
+    batch: int | None = None,
 ) -> Network:
     """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
@@ -63,35 +69,54 @@ def load_network(
     widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
             (a table's always are)
     inputs  of an ONNX file, values that inputs have in every run: {"sr": 16000}
+    phase   of a table that has some, which one: "prefill", "decode"; without it, the first
+    batch   the same as a size of `batch` among `dims`
 
-    Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
-    symbols of an ONNX file that are unknown or missing.
+    Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type,
+    symbols of an ONNX file that are unknown or missing, a phase that the network lacks, and a batch where a table
+    fixes it.
     """
-    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
-    if dims is not None:
-        checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
+    checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
     if inputs is not None:
         checks.mapping(inputs, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
+    return network_at(name_or_path, sizes_asked(dims, phase, batch), widths, inputs)
+
+
+def network_at(
+    name_or_path: str | os.PathLike[str],
+    sizes: Sizes,
+    widths: Widths = "file",
+    inputs: Mapping[str, object] | None = None,
+) -> Network:
+    """The same, with its phase and its batch among the sizes."""
+    path = os.fspath(name_or_path)
     check_widths(widths, path)
     if is_onnx(path):
         from .onnx import FixedInput, load_onnx
 
+        dims = without_phase(sizes, path)
         fixed = {name: FixedInput(value) for name, value in (inputs or {}).items()}
-        return load_onnx(Path(path), {**(dims or {}), **fixed}, widths)
+        return load_onnx(Path(path), {**dims, **fixed}, widths)
     if inputs:
         raise ProblemError(f"{next(iter(inputs))} is given, but a table has no inputs of fixed values", where=path)
     if widths != "file":
         raise ProblemError("the words of a table are the architecture's: widths belong to ONNX files", where=path)
     file, where = _table_at(name_or_path)
-    return _network_of(_read_table(file, where), dims or {}, where)
+    return _network_of(_read_table(file, where), sizes, where)
 
 
-def edited_table(
-    name_or_path: str | os.PathLike[str], dims: Mapping[str, int], settings: Mapping[str, str]
-) -> tuple[Network, str]:
+def without_phase(sizes: Sizes, path: str) -> dict[str, int]:
+    """Sizes of an ONNX file; ProblemError for a phase, which it has not."""
+    if PHASE in sizes:
+        hint = "give sizes of its symbols instead: --dim seq=1"
+        raise ProblemError(f"phase is {sizes[PHASE]!r}, and an ONNX file has no phases", where=path, hint=hint)
+    return {symbol: size for symbol, size in sizes.items() if not isinstance(size, str)}
+
+
+def edited_table(name_or_path: str | os.PathLike[str], dims: Sizes, settings: Mapping[str, str]) -> tuple[Network, str]:
     """A network of a table, and the text of its file, to start one of your own from.
 
-    dims      sizes of its symbolic dimensions
+    dims      sizes of its symbolic dimensions, its phase among them: then the text has no phases
     settings  of keys of its rows, by "LAYER.KEY": {"conv1.K": "96"}
 
     Raises ProblemError as `load_network` does, and where what is set makes no table.
@@ -104,6 +129,7 @@ def edited_table(
         return _network_of(data, {}, where), file.read_text(encoding="utf-8")
     if dims:
         data["dims"] = _sizes_of(data, dims, where)
+        data.pop("phases", None)
     _network_of(data, {}, where)
     rows = {row["name"]: row for row in data["layers"]}
     for field, value in settings.items():
@@ -157,7 +183,7 @@ def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
     return path.lower().endswith(ONNX)
 
 
-def dims_by_network(networks: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
+def dims_by_network(networks: Sequence[str | os.PathLike[str]], dims: Sizes) -> dict[str, dict[str, int | str]]:
     """For each of these networks, the sizes and values of the names that it knows.
 
     Raises ProblemError for a size that none of them knows, and for symbols of ONNX files without one, all at once.
@@ -168,7 +194,8 @@ def dims_by_network(networks: Sequence[str | os.PathLike[str]], dims: Mapping[st
     for symbol in dims:
         if symbol not in every:
             hint = did_you_mean(symbol, every) if every else "they have no symbols"
-            raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
+            message = f"unknown dimension {symbol!r}" if symbol != PHASE else "none of the networks has phases"
+            raise ProblemError(message, where=where, hint=hint)
     missing = {
         symbol: list[str]()
         for network, (symbols, _) in known.items()
@@ -190,22 +217,35 @@ def _open_names(network: str | os.PathLike[str]) -> tuple[Mapping[str, list[str]
 
         return open_names(Path(network))
     file, where = _table_at(network)
-    symbols = _typed(_read_table(file, where), "dims", dict, where, {})
-    return {symbol: [] for symbol in symbols}, set(symbols)
+    data = _read_table(file, where)
+    symbols = {symbol: list[str]() for symbol in _symbols(data, where)}
+    return symbols, {*symbols, *([PHASE] if "phases" in data else [])}
 
 
-def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
+def load_layer(
+    reference: str,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    *,
+    phase: str | None = None,
+    batch: int | None = None,
+) -> Problem:
     """The problem of one layer of a network.
 
     reference  network and layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1"
-    dims, widths  as for `load_network`
+    dims, widths, phase, batch  as for `load_network`
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
+    return layer_at(reference, sizes_asked(dims, phase, batch), widths)
+
+
+def layer_at(reference: str, sizes: Sizes, widths: Widths = "file") -> Problem:
+    """The same, with its phase and its batch among the sizes."""
     checks.text(reference, "the layer", "a name such as resnet50:conv1", ProblemError)
     network_name, layer_name = split_reference(reference)
     if network_name and layer_name:
-        network = load_network(network_name, dims, widths)
+        network = network_at(network_name, sizes, widths)
         try:
             return network.layer(layer_name).problem
         except ProblemError as error:
@@ -215,7 +255,7 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
             hint = f"commands that take a cascade take it; in Python, tw.cascade_of({network_name!r}, {layer_name!r})"
             raise ProblemError(message, where=f"network {network.name}", hint=hint) from error
     alone = reference.strip(":")
-    network = load_network(alone, dims, widths)
+    network = network_at(alone, sizes, widths)
     if not network.layers:
         raise ProblemError(f"{reference!r} is a network without a dense operation, expected a layer")
     raise ProblemError(
@@ -243,10 +283,12 @@ def _read_table(file: Path, where: str) -> dict[str, Any]:
     return _table(text, where, *_NETWORK_KEYS)
 
 
-def _network_of(data: dict[str, Any], dims: Mapping[str, int], where: str) -> Network:
+def _network_of(data: dict[str, Any], dims: Sizes, where: str) -> Network:
     """The network of a table. Raises ProblemError where it is none."""
     sizes = _sizes_of(data, dims, where)
-    data = data | {key: _with_sizes(data[key], sizes) for key in ("layers", "blocks", "graph") if key in data}
+    data = data | {key: _with_sizes(data[key], sizes) for key in ("layers", "graph") if key in data}
+    blocks = _typed(data, "blocks", dict, where, {})
+    data["blocks"] = {name: _with_sizes(entries, sizes) for name, entries in blocks.items()}
     name = _typed(data, "network", str, where)
     whole("batch", data.get("batch", 1), where)
     for number, figure in enumerate(_typed(data, "published", list, where, []), 1):
@@ -259,7 +301,11 @@ def _network_of(data: dict[str, Any], dims: Mapping[str, int], where: str) -> Ne
     name_of, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ProblemError(f"two layers are named {name_of!r}", where=where, hint="use repeat for equal layers")
-    return Network(name, _typed(data, "source", str, where, ""), layers, wiring=_graph(data, layers, name, where))
+    graph = _graph(data, layers, name, where)
+    occurs = Counter(occurrence.layer for occurrence in graph)
+    layers = tuple(replace(layer, repeat=occurs[layer.name]) for layer in layers)
+    source, phase = _typed(data, "source", str, where, ""), _phase(data, dims)
+    return Network(name, source, layers, phase=phase and (phase, tuple(sizes.items())), wiring=graph)
 
 
 def _graph(data: dict[str, Any], layers: Sequence[NetworkLayer], network: str, where: str) -> NetworkGraph:
@@ -270,19 +316,64 @@ def _graph(data: dict[str, Any], layers: Sequence[NetworkLayer], network: str, w
     rows = {layer.name: TableRow(layer, pad) for layer, pad in zip(layers, pads, strict=True)}
     if "graph" not in data:
         return chain_of(rows, network, where)
-    return read_graph(data["graph"], data.get("blocks", {}), rows, network, where)
+    return read_graph(data["graph"], data["blocks"], rows, network, where)
 
 
-def _sizes_of(data: dict[str, Any], dims: Mapping[str, int], where: str) -> dict[str, int]:
-    """The sizes of the symbols of a table: as given, or its own."""
-    stated = _typed(data, "dims", dict, where, {})
-    for symbol in dims:
-        if symbol not in stated:
-            hint = "write 'dims: {kv: 2048}' in the table, and kv where the size stands"
-            raise ProblemError(
-                f"unknown dimension {symbol!r}", where=where, hint=did_you_mean(symbol, stated) if stated else hint
-            )
-    return {symbol: whole(f"dims: {symbol}", size, where) for symbol, size in {**stated, **dims}.items()}
+def _sizes_of(data: dict[str, Any], given: Sizes, where: str) -> dict[str, int]:
+    """The sizes of the symbols of a table: as given, as the phase has them, or its own."""
+    stated, of_phase = _typed(data, "dims", dict, where, {}), _phase_of(data, given, where)
+    asked = {symbol: size for symbol, size in given.items() if symbol != PHASE}
+    known = _symbols(data, where)
+    for symbol in asked:
+        if symbol in known:
+            continue
+        if symbol == BATCH:
+            message = f"unknown dimension {BATCH!r}: the table fixes the batch, at {data.get('batch', 1)}"
+            hint = "write 'dims: {batch: 1}' in a copy of the table, and batch where the size stands: 'M: batch*seq'"
+            raise ProblemError(message, where=where, hint=hint)
+        hint = did_you_mean(symbol, known) if known else "write 'dims: {kv: 2048}' in the table, and kv where it stands"
+        raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
+    fixed = {**stated, **asked}
+    found = fixed | {symbol: _product(size, fixed) for symbol, size in of_phase.items() if symbol not in asked}
+    phase = _phase(data, given)
+    for symbol in known:
+        if found.get(symbol) is None:
+            here = f"phase {phase} leaves {symbol} unset" if phase else f"the size of {symbol} is not set"
+            hint = f"write it there, or under 'dims', or give --dim {symbol}=SIZE"
+            raise ProblemError(f"{here}, expected a size", where=where, hint=hint)
+    return {symbol: whole(f"dims: {symbol}", size, where) for symbol, size in found.items()}
+
+
+def _phase(data: dict[str, Any], given: Sizes) -> str | None:
+    """The name of the phase that is asked for, or of the first; None where a table has none."""
+    return str(given.get(PHASE, next(iter(data.get("phases", {})), ""))) or None
+
+
+def _phase_of(data: dict[str, Any], given: Sizes, where: str) -> dict[str, Any]:
+    """What the phase that is asked for says."""
+    phases, name = _typed(data, "phases", dict, where, {}), _phase(data, given)
+    if name is None:
+        return {}
+    if name not in phases:
+        message = f"the network has no phase {name!r}" if phases else f"phase is {name!r}, and the table has no phases"
+        hint = did_you_mean(name, phases) if phases else "write 'phases: {prefill: {new: 2048}, decode: {new: 1}}'"
+        raise ProblemError(message, where=where, hint=hint)
+    return _typed(phases, name, dict, f"{where}: phases")
+
+
+def _symbols(data: dict[str, Any], where: str) -> dict[str, None]:
+    """Names that sizes have, in `dims` or in a phase."""
+    phases = _typed(data, "phases", dict, where, {})
+    every = [_typed(data, "dims", dict, where, {}), *(_typed(phases, one, dict, f"{where}: phases") for one in phases)]
+    return dict.fromkeys(symbol for each in every for symbol in each)
+
+
+def _product(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """The size that a text means: a symbol, or a product such as `batch*seq`; anything else as it stands."""
+    if not isinstance(value, str):
+        return value
+    factors = [sizes.get(one, int(one) if one.isdecimal() else None) for one in map(str.strip, value.split("*"))]
+    return prod(factors) if all(isinstance(one, int) for one in factors) else value
 
 
 def _with_sizes(value: Any, sizes: Mapping[str, int]) -> Any:
@@ -291,7 +382,7 @@ def _with_sizes(value: Any, sizes: Mapping[str, int]) -> Any:
         return {key: each if key in _WORDS else _with_sizes(each, sizes) for key, each in value.items()}
     if isinstance(value, list):
         return [_with_sizes(each, sizes) for each in value]
-    return sizes.get(value, value) if isinstance(value, str) else value
+    return _product(value, sizes)
 
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:
@@ -347,11 +438,12 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     repeat = whole("repeat", row.get("repeat", 1), where)
     _typed(row, "note", str, where, "")
     is_weight = _typed(row, "weight", bool, where, True)
+    experts = _experts(row, where)
     try:
         problem = _with_densities(_BUILDERS[op](row, f"{network}:{name}"), row)
     except ProblemError as error:
         raise error.located(file) from None
-    return NetworkLayer(problem, repeat, is_weight, name)
+    return NetworkLayer(problem, repeat, is_weight, name, experts=experts)
 
 
 def _refuse_input_sizes(row: dict[str, Any], where: str) -> None:
@@ -397,9 +489,30 @@ def _conv(row: dict[str, Any], title: str) -> Problem:
     return conv2d(**{key: row[key] for key in _CONV_ARGUMENTS if key in row}, name=title)
 
 
+def _experts(row: dict[str, Any], where: str) -> Experts | None:
+    """The experts of a row, which deals its M tokens out to them; None where it has none."""
+    if "experts" not in row and "top_k" not in row:
+        return None
+    if "B" in row or not {"experts", "top_k"} <= row.keys():
+        raise ProblemError("expected experts and top_k, both, and no B", where=where, hint="experts: 8, top_k: 2")
+    every, top_k = whole("experts", row["experts"], where), whole("top_k", row["top_k"], where)
+    if top_k > every:
+        message = f"top_k is {top_k}, and there are {every} experts; expected as many at most"
+        raise ProblemError(message, where=where, hint=f"each token goes to top_k of the experts: 1 to {every}")
+    tokens = whole("M", row["M"], where) * top_k
+    if tokens > every and tokens % every:
+        message = f"{row['M']:,} tokens of {top_k} experts each are not dealt out evenly to {every} experts"
+        hint = f"give a batch or a length for which tokens * {top_k} is a multiple of {every}, or not above {every}"
+        raise ProblemError(message, where=where, hint=hint)
+    return Experts(every, top_k, min(every, tokens))
+
+
 def _gemm(row: dict[str, Any], title: str) -> Problem:
     batch = whole("B", row.get("B", 1), title)
     shape = {key: row[key] for key in ("M", "N", "K")}
+    experts = _experts(row, title)
+    if experts is not None:
+        batch, shape["M"] = experts.at_work, row["M"] * experts.top_k // experts.at_work
     return gemm(**shape, name=title) if batch == 1 else batched_gemm(batch, **shape, name=title)
 
 

@@ -19,7 +19,6 @@ from .options import (
     LimitOptions,
     QuietOption,
     refuse_given,
-    sizes_of_symbols,
     widths_named,
 )
 from .problems import WorkOptions, names_network
@@ -121,9 +120,9 @@ def _bound_of_network(
     """The page of a whole network; after Ctrl-C that of the layers that are done."""
     from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
     from ..report.pages.network_bound import LayerSlope, network_bound_data, network_bound_page
-    from ..workloads import load_network
+    from ..workloads.networks import network_at
 
-    found = load_network(work.layer or "", sizes_of_symbols(work.dim), widths_named(work.widths))
+    found = network_at(work.layer or "", work.sizes, widths_named(work.widths))
     tiling, space = kinds.checked()
     tilings, slopes = tiling or DEFAULT_TILING, []
     with noting_interrupts() as interrupts, signs("searching the least traffic") as shown:

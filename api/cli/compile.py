@@ -17,7 +17,6 @@ from .machines import MachineOptions
 from .mappings import say_verified
 from .options import (
     DEFAULTS,
-    DimsOption,
     FuseOption,
     GroupOption,
     InputsOption,
@@ -26,13 +25,13 @@ from .options import (
     MemoryLimitOption,
     NetworkArgument,
     QuietOption,
+    SizeOptions,
     StoreOptions,
     TotalLimitOption,
     WidthsOption,
     WorkersOption,
     refuse_given,
     seconds_option,
-    sizes_of_symbols,
     values_of_inputs,
     widths_named,
 )
@@ -47,13 +46,12 @@ if TYPE_CHECKING:
     from ..workloads.graph import NetworkGraph
 
 
-@dataclass(frozen=True)
-class NetworkOptions:
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions(SizeOptions):
     """The network."""
 
     network: NetworkArgument
-    dim: DimsOption = DEFAULTS["dims"]
-    given: InputsOption = DEFAULTS["inputs"]
+    inputs: InputsOption = DEFAULTS["inputs"]
     widths: WidthsOption = DEFAULTS["widths"]
 
 
@@ -163,7 +161,7 @@ def compile_network(
     from ..compiled import compiled as answer_of
     from ..report.networks.network_plan import network_plan_page
     from ..run.documents.network_plans import dump_network_plan
-    from ..workloads import load_network
+    from ..workloads.networks import network_at
 
     emit, element = program.emit, program.element
     if emit is None:
@@ -171,7 +169,7 @@ def compile_network(
     if element is not None:
         check_choice("--element", element, ("double", "float"))
     kept.refuse_ignored(context)
-    found = load_network(of.network, sizes_of_symbols(of.dim), widths_named(of.widths), values_of_inputs(of.given))
+    found = network_at(of.network, of.sizes, widths_named(of.widths), values_of_inputs(of.inputs))
     limits, asked = limits_of(groups.time_limit, groups.memory_limit), kinds.checked()
     chip = machine.named()
     question = network_question(found, chip, objective, *asked, cast("Fuse", groups.fuse), groups.group, limits)

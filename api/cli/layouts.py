@@ -12,17 +12,16 @@ from .groups import grouped
 from .machines import MachineOptions
 from .options import (
     DEFAULTS,
-    DimsOption,
     HtmlOption,
     JsonOption,
     KindOptions,
     MemoryLimitOption,
     NetworkArgument,
     QuietOption,
+    SizeOptions,
     TotalLimitOption,
     WidthsOption,
     seconds_option,
-    sizes_of_symbols,
     widths_named,
 )
 from .terminal import own_command, show_document, show_page, signs
@@ -43,6 +42,7 @@ def layouts(
     machine: MachineOptions,
     kinds: KindOptions,
     shown: ShownOptions,
+    sizes: SizeOptions,
     objective: Annotated[
         str,
         typer.Option(
@@ -67,7 +67,6 @@ def layouts(
     ] = 10.0,
     total_limit: TotalLimitOption = DEFAULTS["total_limit"],
     memory_limit: MemoryLimitOption = DEFAULTS["memory_limit"],
-    dim: DimsOption = DEFAULTS["dims"],
     widths: WidthsOption = DEFAULTS["widths"],
 ) -> None:
     """Find the best layout for each tensor of a network, with conversions where layers disagree; each layer mapped on
@@ -79,9 +78,9 @@ def layouts(
     """
     from ..layout_plans import plan_layouts
     from ..report.networks.layout_plan import layout_plan_document, layout_plan_page
-    from ..workloads import load_network
+    from ..workloads.networks import network_at
 
-    found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
+    found = network_at(network, sizes.sizes, widths_named(widths))
     chip = machine.named()
     limits = {"time_limit": time_limit, "total_limit": total_limit, "memory_limit": memory_limit}
     with signs("searching layers with layouts"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,17 +12,20 @@ import typer
 from ..ir import TilewrightError, Work, did_you_mean
 from ..ir.files import beginning_of
 from . import completions
+from .groups import grouped
 from .machines import architecture_named, settings_named
-from .options import DimsOption, JsonOption, QuietOption, SetOption, sizes_of_symbols
+from .options import JsonOption, QuietOption, SetOption, SizeOptions
 from .terminal import near_word, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..workloads import Network
+    from ..workloads.network import Sizes
 
 _LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
 
 
+@grouped
 def list_names(
     what: Annotated[
         str,
@@ -40,7 +43,8 @@ def list_names(
             help="For layers: a network, or the path of its YAML or ONNX file; all, if not given.",
         ),
     ] = None,
-    dim: DimsOption = None,
+    *,
+    sizes: SizeOptions,
     json: JsonOption = False,
 ) -> None:
     """List the names that other commands take, one a line; architectures with what they are.
@@ -55,9 +59,9 @@ def list_names(
         raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
-    if dim and network is None:
-        raise TilewrightError("symbols belong to a network, and none is given", where="--dim")
-    found = _names(what, network, sizes_of_symbols(dim))
+    if sizes.given and network is None:
+        raise TilewrightError("symbols belong to a network, and none is given", where=sizes.given)
+    found = _names(what, network, sizes.sizes)
     if json:
         show_document([{"name": name} | ({"description": text} if text else {}) for name, text in found.items()])
         return
@@ -65,6 +69,7 @@ def list_names(
     show_document("\n".join(f"{name:{width}}  {text}".rstrip() for name, text in found.items()))
 
 
+@grouped
 def show(
     name: Annotated[
         str,
@@ -79,7 +84,8 @@ def show(
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the architecture as a picture, into this file.")
     ] = None,
-    dim: DimsOption = None,
+    *,
+    sizes: SizeOptions,
     yaml: Annotated[
         bool,
         typer.Option(
@@ -100,7 +106,7 @@ def show(
     tilewright show systolic --set array=128x128 --svg systolic.svg
     tilewright show resnet50
     tilewright show alexnet --set fc8.N=10 --yaml > mine.yaml
-    tilewright show llama3_8b_decode_block --dim kv=4096
+    tilewright show llama3_8b --phase decode --dim seq=4096
     tilewright show resnet50:layer1.0.conv2
     tilewright show gpt2_small:qk+softmax+av
     tilewright show weight-stationary
@@ -124,9 +130,9 @@ def show(
         show_document(schema_text() if name == SCHEMA_NAME else SCHEMA.read_text(encoding="utf-8"))
         return
     if yaml:
-        show_document(_file_of(name, sizes_of_symbols(dim), set_fields))
+        show_document(_file_of(name, sizes, set_fields))
         return
-    found = _found(name, sizes_of_symbols(dim), set_fields)
+    found = _found(name, sizes, set_fields)
     if svg is not None:
         show_line(str(_draw(found, svg)))
         return
@@ -138,7 +144,7 @@ def show(
         show_page(page_of(found))
 
 
-def _file_of(name: str, dims: Mapping[str, int], settings: list[str] | None) -> str:
+def _file_of(name: str, sizes: SizeOptions, settings: list[str] | None) -> str:
     """The text of the file of an architecture or of a network's table, with what is set."""
     from ..arch import list_archs, load_arch
     from ..arch.loader import arch_file
@@ -148,20 +154,20 @@ def _file_of(name: str, dims: Mapping[str, int], settings: list[str] | None) -> 
 
     chosen = settings_named(settings or ())
     if name in list_networks() or (name.endswith((".yaml", ".yml")) and _is_network_file(Path(name))):
-        return edited_table(name, dims, chosen)[1]
+        return edited_table(name, sizes.sizes, chosen)[1]
     if name in list_archs() or name.endswith((".yaml", ".yml")):
-        _refuse_dims(name, dims)
+        _refuse_sizes(name, sizes)
         return architecture_text(load_arch(name, chosen)) if chosen else arch_file(name)[0]
-    _found(name, dims, settings)
+    _found(name, sizes, settings)
     hint = "`tilewright list archs` and `tilewright list networks` say which there are"
     raise TilewrightError(
         f"{name} has no file of its own, expected an architecture or a network", where="--yaml", hint=hint
     )
 
 
-def _refuse_dims(name: str, dims: Mapping[str, int]) -> None:
-    if dims:
-        raise TilewrightError(f"symbols belong to a network, and {name} is none", where="--dim")
+def _refuse_sizes(name: str, sizes: SizeOptions) -> None:
+    if sizes.given:
+        raise TilewrightError(f"symbols belong to a network, and {name} is none", where=sizes.given)
 
 
 def _plain(text: str) -> object:
@@ -194,7 +200,7 @@ def _no_architecture(name: str, option: str) -> TilewrightError:
     return TilewrightError(f"{name} is no architecture, expected one", where=option, hint="`tilewright list archs`")
 
 
-def _names(what: str, network: str | None, dims: Mapping[str, int]) -> dict[str, str]:
+def _names(what: str, network: str | None, dims: Sizes) -> dict[str, str]:
     """The names, each with its description; architectures alone have one."""
     if what == "archs":
         from ..arch import list_archs, load_arch
@@ -203,8 +209,9 @@ def _names(what: str, network: str | None, dims: Mapping[str, int]) -> dict[str,
     return dict.fromkeys(_plain_names(what, network, dims), "")
 
 
-def _plain_names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[str]:
-    from ..workloads import list_networks, load_network
+def _plain_names(what: str, network: str | None, dims: Sizes) -> Iterable[str]:
+    from ..workloads import list_networks
+    from ..workloads.networks import network_at
 
     if what == "networks":
         return list_networks()
@@ -217,30 +224,31 @@ def _plain_names(what: str, network: str | None, dims: Mapping[str, int]) -> Ite
 
         return list_gpus()
     chosen = list_networks() if network is None else (network,)
-    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
+    return [f"{name}:{layer.name}" for name in chosen for layer in network_at(name, dims).layers]
 
 
-def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Architecture | Network | Work:
+def _found(name: str, sizes: SizeOptions, settings: list[str] | None) -> Architecture | Network | Work:
     """Whatever has that name: a file says itself which of three kinds it is."""
     from ..arch import list_archs
-    from ..workloads import ONNX, list_networks, load_layer, load_network, names_cascade, resolve_cascade
-    from ..workloads.networks import edited_table
+    from ..workloads import ONNX, list_networks, names_cascade, resolve_cascade
+    from ..workloads.networks import edited_table, layer_at, network_at
 
+    dims = sizes.sizes
     is_yaml = name.endswith((".yaml", ".yml"))
     if name not in list_archs() and names_cascade(name, dims):
         _only_architectures(name, settings)
         return resolve_cascade(name, dims)
     if name in list_archs() or (is_yaml and not _is_network_file(Path(name))):
-        _refuse_dims(name, dims)
+        _refuse_sizes(name, sizes)
         return architecture_named(name, settings)
     if name in list_networks() or name.lower().endswith(ONNX) or is_yaml:
         if settings and not name.lower().endswith(ONNX):
             return edited_table(name, dims, settings_named(settings))[0]
         _only_architectures(name, settings)
-        return load_network(name, dims)
+        return network_at(name, dims)
     if ":" in name:
         _only_architectures(name, settings)
-        return load_layer(name, dims)
+        return layer_at(name, dims)
     from ..mapper.constraints.files import list_dataflows
 
     known = [*list_archs(), *list_networks(), *list_dataflows()]

@@ -7,21 +7,22 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
+from .groups import grouped
 from .options import (
-    DimsOption,
     InputsOption,
     NetworkArgument,
+    SizeOptions,
     WidthsOption,
-    sizes_of_symbols,
     values_of_inputs,
     widths_named,
 )
 from .terminal import show_document, show_page
 
 
+@grouped
 def network(
     name: NetworkArgument,
-    dim: DimsOption = None,
+    sizes: SizeOptions,
     given: InputsOption = None,
     widths: WidthsOption = "file",
     word: Annotated[
@@ -35,15 +36,16 @@ def network(
 
     \b
     tilewright network resnet50
+    tilewright network llama3_8b --phase decode --batch 8
     tilewright network model.onnx --dim batch=1
     tilewright network model.onnx --dim batch=1 --json
     """
     if word < 1:
         raise TilewrightError(f"the width is {word}, expected 1 bit or more", where="--word")
     from ..report.networks.network import network_document, network_page
-    from ..workloads import load_network
+    from ..workloads.networks import network_at
 
-    found = load_network(name, sizes_of_symbols(dim), widths_named(widths), values_of_inputs(given))
+    found = network_at(name, sizes.sizes, widths_named(widths), values_of_inputs(given))
     if json:
         show_document(network_document(found, word))
     else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..mapper.question import Limits
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
-    from ..workloads.network import Widths
+    from ..workloads.network import Sizes, Widths
 
 
 def option(name: str) -> Any:
@@ -127,6 +127,8 @@ FusedOption = Annotated[
 GroupOption = Annotated[int, option("most")]
 TotalLimitOption = Annotated[float | None, option("total_limit")]
 DimsOption = Annotated[list[str] | None, option("dims")]
+PhaseOption = Annotated[str | None, option("phase")]
+BatchOption = Annotated[int | None, option("batch")]
 InputsOption = Annotated[list[str] | None, option("inputs")]
 WidthsOption = Annotated[str, option("widths")]
 
@@ -257,17 +259,37 @@ def names(text: str) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
 
 
-def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
-    """What the --dim options say; TilewrightError for one that is malformed or given twice."""
-    from ..workloads import parse_sizes
+@dataclass(frozen=True)
+class SizeOptions:
+    """The sizes of a network."""
 
-    sizes: dict[str, int] = {}
-    for text in dims or ():
-        for symbol, size in parse_sizes(text).items():
-            if symbol in sizes:
-                raise TilewrightError(f"{symbol} is given twice", where="--dim")
-            sizes[symbol] = size
-    return sizes
+    dim: DimsOption = DEFAULTS["dims"]
+    phase: PhaseOption = DEFAULTS["phase"]
+    batch: BatchOption = DEFAULTS["batch"]
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the options say; TilewrightError for one that is malformed or given twice."""
+        from ..workloads.inline import parse_sizes
+        from ..workloads.network import sizes_asked
+
+        sizes: dict[str, int] = {}
+        for text in self.dim or ():
+            for symbol, size in parse_sizes(text).items():
+                if symbol in sizes:
+                    raise TilewrightError(f"{symbol} is given twice", where="--dim")
+                sizes[symbol] = size
+        return sizes_asked(sizes, self.phase, self.batch)
+
+    @property
+    def given(self) -> str | None:
+        """The first of the options that is given."""
+        every = (("--dim", self.dim), ("--phase", self.phase), ("--batch", self.batch))
+        return next((name for name, value in every if value is not None), None)
+
+
+NO_OPTIONS = SizeOptions()
+"""Sizes as the network's file has them."""
 
 
 def values_of_inputs(inputs: Iterable[str] | None) -> dict[str, object]:
@@ -382,13 +404,12 @@ class RuleOptions:
 
 
 @dataclass(frozen=True)
-class BatchOptions:
+class BatchOptions(SizeOptions):
     """Whole networks, many searches at once."""
 
     fuse: FusedOption = False
     group: GroupOption = DEFAULTS["most"]
     total_limit: TotalLimitOption = DEFAULTS["total_limit"]
-    dim: DimsOption = DEFAULTS["dims"]
     widths: WidthsOption = DEFAULTS["widths"]
     workers: WorkersOption = DEFAULTS["workers"]
     scheduler: SchedulerOption = DEFAULTS["scheduler"]
@@ -423,7 +444,7 @@ class BatchOptions:
             "fuse": self.is_fused,
             "most": self.group,
             "total_limit": self.total_limit,
-            "dims": sizes_of_symbols(self.dim),
+            "dims": self.sizes,
             "widths": widths_named(self.widths),
             "workers": self.workers,
             "scheduler": self.scheduler,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +13,16 @@ import typer
 from ..ir import Cascade, Problem, TilewrightError, Work
 from .options import (
     DEFAULTS,
+    NO_OPTIONS,
     ConvOption,
     DensityOption,
-    DimsOption,
     EinsumOption,
     GemmOption,
     OpOption,
+    SizeOptions,
     WidthsOption,
     WorkArgument,
     refuse_given,
-    sizes_of_symbols,
     widths_named,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WorkOptions:
+class WorkOptions(SizeOptions):
     """What is to be mapped: a layer or a cascade."""
 
     layer: WorkArgument = None
@@ -39,7 +39,6 @@ class WorkOptions:
     gemm: GemmOption = None
     einsum: EinsumOption = None
     op: OpOption = None
-    dim: DimsOption = DEFAULTS["dims"]
     widths: WidthsOption = DEFAULTS["widths"]
     density: DensityOption = DEFAULTS["density"]
 
@@ -48,12 +47,12 @@ class WorkOptions:
 
         Raises TilewrightError when they name none, or more than one.
         """
-        if self.op or (self.einsum is None and is_cascade(self.layer, self.op, self.dim)):
+        if self.op or (self.einsum is None and is_cascade(self.layer, self.op, self)):
             refuse_unknown_to_cascades(context)
-            return cascade_named(self.layer, self.op, self.dim, self.widths)
+            return cascade_named(self.layer, self.op, self, self.widths)
         refuse_given(context, "one layer has nothing to fuse", "fuse")
-        problem = problem_named(self.layer, self.conv, self.gemm, self.einsum, self.dim, self.widths)
-        return with_density(problem, self.density, self.layer, self.dim)
+        problem = problem_named(self.layer, self.conv, self.gemm, self.einsum, self, self.widths)
+        return with_density(problem, self.density, self.layer, self)
 
 
 _UNKNOWN = "this option does not know cascades yet"
@@ -77,10 +76,10 @@ def refuse_unknown_to_cascades(context: typer.Context) -> None:
         refuse_given(context, why, option, hint=hint)
 
 
-def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | None = None) -> bool:
+def is_cascade(source: str | None, op: list[str] | None, sizes: SizeOptions = NO_OPTIONS) -> bool:
     """Whether the arguments name a cascade: operations, a file of them, or several layers of a network.
 
-    dims  the --dim options
+    sizes  of symbols of the network
     """
     if op or source is None:
         return bool(op)
@@ -88,22 +87,22 @@ def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | N
         return True
     from ..workloads import names_cascade
 
-    return names_cascade(source, sizes_of_symbols(dims))
+    return names_cascade(source, sizes.sizes)
 
 
 def cascade_named(
-    source: str | None, op: list[str] | None, dims: Iterable[str] | None = None, widths: str = "file"
+    source: str | None, op: list[str] | None, sizes: SizeOptions = NO_OPTIONS, widths: str = "file"
 ) -> Cascade:
     """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
     one is missing.
 
-    dims, widths  of layers of an ONNX file; all others state theirs
+    sizes, widths  of layers of a network; all others state theirs
     """
     from ..workloads import ONNX, cascade_from_texts, resolve_cascade
 
-    if dims and (op or ":" not in (source or "")):
+    if sizes.given and (op or ":" not in (source or "")):
         hint = "the sizes of other cascades stand beside --op, or in the file"
-        raise TilewrightError("symbols belong to layers of a network", where="--dim", hint=hint)
+        raise TilewrightError("symbols belong to layers of a network", where=sizes.given, hint=hint)
     if (op or f"{ONNX}:" not in (source or "")) and widths_named(widths) != "file":
         raise TilewrightError("only layers of an ONNX file have widths of their own", where="--widths")
 
@@ -112,7 +111,7 @@ def cascade_named(
         raise TilewrightError("the sizes of the cascade are missing", where="--op", hint=hint)
     if op:
         return cascade_from_texts(op, source)
-    return resolve_cascade(source, sizes_of_symbols(dims), widths_named(widths))
+    return resolve_cascade(source, sizes.sizes, widths_named(widths))
 
 
 def names_network(text: str | None) -> bool:
@@ -128,7 +127,7 @@ def problem_named(
     conv: str | None,
     gemm: str | None,
     einsum: str | None,
-    dims: Iterable[str] | None = None,
+    sizes: SizeOptions = NO_OPTIONS,
     widths: str = "file",
 ) -> Problem:
     """The one layer that the arguments name; TilewrightError when they name none, or more than one."""
@@ -139,21 +138,22 @@ def problem_named(
         found = " and ".join(given) if given else "none"
         hint = "give a name such as resnet50:layer1.0.conv2, or --conv, --gemm or --einsum with sizes"
         raise TilewrightError(f"expected one layer, found {found}", hint=hint)
-    from ..workloads import ONNX, conv_from_text, einsum_from_text, gemm_from_text, load_layer
+    from ..workloads import ONNX, conv_from_text, einsum_from_text, gemm_from_text
+    from ..workloads.networks import layer_at
 
     source = widths_named(widths)
     if source != "file" and f"{ONNX}:" not in (layer or ""):
         raise TilewrightError("only a layer of an ONNX file has widths of its own", where="--widths")
 
-    if dims and (layer is None or einsum is not None):
+    if sizes.given and (layer is None or einsum is not None):
         hint = "the sizes of other layers stand in the layer itself"
-        raise TilewrightError("symbols belong to a layer of a network", where="--dim", hint=hint)
+        raise TilewrightError("symbols belong to a layer of a network", where=sizes.given, hint=hint)
     if conv is not None:
         return conv_from_text(conv)
     if gemm is not None:
         return gemm_from_text(gemm)
     if einsum is None:
-        return load_layer(layer or "", sizes_of_symbols(dims), source)
+        return layer_at(layer or "", sizes.sizes, source)
     if layer is None:
         hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
         raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)
@@ -165,11 +165,11 @@ MEASURED = "=measured"
 
 
 def with_density(
-    problem: Problem, given: Sequence[str] | None, layer: str | None = None, dims: Iterable[str] | None = None
+    problem: Problem, given: Sequence[str] | None, layer: str | None = None, sizes: SizeOptions = NO_OPTIONS
 ) -> Problem:
     """The problem with the densities of `--density`, in place of those that it has.
 
-    layer, dims  what names the problem in an ONNX file: `W=measured` counts the weights there
+    layer, sizes  what names the problem in an ONNX file: `W=measured` counts the weights there
     """
     if not given:
         return problem
@@ -178,16 +178,14 @@ def with_density(
     try:
         measured = [text for text in given if text.replace(" ", "").endswith(MEASURED)]
         others = with_densities(problem, [text for text in given if text not in measured])
-        return with_densities(others, _measured(problem, measured, layer or "", dims)) if measured else others
+        return with_densities(others, _measured(problem, measured, layer or "", sizes)) if measured else others
     except TilewrightError as error:
         raise error.located("--density") from None
 
 
-def _measured(
-    problem: Problem, texts: Sequence[str], layer: str, dims: Iterable[str] | None
-) -> Mapping[str, DensityLike]:
+def _measured(problem: Problem, texts: Sequence[str], layer: str, sizes: SizeOptions) -> Mapping[str, DensityLike]:
     from ..workloads import ONNX
-    from ..workloads.networks import split_reference
+    from ..workloads.networks import split_reference, without_phase
     from ..workloads.onnx.weights import stored_weights
 
     if [text.partition("=")[0].strip() for text in texts] != ["W"] or f"{ONNX}:" not in layer:
@@ -195,4 +193,4 @@ def _measured(
             "measured is known of the weights, W, of a layer of an ONNX file", hint="give a .npy file: W=weights.npy"
         )
     path, name = split_reference(layer)
-    return {"W": stored_weights(Path(path), sizes_of_symbols(dims), name, problem)}
+    return {"W": stored_weights(Path(path), without_phase(sizes.sizes, path), name, problem)}

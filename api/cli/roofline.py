@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,6 @@ from .machines import MachineOptions
 from .options import (
     DEFAULTS,
     ConvOption,
-    DimsOption,
     EinsumOption,
     GemmOption,
     HtmlOption,
@@ -26,10 +24,10 @@ from .options import (
     PngOption,
     QuietOption,
     RuleOptions,
+    SizeOptions,
     SvgOption,
     TilingOption,
     WidthsOption,
-    sizes_of_symbols,
     tiling_and_space,
     widths_named,
 )
@@ -40,17 +38,17 @@ if TYPE_CHECKING:
     from ..network_roofline import Layer
     from ..report.pages.roofline import RooflineChart
     from ..results import SearchResult
+    from ..workloads.network import Sizes
 
 
 @dataclass(frozen=True)
-class LayerOptions:
+class LayerOptions(SizeOptions):
     """A layer, by its name or its sizes."""
 
     layer: LayerArgument = None
     conv: ConvOption = None
     gemm: GemmOption = None
     einsum: EinsumOption = None
-    dim: DimsOption = DEFAULTS["dims"]
     widths: WidthsOption = DEFAULTS["widths"]
 
 
@@ -103,12 +101,12 @@ def roofline(
     if network is None and one.layer is not None and names_network(one.layer):
         network, one = one.layer, replace(one, layer=None)
     if network is None:
-        problem = problem_named(one.layer, one.conv, one.gemm, one.einsum, one.dim, one.widths)
+        problem = problem_named(one.layer, one.conv, one.gemm, one.einsum, one, one.widths)
         title, layers = problem.name, [(problem.name, 1, problem)]
     elif any(given is not None for given in (one.layer, one.conv, one.gemm, one.einsum)):
         raise TilewrightError("expected one of --network and a layer, found both", where="--network")
     else:
-        title, layers = _layers(network, one.dim, one.widths)
+        title, layers = _layers(network, one.sizes, one.widths)
     chip = machine.named()
     from ..network_roofline import RooflineSearches, searched_roofline
     from ..report.pages.roofline import draw_roofline, roofline_page
@@ -154,9 +152,9 @@ def _written_page(path: Path | None, chart: RooflineChart, results: list[SearchR
     return (write_file(path, roofline_html(chart, arch, answers, roofline_page(chart, arch), own_command())),)
 
 
-def _layers(network: str, dims: Iterable[str] | None, widths: str) -> tuple[str, list[Layer]]:
+def _layers(network: str, sizes: Sizes, widths: str) -> tuple[str, list[Layer]]:
     """The name of a network, and its layers."""
-    from ..workloads import load_network
+    from ..workloads.networks import network_at
 
-    found = load_network(network, sizes_of_symbols(dims), widths_named(widths))
+    found = network_at(network, sizes, widths_named(widths))
     return found.name, [(row.name, row.repeat, row.problem) for row in found.layers]

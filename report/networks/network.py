@@ -24,7 +24,9 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
     """A network: its layers with shapes, weights, intensity and repeats, its totals, and what is passed through."""
     rows = [("Network", network.name)]
     rows += [("Source", network.source)] if network.source else []
-    rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
+    rows += _phase_rows(network)
+    rows += [("MACs", count(network.macs)), ("Weights", _weights_text(network))]
+    rows += [("Caches", f"{count(network.cached)} words")] if network.cached else []
     programs = [section("Programs", pairs(_program_rows(network, network.wiring)))] if network.wiring else []
     if not isinstance(network, OnnxNetwork):
         between = [section("Between layers", _between_table(network.wiring))] if network.wiring else []
@@ -36,6 +38,20 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
     rows += [("Note", note) for note in network.notes]
     passed = [section("Passed through", _passed_table(network))] if network.passed else []
     return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *passed, *programs)
+
+
+def _phase_rows(network: Network) -> list[tuple[str, str]]:
+    """Which of its phases it is, with the sizes there."""
+    if network.phase is None:
+        return []
+    name, sizes = network.phase
+    return [("Phase", f"{name}: {', '.join(f'{symbol}={size}' for symbol, size in sizes)}")]
+
+
+def _weights_text(network: Network) -> str:
+    """Stored parameters, and of experts those that a token meets."""
+    active = network.active_weights
+    return f"{count(network.weights)} words" + (f", {count(active)} a token" if active < network.weights else "")
 
 
 def _layer_table(network: Network, word_bits: int) -> Table:
@@ -150,6 +166,9 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
         "occurrences": _occurrences(network),
         "layers": [_layer_document(layer, word_bits) for layer in network.layers],
     }
+    if network.phase is not None:
+        document["phase"], document["sizes"] = network.phase[0], dict(network.phase[1])
+        document["active_weights"], document["cached"] = network.active_weights, network.cached
     if network.wiring is not None:
         document["wiring"] = [
             {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": list(o.reads)} for o in network.wiring

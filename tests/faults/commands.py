@@ -94,6 +94,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "WHAT": (*NO_WORD, "energy where", "energy ** -1", "1 / latency", "energy where latency <= x", "energy,"),
     "KIND": NO_WORD,
     "FORM": NO_WORD,
+    "PHASE": NO_WORD,
     "SOURCE": NO_WORD,
     "TYPE": NO_WORD,
     "ORDER": NO_WORD,

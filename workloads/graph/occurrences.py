@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ...ir import Problem, ProblemError, did_you_mean
 from .meaning import NetworkMeaning
@@ -16,6 +16,10 @@ LAYER = "layer"
 
 OUTSIDE = "outside"
 """The kind of what is made in a way that is no operation here: a lookup, a concatenation, a cache."""
+
+OutsideRole: TypeAlias = Literal["cache", "view"]
+"""What is made outside without words being moved: a cache, into which those write what it reads, and which keeps it
+for later runs; a view, other words or another order of what it reads, which readers find where they lie."""
 
 EPSILON = 1e-05
 """What norms add to a variance, unless stated."""
@@ -58,6 +62,7 @@ class Occurrence:
     part_of  what makes one tensor of what it makes, and of what others like it do
     moves    of what is made outside, the words that it moves; None: of each tensor that it reads as many as it makes,
              at most, and as many as that are written
+    role     of what is made outside, whether it is a cache or a view: then it moves no words
     problem  of a layer
     layer    of a layer, the name of its row
     local    its name inside its block
@@ -75,6 +80,7 @@ class Occurrence:
     times: int = field(default=1, kw_only=True)
     part_of: str = field(default="", kw_only=True)
     moves: MovedWords | None = field(default=None, kw_only=True)
+    role: OutsideRole | None = field(default=None, kw_only=True)
     problem: Problem | None = None
     layer: str = ""
     local: str = ""
@@ -191,7 +197,7 @@ class NetworkGraph:
 
     def moved(self, occurrence: Occurrence) -> MovedWords:
         """Words that pass the outermost memory for what is made outside; none for what comes from outside."""
-        if occurrence.kind != OUTSIDE or occurrence.moves is not None:
+        if occurrence.kind != OUTSIDE or occurrence.role is not None or occurrence.moves is not None:
             return occurrence.moves or MovedWords((), 0)
         shape, shapes = self.shape(occurrence.name), ((one.name, self.shape(one.name)) for one in occurrence.sources)
         made = 0 if shape is None else prod(shape)

@@ -13,15 +13,16 @@ from ...ir import ProblemError, did_you_mean
 from ..arguments import check_keys, pair, whole
 from ..network import NetworkLayer
 from .between import BETWEEN
-from .occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
+from .occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, OutsideRole, Source
 
 BEFORE = "before"
 """What stands before a block: the last entry before it, or of the one before it."""
 INPUT = "input"
 """What the first entry reads, if it does not say."""
 
-_ENTRY_KEYS = ("op", "layer", "reads", "writes", "shape", "window", "stride", "pad")
-_BLOCK_KEYS = ("rows", "reads")
+_ENTRY_KEYS = ("op", "layer", "reads", "writes", "shape", "role", "window", "stride", "pad")
+_BLOCK_KEYS = ("rows", "reads", "names", "blocks")
+_ROLES: tuple[OutsideRole, ...] = ("cache", "view")
 _READ = re.compile(r"(\S+)(?:\s+as\s+((?:\w+\s*)+))?")
 
 
@@ -39,7 +40,7 @@ class TableRow:
 
 def read_graph(
     entries: object,
-    blocks: object,
+    blocks: Mapping[str, object],
     rows: Mapping[str, TableRow],
     network: str,
     where: str,
@@ -55,16 +56,14 @@ def read_graph(
 
     Raises ProblemError for keys and names that are unknown, and rows that occur more or less often than they say.
     """
-    if not isinstance(entries, list) or not isinstance(blocks, dict):
-        what = "graph is no list of entries" if not isinstance(entries, list) else "blocks are no table of lists"
-        raise ProblemError(what, where=where, hint="networks/README.md has the form")
+    if not isinstance(entries, list):
+        raise ProblemError("graph is no list of entries", where=where, hint="networks/README.md has the form")
     reader = _TableReader(rows, blocks, where)
     reader.known |= dict.fromkeys(inputs)
     reader.read_all(entries)
-    occurs = Counter(occurrence.layer for occurrence in reader.found)
     for name, row in rows.items():
-        if occurs[name] != row.layer.repeat:
-            message = f"{name} occurs {occurs[name]} times in the graph, and its repeat is {row.layer.repeat}"
+        if reader.occurs[name] != row.layer.repeat:
+            message = f"{name} occurs {reader.occurs[name]} times in the graph, and its repeat is {row.layer.repeat}"
             raise ProblemError(message, where=where)
     try:
         graph = NetworkGraph(network, tuple(reader.found))
@@ -73,6 +72,8 @@ def read_graph(
     for occurrence in graph:
         if BETWEEN.get(occurrence.kind) == 2:
             _check_fits(graph, occurrence, where)
+        elif occurrence.role == "cache":
+            _check_holds(graph, occurrence, where)
     return graph
 
 
@@ -119,12 +120,27 @@ def _check_fits(graph: NetworkGraph, occurrence: Occurrence, where: str) -> None
             raise ProblemError(message, where=f"{where}: graph: {occurrence.name}")
 
 
+def _check_holds(graph: NetworkGraph, cache: Occurrence, where: str) -> None:
+    """ProblemError for a cache with less room than what is written into it in one run."""
+    for name in cache.reads:
+        written, room = (shape and prod(shape) for shape in (graph.shape(name), cache.shape))
+        if written and room and written > room:
+            message = f"a cache of {room:,} words, and {name} writes {written:,} into it; expected as many at most"
+            hint = "its shape has the tokens before this run as well as those of it"
+            raise ProblemError(message, where=f"{where}: graph: {cache.name}", hint=hint)
+
+
 class _TableReader:
-    """One use for one file."""
+    """One use for one file.
+
+    found   all occurrences
+    occurs  how often each row does, in one of the blocks that `blocks: 32` repeats
+    """
 
     def __init__(self, rows: Mapping[str, TableRow], blocks: Mapping[str, Any], where: str) -> None:
         self.rows, self.blocks, self.where = rows, blocks, where
         self.found: list[Occurrence] = []
+        self.occurs = Counter[str]()
         self.known: dict[str, None] = {INPUT: None}
         self.last = INPUT
         self.entry = 0
@@ -138,10 +154,15 @@ class _TableReader:
                 self._add(entry, _Scope("", {}, self.last), f"{self.where}: graph entry {number}")
 
     def _block(self, entry: dict[str, Any], where: str) -> None:
-        check_keys(entry, where, ("block", "names"), _BLOCK_KEYS)
-        block, names = entry["block"], entry["names"]
+        check_keys(entry, where, ("block",), _BLOCK_KEYS)
+        block = entry["block"]
         if not isinstance(block, str) or block not in self.blocks:
             raise ProblemError(f"unknown block {block!r}", where=where, hint=did_you_mean(str(block), self.blocks))
+        if ("names" in entry) == ("blocks" in entry):
+            hint = "write blocks: 32, or names: [first, second]"
+            raise ProblemError("expected either names or blocks", where=where, hint=hint)
+        repeats = "blocks" in entry
+        names = [f"{block}.{i}" for i in range(whole("blocks", entry["blocks"], where))] if repeats else entry["names"]
         if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
             raise ProblemError(f"names is {names!r}, expected a list of texts", where=where)
         inner = self.blocks[block]
@@ -151,10 +172,12 @@ class _TableReader:
         self._check_rows(rows, inner, f"{where}: rows")
         if "reads" in entry:
             self.last = self._source_named(_text(entry["reads"], f"{where}: reads"), _Scope("", {}, self.last), where)
-        for name in names:
-            scope = _Scope(name, rows, self.last)
+        for number, name in enumerate(names):
+            scope, counted = _Scope(name, rows, self.last), self.occurs.copy()
             for each in inner:
                 self._add(each, scope, f"{where}: block {block}")
+            if repeats and number:
+                self.occurs = counted
 
     def _check_rows(self, rows: object, inner: list[object], where: str) -> None:
         """ProblemError for rows of entries that the block does not have, or of rows that the table does not."""
@@ -184,13 +207,16 @@ class _TableReader:
         if op == LAYER:
             occurrence = self._layer(given, scope, sources, where)
         elif op == OUTSIDE:
-            occurrence = Occurrence(name, OUTSIDE, sources, local=local, shape=_shape(given, where))
+            occurrence = Occurrence(
+                name, OUTSIDE, sources, local=local, shape=_shape(given, where), role=_role(given, where)
+            )
         elif op in BETWEEN:
             occurrence = self._between(given, scope, sources, where)
         else:
             hint = did_you_mean(str(op), [*BETWEEN, OUTSIDE])
             raise ProblemError(f"op is {op!r}, unknown", where=where, hint=hint)
         scope.names[local] = name
+        self.occurs[occurrence.layer] += 1
         self.found.append(replace(occurrence, entry=self.entry))
         self.known[name] = None
         self.last = name
@@ -294,6 +320,16 @@ def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ProblemError(f"found {value!r}, expected a name", where=where)
     return value
+
+
+def _role(given: Mapping[str, Any], where: str) -> OutsideRole | None:
+    """What an entry that is made outside is, as far as it says."""
+    role = given.get("role")
+    if role is not None and role not in _ROLES:
+        raise ProblemError(f"role is {role!r}, unknown", where=where, hint=did_you_mean(str(role), _ROLES))
+    if role is not None and "shape" not in given:
+        raise ProblemError(f"a {role} without a shape", where=where, hint="write shape: [kv, 1024]")
+    return role
 
 
 def _shape(given: Mapping[str, Any], where: str) -> tuple[int, ...] | None:
