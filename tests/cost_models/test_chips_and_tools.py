@@ -14,6 +14,7 @@ from reality_page import spearman
 import tilewright as tw
 from tilewright.arch import Architecture, parse_arch
 from tilewright.ir import LoopNest, Mapping, Problem
+from tilewright.workloads import cascade
 
 FOLDER = Path(__file__).parents[1] / "golden"
 MAESTRO = [json.loads(line) for line in (FOLDER / "maestro.jsonl").read_text().splitlines()]
@@ -130,7 +131,7 @@ def test_energies_of_zigzags_first_test() -> None:
 # ---- AccelForge ------------------------------------------------------------------------------------------------
 
 SIMPLE = """  - {{memory: MainMemory, access: 1 bit, read: 1 pJ, write: 1 pJ}}
-  - {{memory: GlobalBuffer, size: unbounded, access: 1 bit, read: 1 pJ, write: 1 pJ, keep: {keep}}}"""
+  - {{memory: GlobalBuffer, size: unbounded, access: 1 bit, read: {energy} pJ, write: {energy} pJ, keep: {keep}}}"""
 TPU_V4I = """  - {memory: MainMemory, access: 1 bit, read: 7.03 pJ, write: 7.03 pJ, bandwidth: 614 GB/s}
   - memory: GlobalBuffer
     size: 128 MiB
@@ -164,7 +165,7 @@ def optima(problem: Problem, arch: Architecture, *objectives: str, constraints: 
 
 @pytest.mark.parametrize("keep", ["never", "may"])
 def test_accelforges_regression_of_two_products(keep: str) -> None:
-    energy, latency = optima(tw.gemm(64, 64, 64), machine(SIMPLE.format(keep=keep)), "energy", "latency")
+    energy, latency = optima(tw.gemm(64, 64, 64), machine(SIMPLE.format(energy=1, keep=keep)), "energy", "latency")
     assert (2 * energy, 2 * latency) == pytest.approx((17235968.0, 524288.0), rel=1e-8)
 
 
@@ -177,3 +178,41 @@ def test_accelforges_regression_on_its_tpu_v4i(size: int, count: int, energy_j: 
     energy, latency = optima(tw.gemm(size, size, size), arch, "energy", "latency", constraints=["Z.utilization>=1"])
     assert count * energy * 1e-12 == pytest.approx(energy_j, rel=1e-8)
     assert count * latency / arch.clock_hz == pytest.approx(latency_s, rel=1e-8)
+
+
+def test_accelforges_regression_of_one_product_on_its_tpu_v4i() -> None:
+    """Its figures have single precision."""
+    arch = machine(TPU_V4I, "0.084 pJ", "1.05 GHz")
+    (edp,) = optima(tw.gemm(128, 128, 128), arch, "edp", constraints=["Z.utilization>=1"])
+    assert edp * 1e-12 / arch.clock_hz == pytest.approx(3.5043154232822727e-13, rel=1e-7)
+
+
+@pytest.mark.long
+def test_accelforges_regression_of_two_fused_products_on_its_tpu_v4i() -> None:
+    """The tree of least EDP has all four local buffers at work, as it asks for."""
+    arch = machine(TPU_V4I, "0.084 pJ", "1.05 GHz").model_copy(update={"reuse": "at_node"})
+    products = ["T1[m,n1] += T0[m,n0] * W0[n0,n1]", "T2[m,n2] += T1[m,n1] * W1[n1,n2]"]
+    two = cascade(products, dict.fromkeys(("m", "n0", "n1", "n2"), 64))
+    found = tw.search(two, arch, objective="edp", space="uneven", tiling="perfect")
+    assert found.certificate.proven
+    seconds = found.cost.latency_cycles / arch.clock_hz
+    assert (found.cost.energy_pj * 1e-12, seconds) == pytest.approx(
+        (1.8229493921710631e-06, 3.0476190460149155e-08), rel=1e-8
+    )
+
+
+SNOWCAT = {
+    "Y": (tw.gemm(1, 3, 4), 152),
+    "Z": (tw.gemm(1, 4, 3), 152),
+    "PiecewiseA0": (tw.gemm(784, 192, 24), 1391616),
+    "PiecewiseB0": (tw.gemm(784, 24, 192), 1391616),
+    "Depthwise0": (tw.conv2d(K=192, C=192, P=28, Q=28, R=3, S=3, groups=192), 2600448),
+}
+"""Bits of its matvecs, of which it states the sum (304), and of mobilenet_28 with outputs of 28 x 28."""
+
+
+@pytest.mark.parametrize("name", SNOWCAT)
+def test_accelforges_regression_on_its_snowcat(name: str) -> None:
+    """A bit that passes costs 1, and the buffer has no end."""
+    problem, bits = SNOWCAT[name]
+    assert optima(problem, machine(SIMPLE.format(energy=0, keep="must"), "0 pJ"), "energy") == [bits]
