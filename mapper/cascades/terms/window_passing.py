@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ....cost_models.cascades import words_exchanged
+from ....cost_models.cascades import reads_all, words_exchanged
 from ....cost_models.cascades.windows import Kept
 from ....ir import Cascade
 from ...constraints.trees import TreeConstraints
@@ -121,20 +121,23 @@ class WindowPassing:
             yield loops
             return
         loop, is_innermost = loops[windowed], windowed == len(loops) - 1
-        options = [list(self._passes(name, is_innermost)) for name in loop.dim.uneven]
+        options = [list(self._passes(name, loop.dim, is_innermost)) for name in loop.dim.uneven]
         for passes in itertools.product(*options):
             passed = replace(loop, passes=passes)
             if self._uneven(names, passed) is not None:
                 yield (*loops[:windowed], passed, *loops[windowed + 1 :])
 
-    def _passes(self, name: str, is_innermost: bool) -> Iterator[Passage]:
+    def _passes(self, name: str, dim: SharedDim, is_innermost: bool) -> Iterator[Passage]:
         """Where the output of an uneven operation may pass. A memory keeps rows from step to step of the innermost loop
-        alone; the outermost one has all that was ever made."""
+        alone; the outermost one has all that was ever made, and alone what no reader reads all of along other ranks."""
         operation = self.cascade.operation(name)
         tensor = operation.output.name
-        users = [operation, *self.cascade.consumers[tensor]]
-        roles = {user.problem.tensor(tensor).role for user in users}
+        readers = self.cascade.consumers[tensor]
+        roles = {user.problem.tensor(tensor).role for user in (operation, *readers)}
         yield Passage(tensor, self.memories.outermost, "all")
+        stepped = {i for i, ((own, _),) in enumerate(operation.output.ranks) if own == dim.of(name)}
+        if not any(reads_all(reader, tensor, self.cascade.extents(tensor), stepped) for reader in readers):
+            return
         for memory in self.memories.upper[1:]:
             if self.memories.may_hold(memory.name, roles):
                 keeps: list[Kept] = ["last", "none"] if memory.halo != "none" and is_innermost else ["none"]

@@ -35,3 +35,10 @@ def test_the_best_tree_fits_and_is_the_best_of_all(asked: Cascade, words: int) -
     answer = search_cascade(Question(asked, arch, ENERGY, "perfect", fuse="plain"))
     assert answer.certificate.proven
     assert answer.cost.energy_pj == pytest.approx(best["energy"].value)
+
+
+def test_what_is_read_in_part_along_other_ranks_passes_the_outermost_memory_below_loops_along_windows() -> None:
+    some = cascade(["T[p,q] += A[p,q,k] * B[k]", "O[x,y] += T[x+r,2*y] * C[r]"], p=5, q=4, k=2, x=4, r=2, y=2)
+    answer = search_cascade(Question(some, machine(40), ENERGY, "perfect", fuse="all"))
+    whole = search_cascade(Question(some, machine(40), ENERGY, "perfect", fuse="plain"))
+    assert answer.certificate.value <= whole.certificate.value
