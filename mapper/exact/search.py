@@ -214,7 +214,8 @@ class ExactSearch:
         """Keep the best of a few mappings that need no search, and tell whether there is any."""
         from ..heuristics.greedy import greedy_mappings  # here, since few searches need it
 
-        for mapping in greedy_mappings(self.original, self.machine, self.surroundings.homes):
+        around = self.surroundings
+        for mapping in greedy_mappings(self.original, self.machine, around.homes, around.cut):
             with suppress(TilewrightError):
                 if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
                     self.found.evaluate(mapping)

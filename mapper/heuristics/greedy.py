@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
+from dataclasses import replace
 from types import MappingProxyType
 
 from ...arch import Architecture
-from ...ir import LoopNest, Mapping, Node, Problem, Tensor
+from ...ir import Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
 from ..tilings import prime_exponents
 from .sample import Flags, Genome, GenomeSpace
 
 
 def greedy_mappings(
-    problem: Problem, arch: Architecture, homes: Table[str, str] = MappingProxyType({})
+    problem: Problem,
+    arch: Architecture,
+    homes: Table[str, str] = MappingProxyType({}),
+    cut: Table[str, int] = MappingProxyType({}),
 ) -> Iterator[Mapping]:
     """A few mappings of the even space with perfect tiles: with all tensors in all memories that may keep them, and
     with as few as must be; with loops in orders that let one tensor after the other stay where it is.
 
     homes  by tensor, the memory that it comes from, where that is not the outermost one
+    cut    by dimension, the elements of a visit, where loops over visits stand outermost
     """
-    space, outermost = GenomeSpace(problem, arch, "perfect"), arch.memories[0]
+    visit = replace(problem, dims=tuple((dim, min(size, cut.get(dim, size))) for dim, size in problem.dims))
+    tiles = visit.sizes
+    visits = tuple(Loop(dim, ceil_div(size, tiles[dim])) for dim, size in problem.dims if tiles[dim] < size)
+    space, outermost = GenomeSpace(visit, arch, "perfect"), arch.memories[0]
     depth = {memory.name: place for place, memory in enumerate(arch.memories)}
     nodes = tuple(Node(homes.get(tensor.name, outermost.name), tensor.name) for tensor in problem.tensors)
     for kept in (("must", "may"), ("must",)):
@@ -34,7 +42,7 @@ def greedy_mappings(
         trips = _filled(space, keeps)
         for tensor in problem.tensors if trips else ():
             items = space.mapping(_genome(space, keeps, trips, tensor)).nest.items
-            yield Mapping(problem, LoopNest((*nodes, *items[len(nodes) :])))
+            yield Mapping(problem, LoopNest((*nodes, *visits, *items[len(nodes) :])))
 
 
 def _genome(space: GenomeSpace, keeps: Flags, trips: list[list[int]], stays: Tensor) -> Genome:

@@ -126,8 +126,7 @@ class GroupSearch:
             single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
             with self._at_most(EFFORT.share):
                 self._cheapest(single)
-        else:
-            self._small_groups()
+        self._small_groups(apart)
         way = self._cheapest(self.steps.edges)
         if stays:
             with self._at_most(EFFORT.share):
@@ -170,11 +169,14 @@ class GroupSearch:
         except KeyboardInterrupt:
             self.costs.interrupted = True
 
-    def _small_groups(self) -> None:
+    def _small_groups(self, edges: Sequence[GroupEdge]) -> None:
         """Find the cheapest path with groups of few operations first, then with larger groups, which are searched only
-        for values below those of the smaller groups. It has a part of the time, if that is limited; where tensors may
-        stay between groups there are too many kinds for it."""
-        groups, edges = self.steps.groups, self.steps.edges
+        for values below those of the smaller groups: the path that bounds prefer is of the largest, whose best trees
+        are found last. It has a part of the time, if that is limited.
+
+        edges  between which nothing stays: of others there are too many kinds for it
+        """
+        groups = self.steps.groups
         if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
             return
         self.costs.longer = 1 / EFFORT.longer

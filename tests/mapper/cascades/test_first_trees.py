@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from tilewright.arch import load_arch
+from tilewright.ir import Loop
 from tilewright.mapper.cascades.branches.oracle import ExactBranches
 from tilewright.mapper.cascades.terms.branch import BranchQuestion
 from tilewright.mapper.cascades.terms.upper_memories import UpperMemories
 from tilewright.mapper.cascades.tree_search import TreeSearch
+from tilewright.mapper.heuristics.greedy import greedy_mappings
 from tilewright.mapper.means import Means, OutOfMeans
 from tilewright.mapper.pareto.weights import ENERGY_ALONE
 from tilewright.workloads import cascade
@@ -67,6 +70,19 @@ def test_a_first_mapping_is_found_below_any_cutoff() -> None:
     for times in (1.01, 5, 1000):
         again = ExactBranches(WHOLE, arch, "even", "perfect", Means(), proves=False)
         assert again.least(question, ENERGY_ALONE, times * best).mapping is not None
+
+
+@pytest.mark.parametrize("tile", [4, 5])
+def test_mappings_that_need_no_search_have_loops_over_visits_outermost(tile: int) -> None:
+    """What stands below these is the branch: it made more or less than a visit else."""
+    problem = WHOLE.operation("T").problem
+    found = list(greedy_mappings(problem, load_arch("three_level"), {}, {"M": tile}))
+    assert found
+    for mapping in found:
+        visits, *inside = [item for item in mapping.nest.items if isinstance(item, Loop) and item.dim == "M"]
+        assert mapping.nest.items.index(visits) == len(problem.tensors)
+        assert visits.trips == 2
+        assert math.prod(loop.trips for loop in inside) == tile
 
 
 def test_a_single_split_keeps_the_rows_of_a_softmax_on_chip() -> None:
