@@ -108,7 +108,8 @@ class GroupSearch:
         def learn(value: float, bound: float) -> None:
             self.costs.learn(value, bound if edges is self.steps.edges else 0.0)
 
-        return cheapest_way(self.steps.states, edges, self.costs.find_out, self._goes_on, self._choose(edges), learn)
+        find_out, choose, is_limited = self.costs.find_out, self._choose(edges), self.means.limits_time
+        return cheapest_way(self.steps.states, edges, find_out, self._goes_on, choose, learn, is_limited)
 
     def _choose(self, edges: Sequence[GroupEdge]) -> Choose | None:
         """Chooses groups as a whole, where the network is too wild for states; or with the weights that have room."""

@@ -4,6 +4,9 @@ Costs of steps are found only where it matters (lazy shortest path): the way tha
 at; of the steps on it those that are only bounded are asked for; until a way of known steps is the cheapest by the
 bounds. Nothing else can be cheaper, since every bound is at most its step's cost. A step is asked for together with
 what it may cost to be of any use: the best way that is known, less what the rest of the way through it costs at least.
+
+Where time is limited, what the bounds prefer may be left half known. Then ways are looked at that may still turn out
+cheaper than the best that is known.
 """
 
 from __future__ import annotations
@@ -82,6 +85,7 @@ def cheapest_way(
     goes_on: Callable[[], bool] = lambda: True,
     choose: Choose | None = None,
     learn: Callable[[float, float], None] | None = None,
+    looks_on: bool = False,
 ) -> CheapestWay:
     """Find the cheapest path from state 0 to the last state; costs of edges are refined only where they matter.
 
@@ -92,6 +96,7 @@ def cheapest_way(
               over
     goes_on   whether there is time for another edge
     learn     called with the value of the best known path, and with what no path costs less than
+    looks_on  whether to look for cheaper paths where the bounds of half known edges leave the cheapest one open
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
@@ -107,8 +112,14 @@ def cheapest_way(
             value = find(value_of).value
             if learn is not None:
                 learn(value, least)
+            if reaches(least, value):
+                break
             unknown = [edge for edge in open_way if not edge.is_known]
-            if not unknown or reaches(least, value):
+            if not unknown and looks_on:
+                _, least, open_way = find(hoped_of)
+                unknown = [edge for edge in open_way if not edge.is_known]
+                unknown = [] if reaches(least, value) else unknown
+            if not unknown:
                 break
             find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
     except KeyboardInterrupt:
@@ -120,6 +131,11 @@ def cheapest_way(
 def bound_of(edge: Edge) -> float:
     """Return the lower bound of an edge."""
     return edge.bound
+
+
+def hoped_of(edge: Edge) -> float:
+    """Return what an edge may turn out to cost: its bound, as long as more will be found out."""
+    return edge.value if edge.is_known else edge.bound
 
 
 def value_of(edge: Edge) -> float:

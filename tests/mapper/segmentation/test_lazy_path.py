@@ -75,6 +75,30 @@ def test_what_cannot_matter_is_not_asked_for() -> None:
     assert (found.value, found.bound) == (10.0, 10.0)
 
 
+@pytest.mark.parametrize("looks_on", [False, True])
+def test_where_the_best_by_bounds_stays_half_known_others_are_asked_for(*, looks_on: bool) -> None:
+    """Of a large group nothing was found in its time; two of its parts together cost less than all of them alone."""
+    edges = [
+        edge(0, 3, 5.0, math.inf, is_known=True),
+        edge(0, 1, 10.0, 10.0, is_known=True),
+        edge(0, 2, 8.0),
+        edge(1, 2, 10.0, 10.0, is_known=True),
+        edge(1, 3, 25.0),
+        edge(2, 3, 10.0, 10.0, is_known=True),
+    ]
+    asked: list[Edge] = []
+
+    def find_out(several: Sequence[Asked]) -> None:
+        for one, below in several:
+            asked.append(one)
+            one.bound, one.value, one.is_known = 12.0, 12.0, True
+            assert below == 20.0
+
+    found = cheapest_way(4, edges, find_out, looks_on=looks_on)
+    assert (found.value, found.bound) == (22.0 if looks_on else 30.0, 5.0)
+    assert asked == ([edges[2]] if looks_on else [])
+
+
 def test_an_interrupt_leaves_what_is_known() -> None:
     edges = [edge(0, 1, 5.0, 5.0, is_known=True), edge(0, 2, 7.0), edge(1, 2, 5.0, 5.0, is_known=True)]
 
