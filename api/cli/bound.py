@@ -104,7 +104,8 @@ def bound(
     if html is not None:
         from ..report.pages.html_pages import bound_html
 
-        write_file(html, bound_html(asked, points, kind, bound_page(asked, points, kind), own_command()))
+        one = own_command(("--sizes", "--html", "--out"))
+        write_file(html, bound_html(asked, points, kind, bound_page(asked, points, kind), own_command(), one))
     if out is not None:
         given = [("--conv", work.conv), ("--gemm", work.gemm), ("--einsum", work.einsum)]
         given += [*(("--op", one) for one in work.op or ()), *(("--density", one) for one in work.density or ())]

@@ -89,8 +89,7 @@ def layouts(
         from ..report.pages.html_pages import layouts_html
         from ..results import write_file
 
-        page = layout_plan_page(plan, found.name, chip, objective)
-        write_file(shown.html, layouts_html(plan, f"Layouts of {found.name} on {chip.name}", page, own_command()))
+        write_file(shown.html, layouts_html(plan, found.name, chip, objective, own_command()))
     if shown.json:
         show_document(layout_plan_document(plan, found.name, chip, objective))
     else:

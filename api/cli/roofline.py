@@ -130,7 +130,7 @@ def roofline(
         say(f"{unproven} of {len(results)} mappings are not proven to be the best: the time limit came first")
     for picture in pictures:
         save_figure(draw_roofline(chart), picture)
-    files = [*pictures, *_written_page(drawn.html, chart, results)]
+    files = [*pictures, *_written_page(drawn.html, chart, results, network)]
     if json:
         show_document(chart.as_dict())
         return
@@ -139,8 +139,10 @@ def roofline(
         say(f"wrote {file}")
 
 
-def _written_page(path: Path | None, chart: RooflineChart, results: list[SearchResult]) -> tuple[Path, ...]:
-    """The page in a browser, where one is asked for."""
+def _written_page(
+    path: Path | None, chart: RooflineChart, results: list[SearchResult], network: str | None
+) -> tuple[Path, ...]:
+    """The page in a browser, where one is asked for; of a network each dot has the command for its layer."""
     if path is None:
         return ()
     from ..report.pages.html_pages import roofline_html
@@ -149,7 +151,11 @@ def _written_page(path: Path | None, chart: RooflineChart, results: list[SearchR
 
     arch = results[0].arch
     answers = [result.answer for result in results]
-    return (write_file(path, roofline_html(chart, arch, answers, roofline_page(chart, arch), own_command())),)
+    files = ("--html", "--svg", "--png")
+    layers = (f"{network}:{dot.name.partition(' (and ')[0]}" for dot in chart.dots)
+    commands = [own_command(files, {network: layer, "--network": ""} if network else {}) for layer in layers]
+    page = roofline_html(chart, arch, answers, roofline_page(chart, arch), own_command(), commands)
+    return (write_file(path, page),)
 
 
 def _layers(network: str, sizes: Sizes, widths: str) -> tuple[str, list[Layer]]:

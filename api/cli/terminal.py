@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -51,11 +51,20 @@ def is_quiet() -> bool:
     return _quiet
 
 
-def own_command() -> str:
-    """The command that runs, as a shell takes it: pages in a browser say how they are made again."""
+def own_command(without: Collection[str] = (), instead: Mapping[str, str] | None = None) -> str:
+    """The command that runs, as a shell takes it: pages in a browser say how they are made again.
+
+    without  options that are left out, with their values
+    instead  words in place of others; none for an empty one
+    """
     import shlex
 
-    return shlex.join(["tilewright", *sys.argv[1:]])
+    words, skipped = ["tilewright"], False
+    for word in sys.argv[1:]:
+        if not skipped and word.partition("=")[0] not in without:
+            words.append((instead or {}).get(word, word))
+        skipped = word in without
+    return shlex.join(filter(None, words))
 
 
 def show_page(page: RenderableType) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ...ir.units import plural
 from ..certificate import Certificate
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
@@ -234,7 +235,7 @@ class GroupSearch:
 
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
-        groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
+        groups = f"groups of up to {plural(question.most, 'operation')}" if question.fuse != "none" else "nothing fused"
         without = question.uncounted.names
         rest = (f"without {', '.join(without)}, which no group has",) if without else ()
         lost = lost_words(self.costs.lost)

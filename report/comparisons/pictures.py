@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...arch import Architecture
+from ..parts import palette
 from ..parts.figures import fitting, new_panels, plain_ticks
-from ..parts.palette import BLACK, BLUE, BROWN, COLOURS, GREEN, GREY, ORANGE, PURPLE
+from ..parts.palette import BLACK, BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE
 from ..parts.si import network_objective
 from .compared import Summary
 from .costs import LEAKAGE, MAC
@@ -75,7 +76,7 @@ def dataflow_picture(comparison: ComparisonRows) -> Figure:
 
 
 def _dataflow_marks(panel: Axes, here: Sequence[Summary], index: int, count: int) -> None:
-    colour, lane = COLOURS[index % len(COLOURS)], _lane(index, count)
+    shade, lane = palette.colour(index), _lane(index, count)
     mapped = [(place, s.penalty) for place, s in enumerate(here) if s.penalty is not None]
     panel.plot(
         [factor for _, factor in mapped],
@@ -83,13 +84,13 @@ def _dataflow_marks(panel: Axes, here: Sequence[Summary], index: int, count: int
         linestyle="",
         marker=_SHAPES[index % len(_SHAPES)],
         markersize=5.5,
-        color=colour,
+        color=shade,
         label=here[0].dataflow,
     )
     for place, s in enumerate(here):
         if s.penalty is None:
             left = panel.get_yaxis_transform()  # of the panel, whatever the axis
-            panel.text(0.02, place + lane, "x", ha="center", va="center", color=colour, transform=left)
+            panel.text(0.02, place + lane, "x", ha="center", va="center", color=shade, transform=left)
 
 
 def _lane(index: int, count: int) -> float:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ...ir import Address, Loop, Mapping
 from ...ir.units import percent, size
-from ..parts.palette import COLOURS, colour_classes
+from ..parts.palette import colour_classes, place
 from ..parts.svg import CHARACTER, label, line, rect, svg
 from .facts import Facts, MemoryLoad
 
@@ -52,7 +52,7 @@ class _TreeDrawing:
     def __init__(self, e: Facts, fused: Mapping) -> None:
         self.e, self.fused = e, fused
         tensors = fused.cascade.tensors
-        self.colour = {tensor: i % len(COLOURS) for i, tensor in enumerate(tensors)}
+        self.colour = {tensor: place(i) for i, tensor in enumerate(tensors)}
         self.parts: list[Markup] = []
         self.y = float(_MARGIN)
         self.top = self.y

@@ -8,14 +8,22 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...arch import Architecture
-from ...ir.units import count, energy, plural, significant
+from ...ir.units import count, energy, percent, plural, significant
 from ...mapper.layout_plan import LayoutPlan
+from ..parts.palette import colour_classes
+from ..parts.svg import label, rect, svg
 from ..parts.text import columns, pairs, section
 
 
 def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objective: str) -> RenderableType:
     """The plan as a page for people."""
-    tensors = columns(("tensor", "layout", "of"), ())
+    title = Text(f"Layouts of {network} on {arch.name}, {objective}", style="bold")
+    return Group(title, layout_sections(plan, arch, objective))
+
+
+def layout_sections(plan: LayoutPlan, arch: Architecture, objective: str) -> RenderableType:
+    """The page below its title."""
+    tensors = columns(("tensor", "layout", "chosen from"), ())
     for name, layout in plan.stored.items():
         tensors.add_row(name, layout, ", ".join(plan.choices[name]))
     converted = columns(("tensor", "from", "to", "for"), ("lines read", "lines written", "cost"))
@@ -24,7 +32,6 @@ def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objecti
         converted.add_row(*texts, f"{each.lines_read:,}", f"{each.lines_written:,}", _shown(each.value, plan.objective))
     used = ", ".join(f"{layout} {times}" for layout, times in Counter(plan.stored.values()).most_common())
     return Group(
-        Text(f"Layouts of {network} on {arch.name}, {objective}", style="bold"),
         section("Tensors in " + arch.memories[0].name, tensors),
         section(
             "Conversions", converted if plan.conversions else Text("none: what a layer writes is what others read")
@@ -54,6 +61,47 @@ def _product_rows(plan: LayoutPlan) -> list[tuple[str, str]]:
         return []
     both = f"{energy(plan.energy_pj)}, {count(plan.latency_cycles)} cycles"
     return [("Value", f"{plan.product.value:.9e}: {both}"), ("Lower bound", f"{plan.product.bound:.9e}")]
+
+
+def layout_findings(plan: LayoutPlan) -> list[str]:
+    """What the plan costs, how far that is from what no layouts can go below, and what conversions save."""
+    shown, above = _shown(plan.value, plan.objective), plan.value / plan.full_lines - 1
+    least = f"{percent(above, 1)} more than" if above >= _SHOWN_SHARE else "as much as"
+    found = [f"The plan takes {shown}, {least} with full lines, below which no layouts go."]
+    written = plan.as_written / plan.value - 1
+    if written < _SHOWN_SHARE:
+        found.append("Tensors as they are written cost as much.")
+    else:
+        found.append(f"Tensors as they are written would cost {percent(written, 1)} more.")
+    if plan.conversions:
+        spent = _shown(sum(each.value for each in plan.conversions), plan.objective)
+        saved = _shown(plan.agreed - plan.value, plan.objective)
+        found.append(f"{plural(len(plan.conversions), 'conversion')} for {spent} save {saved}.")
+    else:
+        found.append("Nothing is converted: what a layer writes is what others read.")
+    return found
+
+
+def layout_picture(plan: LayoutPlan) -> str:
+    """Bars as long as what the plan costs, and what others do."""
+    bars = [
+        ("this plan", plan.value),
+        ("without conversions", plan.agreed),
+        ("tensors as written", plan.as_written),
+        ("if all lines were full", plan.full_lines),
+    ]
+    shapes = []
+    for number, (name, value) in enumerate(bars):
+        y = 8 + 42 * number
+        width = _BAR * value / max(value for _, value in bars)
+        told = f"{name}: {_shown(value, plan.objective)}"
+        shapes += [label(8, y + 12, told), rect(8, y + 18, width, 16, "b0" if number == 0 else "b7", 2)]
+    title = f"{plan.objective} with other layouts"
+    return svg(16 + _BAR, 12 + 42 * len(bars), title, title, colour_classes("b", "i"), shapes)
+
+
+_BAR = 340  # as wide as a telephone
+_SHOWN_SHARE = 0.0005  # less is no difference to readers
 
 
 def worth_rows(plan: LayoutPlan) -> list[tuple[str, str]]:
@@ -113,7 +161,8 @@ def _shown(value: float, objective: str) -> str:
 
 
 def _times(value: float, plan: LayoutPlan, objective: str) -> str:
-    return f"{_shown(value, objective)}, {significant(value / plan.value)} times as much"
+    times = significant(value / plan.value)
+    return f"{_shown(value, objective)}, {'as much' if times == '1' else f'{times} times as much'}"
 
 
 def _proven(plan: LayoutPlan) -> str:

@@ -11,7 +11,7 @@ from ..parts.palette import COLOURS, VERMILION, colour_classes
 from ..parts.svg import CHARACTER, label, line, polyline, rect, svg
 
 _WIDTH, _HEIGHT = 860, 430
-_LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 50, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 50, 48
 _LINE = 14
 
 _STYLE = f"""
@@ -24,7 +24,7 @@ _STYLE = f"""
 
 
 def memory_svg(plan: MemoryPlan) -> str:
-    """The picture as the text of an SVG file; the black line is what is live, the dashed one the capacity."""
+    """The picture as the text of an SVG file; colours tell neighbours apart, and mean nothing else."""
     return _MemoryDrawing(plan).text()
 
 
@@ -45,26 +45,36 @@ class _MemoryDrawing:
 
     def text(self) -> str:
         title = f"{count(self.plan.height)} bytes, {'proven least' if self.plan.proven else 'best so far'}"
-        parts = [label(_LEFT, 28, title, "title")]
-        for number, (buffer, start, stop) in enumerate(self.plan.places()):
-            parts += self.buffer(buffer, start, stop, number)
-        parts += self.axes()
+        boxes: list[Markup] = []
+        names: list[Markup] = []
+        for (buffer, start, stop), number in zip(*_coloured(self.plan), strict=True):
+            self.buffer(buffer, start, stop, number, boxes, names)
+        parts = [label(_LEFT, 28, title, "title"), *boxes, self.live(), *names, *self.axes(), *self.legend()]
         buffers = plural(len(self.plan.buffers.buffers), "buffer")
         about = f"Addresses upwards, time from {self.begin} to {self.end}: {buffers}"
-        return svg(_WIDTH, _HEIGHT, title, about, _STYLE, [*parts, self.live()])
+        return svg(_WIDTH, _HEIGHT, title, about, _STYLE, parts)
 
-    def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[Markup]:
-        """A rectangle for each time at which it is live, with its name where there is room for it."""
-        parts, y = [], self.y(stop)
+    def buffer(
+        self, buffer: LiveBuffer, start: int, stop: int, number: int, boxes: list[Markup], names: list[Markup]
+    ) -> None:
+        """Add a rectangle for each time at which it is live, and its name where there is room for it."""
+        y = self.y(stop)
         height = self.y(start) - y
         for lower, upper in buffer.lives:
             x = self.x(lower)
             width = self.x(upper) - x
             about = f"{buffer.name}: {start} to {stop}, live {lower} to {upper}"
-            parts.append(rect(x, y, width, height, f"buffer b{number % len(COLOURS)}", 0, about))
+            boxes.append(rect(x, y, width, height, f"buffer b{number}", 0, about))
             if width >= CHARACTER * (len(buffer.name) + 1) and height >= _LINE:
-                parts.append(label(x + 4, y + height / 2 + 4, buffer.name, f"inside{number % len(COLOURS)}"))
-        return parts
+                names.append(label(x + 4, y + height / 2 + 4, buffer.name, f"inside{number}"))
+
+    def legend(self) -> list[Markup]:
+        """What the lines and the colours are, below the picture."""
+        y = self.y(0) + 34
+        told = "bytes that are live" + ("; dashed: the capacity" if self.plan.capacity is not None else "")
+        if len(self.plan.buffers.buffers) > len(COLOURS):
+            told += "; colours tell neighbours apart"
+        return [line(_LEFT, y - 4, _LEFT + 24, y - 4, "live"), label(_LEFT + 32, y, told, "quiet")]
 
     def axes(self) -> list[Markup]:
         """The ends of both axes, and the capacity."""
@@ -90,3 +100,17 @@ class _MemoryDrawing:
             points += [f"{self.x(time):g},{self.y(last):g}", f"{self.x(time):g},{self.y(size):g}"]
             last = size
         return polyline(" ".join(points), "live")
+
+
+def _coloured(plan: MemoryPlan) -> tuple[list[tuple[LiveBuffer, int, int]], list[int]]:
+    """The places of all buffers by time, and numbers of colours: the next one that no buffer has which it touches."""
+    places = sorted(plan.places(), key=lambda one: (one[0].lower, one[1]))
+    numbers: list[int] = []
+    near: list[tuple[int, int, int, int]] = []  # until when, from where, to where, with which colour
+    for number, (buffer, start, stop) in enumerate(places):
+        near = [one for one in near if one[0] >= buffer.lower]
+        taken = {shade for _, low, high, shade in near if low <= stop and start <= high}
+        every = [(number + step) % len(COLOURS) for step in range(len(COLOURS))]
+        numbers.append(next((shade for shade in every if shade not in taken), every[0]))
+        near.append((buffer.upper, start, stop, numbers[-1]))
+    return places, numbers

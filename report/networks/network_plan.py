@@ -222,7 +222,7 @@ def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
     proof = answer.certificate
     return [
         *proof_rows(proof),
-        *[("Space" if not number else "", line) for number, line in enumerate(wrapped(_space(answer), 58))],
+        ("Space", _space(answer)),
         ("Groups", f"{count(answer.groups)} there may be, {plural(answer.searched, 'search', 'searches')}"),
         ("Time", seconds(proof.seconds)),
     ]

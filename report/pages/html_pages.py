@@ -16,7 +16,7 @@ from ...mapper.memory_plan import MemoryPlan
 from ...mapper.ski_slope import SlopePoint
 from ..explain.dialog import mapping_parts
 from ..explain.explanation import explain_mapping
-from ..networks.layout_plan import worth_rows
+from ..networks.layout_plan import layout_findings, layout_picture, layout_sections
 from ..networks.memory_picture import memory_svg
 from ..parts.proofs import verdict
 from ..web import Detail, Details, Page, drawn, page_html, pairs_part, plot, rendered, text_part
@@ -44,8 +44,11 @@ def search_html(answer: Answer, arch: Architecture, page: RenderableType, comman
     )
 
 
-def bound_html(work: Work, points: Sequence[SlopePoint], kind: str, page: RenderableType, command: str) -> str:
-    """The page of the least traffic for sizes of a buffer; every size has its mapping in a dialog."""
+def bound_html(
+    work: Work, points: Sequence[SlopePoint], kind: str, page: RenderableType, command: str, one: str
+) -> str:
+    """The page of the least traffic for sizes of a buffer; every size has its mapping in a dialog, with the command
+    that finds it again, which is `one` and the size."""
     details = Details()
     found = [point for point in points if point.traffic is not None]
     dots = [
@@ -55,7 +58,7 @@ def bound_html(work: Work, points: Sequence[SlopePoint], kind: str, page: Render
             "r": 5,
             "series": 0,
             "label": f"{count(point.words)} words of buffer: {significant(point.traffic or 0.0)} words moved",
-            "detail": details.add(f"size-{point.words}", _slope_detail(work, point)),
+            "detail": details.add(f"size-{point.words}", _slope_detail(work, point, one)),
         }
         for point in found
     ]
@@ -101,25 +104,30 @@ def _beside(work: Work, found: Sequence[SlopePoint]) -> tuple[str, list[list[flo
     return "no schedule moves fewer", [[p.words, p.bound] for p in found if p.bound is not None]
 
 
-def _slope_detail(work: Work, point: SlopePoint) -> Detail:
+def _slope_detail(work: Work, point: SlopePoint, command: str) -> Detail:
     proof = "no mapping of the space moves fewer" if point.proven else f"at least {significant(point.least)}"
     parts = [pairs_part("Certificate", [("Words moved", significant(point.traffic or 0.0)), ("Proof", proof)])]
     if point.mapping is not None:
         parts.append(text_part("Mapping", str(point.mapping)))
-    return Detail(f"{work.name}, {count(point.words)} words of buffer", "", parts)
+    return Detail(f"{work.name}, {count(point.words)} words of buffer", "", parts, f"{command} --sizes {point.words}")
 
 
 def roofline_html(
-    chart: RooflineChart, arch: Architecture, answers: Sequence[Answer], page: RenderableType, command: str
+    chart: RooflineChart,
+    arch: Architecture,
+    answers: Sequence[Answer],
+    page: RenderableType,
+    command: str,
+    commands: Sequence[str],
 ) -> str:
-    """The page of a roofline; every dot has its answer in a dialog."""
+    """The page of a roofline; every dot has its answer in a dialog, with the command that finds it again."""
     details = Details()
     names = []
-    for number, (dot, answer) in enumerate(zip(chart.dots, answers, strict=True)):
+    for number, (dot, answer, again) in enumerate(zip(chart.dots, answers, commands, strict=True)):
         parts = mapping_parts(details, answer.mapping, arch, answer.cost, answer.certificate)
         reached = f"{percent(dot.attained, dot.limit)} of its limit, bound by {dot.bound}."
         figures = f"{energy(answer.cost.energy_pj)}, {seconds(answer.cost.latency_s)}, {reached}"
-        names.append(details.add(f"dot-{number}", Detail(dot.name, figures, parts)))
+        names.append(details.add(f"dot-{number}", Detail(dot.name, figures, parts, again)))
     drawn_dots = [(dot, name) for dot, name in zip(chart.dots, names, strict=True) if isfinite(dot.intensity)]
     values = [value for dot, _ in drawn_dots for value in (dot.intensity, dot.compulsory)]
     low, high = min([*values, chart.ridge or 1.0]), max([*values, chart.ridge or 1.0])
@@ -162,11 +170,18 @@ def roofline_html(
     )
 
 
-def layouts_html(plan: LayoutPlan, title: str, page: RenderableType, command: str) -> str:
-    """The page of a layout plan."""
-    (_, first), (_, second), *_ = worth_rows(plan)
-    findings = [f"The plan takes {first}.", f"Without conversions: {second}."]
-    return page_html(Page(title=title, findings=findings, sections=[rendered(page)], command=command))
+def layouts_html(plan: LayoutPlan, network: str, arch: Architecture, objective: str, command: str) -> str:
+    """The page of a layout plan, with what it is worth as bars."""
+    return page_html(
+        Page(
+            title=f"Layouts of {network} on {arch.name}",
+            asked=[("Objective", objective)],
+            findings=layout_findings(plan),
+            picture=drawn(layout_picture(plan), "What the plan and others cost"),
+            sections=[rendered(layout_sections(plan, arch, objective))],
+            command=command,
+        )
+    )
 
 
 def memory_html(plan: MemoryPlan, name: str, page: RenderableType, command: str) -> str:

@@ -4,16 +4,22 @@ can be read on it."""
 from __future__ import annotations
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#9a4c95", "#f0e442", "#8c5a2b", "#767676")
-"""In the order in which they are used; the first four and the sixth are of Okabe and Ito, "Color Universal Design"."""
+"""In the order in which they are used: the first seven things have their own, all others are grey. The first four and
+the sixth are of Okabe and Ito, "Color Universal Design"."""
 
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, YELLOW, BROWN, GREY = COLOURS
 BLACK = "#000000"
 _DARK, _LIGHT = "#101418", "#ffffff"
 
 
+def place(number: int) -> int:
+    """The place in `COLOURS` of what is drawn of the thing with a number."""
+    return min(number, len(COLOURS) - 1)
+
+
 def colour(number: int) -> str:
-    """The colour of the thing with a number; after the last one, they come again."""
-    return COLOURS[number % len(COLOURS)]
+    """The colour of the thing with a number."""
+    return COLOURS[place(number)]
 
 
 def ink_on(ground: str) -> str:

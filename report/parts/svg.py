@@ -59,12 +59,12 @@ written in them, and wine for the sixth: by CIEDE2000, no two are nearer than 15
 
 
 def tensor_classes(roles: Mapping[str, str]) -> dict[str, str]:
-    """A class of its own for each tensor, up to eight: the first of a role has that of the role.
+    """A class of its own for each tensor, up to eight, then grey: the first of a role has that of the role.
 
     roles  by the names of the tensors: `input`, `weight` or `output`
     """
     found: dict[str, str] = {}
-    more = itertools.cycle(f"more{number}" for number in range(1, 6))
+    more = itertools.chain(("more1", "more2", "more3", "more5"), itertools.repeat("more4"))
     for name, role in roles.items():
         found[name] = next(more) if role in found.values() else role
     return found

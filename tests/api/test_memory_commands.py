@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 import tilewright as tw
 from pages import run
+from tilewright.report.networks.memory_picture import memory_svg
 
 FILE = Path(__file__).parent.parent / "golden" / "memory_plans" / "input.12.csv"
 
@@ -32,6 +35,24 @@ def test_files_are_written(tmp_path: Path) -> None:
     )
     drawn = ElementTree.parse(svg).getroot()
     assert sum(1 for _ in drawn.iter("{http://www.w3.org/2000/svg}rect")) == 1 + 5
+
+
+def test_colours_tell_neighbours_apart() -> None:
+    """Of many more buffers than colours, no two that touch have one colour."""
+    rng = random.Random(3)
+    starts = [rng.randrange(60) for _ in range(40)]
+    plan = tw.plan_memory([(f"b{n}", at, at + rng.randint(2, 9), 4 * rng.randint(1, 9)) for n, at in enumerate(starts)])
+    rects = [one.attrib for one in ElementTree.fromstring(memory_svg(plan)).iter("{http://www.w3.org/2000/svg}rect")]
+    boxes = [
+        (x, y, x + float(one["width"]), y + float(one["height"]), one["class"])
+        for one in rects
+        if "buffer" in one["class"]
+        for x, y in [(float(one["x"]), float(one["y"]))]
+    ]
+    assert len(boxes) == 40
+    for a, b in itertools.combinations(boxes, 2):
+        touch = a[0] <= b[2] + 0.02 and b[0] <= a[2] + 0.02 and a[1] <= b[3] + 0.02 and b[1] <= a[3] + 0.02
+        assert not touch or a[4] != b[4]
 
 
 def test_json_alone() -> None:

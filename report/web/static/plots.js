@@ -1,9 +1,10 @@
 // Dots and lines in a frame with axes: as wide as the page, so that texts are as large as all others.
 
 const HIGH = 420, RIGHT = 20, TOP = 14, BOTTOM = 46, LETTER = 6.8;
+const NEAR = 16; // spots for a name that need no line to its dot
 const MARKS = ["circle", "square", "diamond", "triangle", "down", "cross"];
 const COLOURS = 8, LEAST_TICKS = 3;
-const colour = (index) => `var(--c${index % COLOURS})`;
+const colour = (index) => `var(--c${Math.min(index, COLOURS - 1)})`; // the first seven have their own, all others are grey
 const plotWidth = () => Math.min(1100, Math.max(300, document.querySelector("main").clientWidth));
 
 /** A logarithmic axis from `low` to `high`, onto pixels. */
@@ -60,7 +61,7 @@ function frame(label, across, up) {
     svg.append(shape("line", { class: "axis", x1: x.at(tick), x2: x.at(tick), y1: TOP, y2: HIGH - BOTTOM }));
     const words = x.text(tick), half = (LETTER / 2) * words.length;
     if (x.at(tick) - half < free) continue;
-    svg.append(shape("text", { x: x.at(tick), y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, words));
+    svg.append(shape("text", { x: Math.min(x.at(tick), wide - half - 4), y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, words));
     free = x.at(tick) + half + 8;
   }
   for (const tick of y.ticks) {
@@ -91,18 +92,24 @@ function dodged(points, apart, roof = null) {
 /** Names beside dots, first ones first, where there is room: right, left, above or below, with a line to those farther
  * away; those for which there is none are left out. */
 function nameDots(svg, named, dots, left, wide) {
-  const boxes = dots.map(([x, y, r = 6]) => [x - r, y - r, x + r, y + r]);
+  const boxes = dots.map(([x, y, r = 6]) => [x - r, y - r, x + r, y + r]), dotted = boxes.length;
+  const crosses = (x, y, [a, b, c]) => boxes.slice(dotted).some((o) => [0.2, 0.4, 0.6, 0.8].some((t) => {
+    const at = x + t * (Math.min(Math.max(x, a), c) - x), up = y + t * (b + 6 - y);
+    return o[0] < at && at < o[2] && o[1] < up && up < o[3];
+  }));
   for (const [[x, y, r = 6], text, kind] of named) {
     const w = LETTER * text.length;
-    const spots = [3, 10, 20, 34].map((far) => far + r).flatMap((far) => [[x + far, y + 4], [x - far - w, y + 4], [x - w / 2, y - far - 1],
+    const spots = [3, 10, 20, 34, 52, 70].map((far) => far + r).flatMap((far) => [[x + far, y + 4], [x - far - w, y + 4], [x - w / 2, y - far - 1],
       [x - w / 2, y + far + 9], [x + far, y - far], [x + far, y + far + 8], [x - far - w, y - far], [x - far - w, y + far + 8]]);
-    const found = spots.map(([a, b]) => [a, b - 10, a + w, b + 3]).findIndex((box) => box[0] > left && box[2] < wide
-      && box[1] > 0 && box[3] < HIGH - BOTTOM && !boxes.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]));
+    const found = spots.map(([a, b]) => [a, b - 10, a + w, b + 3]).findIndex((box, i) => box[0] > left && box[2] < wide
+      && box[1] > 0 && box[3] < HIGH - BOTTOM && !boxes.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])
+      && !(i >= NEAR && crosses(x, y, box)));
     if (found < 0) continue;
     const [a, b] = spots[found];
     boxes.push([a, b - 10, a + w, b + 3]);
-    if (found > 15) svg.append(shape("line", { class: "leader", x1: x, y1: y, x2: Math.min(Math.max(x, a), a + w), y2: b - 4 }));
-    svg.append(shape("text", { class: `mark ${kind ?? ""}`, x: a, y: b }, text));
+    if (found >= NEAR) svg.append(shape("line", { class: "leader", x1: x, y1: y, x2: Math.min(Math.max(x, a), a + w), y2: b - 4 }));
+    const before = a + w <= x; // it ends at its dot, however wide its letters are
+    svg.append(shape("text", { class: `mark ${kind ?? ""}`, x: before ? a + w : a, y: b, "text-anchor": before ? "end" : "start" }, text));
   }
 }
 

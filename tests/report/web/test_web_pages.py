@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Group
 
-from tilewright.report.parts.palette import COLOURS, ink_on
+from tilewright.report.parts.palette import COLOURS, colour, ink_on
 from tilewright.report.parts.svg import tensor_classes
 from tilewright.report.parts.text import columns, pairs, section
 from tilewright.report.web import (
@@ -123,9 +123,9 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_what_is_written_on_a_colour_can_be_read(colour: str) -> None:
-    assert contrast(colour, ink_on(colour)) >= 4.5
+@pytest.mark.parametrize("ground", COLOURS)
+def test_what_is_written_on_a_colour_can_be_read(ground: str) -> None:
+    assert contrast(ground, ink_on(ground)) >= 4.5
 
 
 def test_eight_tensors_have_eight_colours() -> None:
@@ -143,3 +143,5 @@ def test_eight_tensors_have_eight_colours() -> None:
     found = tensor_classes(roles)
     assert len(set(found.values())) == 8
     assert (found["A"], found["W"], found["O"]) == ("input", "weight", "output")
+    more = tensor_classes(roles | {"X": "input", "Y": "weight"})
+    assert (more["X"], more["Y"], colour(8)) == ("more4", "more4", COLOURS[7])  # grey, and not the first ones again
