@@ -110,75 +110,24 @@ class TreeSearch:
     def __post_init__(self) -> None:
         leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
         self._comparing = Chances()
-        self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
-        placing = self.placing
+        self.placing = Placing(self.cascade, self.memories, self.space, leaves_alone)
+        given = self.placing, self.means, self.pruned, self.sums, self.constraints
+        how = self.fuse, self.flat, self.beam, self.ragged
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
-        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.sums.wide, self.constraints)
-        self.bounds = PartBounds(
-            self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
+        self.windows = windows = WindowPassing(*given, *how, searched)
+        self.bounds = bounds = PartBounds(
+            self.cascade, self.memories, self.space, self.weights, self.solver, self.placing, searched, self.nearest
         )
-        steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
-        ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
-        self.loops = SharedLoops(
-            self.bounds,
-            self.means,
-            self.pruned,
-            self.constraints,
-            self.windows,
-            steps,
-            ragged,
-            RoomBounds(self.memories, placing, self.bounds.alone, self.solver)
-            if isinstance(self.solver, TableBranches)
-            else None,
-        )
-        self.nodes = NodeChoices(
-            self.bounds,
-            self.windows,
-            fuses,
-            steps,
-            self.sums.finished,
-            self.pruned,
-            self.means,
-            self.beam,
-        )
-        self.exchanges = Exchanges(
-            self.cascade,
-            self.memories,
-            placing,
-            fuses,
-            self.sums.wide,
-            self.constraints,
-            self.beam is not None,
-        )
-        self.above = AboveSplits(
-            self.cascade,
-            self.memories,
-            placing,
-            self.bounds,
-            self.windows,
-            self.nodes,
-            self.exchanges,
-            self.ragged,
-            self.pruned,
-            self.means,
-        )
-        self.splits = Splits(
-            self.cascade,
-            self.memories,
-            self.bounds,
-            self.exchanges,
-            steps,
-            self.means,
-            self.sums,
-            self.flat,
-            self.shares_loops,
-        )
-        self.leaves = Leaves(self.solver, self.weights, self.bounds)
-
-    @property
-    def shares_loops(self) -> bool:
-        """Whether trees have shared loops."""
-        return self.fuse in ("all", "plain")
+        self.generations = steps = Generations(*given, *how)
+        self.exchanges = exchanges = Exchanges(*given, *how)
+        self.nodes = NodeChoices(*given, *how, bounds, windows, steps)
+        self.above = AboveSplits(*given, *how, bounds, windows, self.nodes, exchanges)
+        self.splits = Splits(*given, *how, bounds, exchanges, steps)
+        ragged, rooms = RaggedLoops(self.cascade, self.memories.arch, self.ragged), None
+        if isinstance(self.solver, TableBranches):
+            rooms = RoomBounds(self.memories, self.placing, bounds.alone, self.solver)
+        self.loops = SharedLoops(*given, *how, bounds, windows, steps, ragged, rooms)
+        self.leaves = Leaves(self.solver, self.weights, bounds)
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf, floor: float = 0.0) -> Outcome:
         """The whole cascade, its operations done in an order.
@@ -271,7 +220,7 @@ class TreeSearch:
             if least >= cutoff:
                 return Outcome(least)
         must_step = self.flat and not is_root  # there are branches in branches for that alone
-        every = list(self.loops.open_choices(part, cutoff, must_step)) if self.shares_loops else []
+        every = list(self.loops.open_choices(part, cutoff, must_step)) if self.loops.shares_loops else []
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:

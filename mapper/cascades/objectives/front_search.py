@@ -84,7 +84,7 @@ class FrontSearch(TreeSearch):
 
     def _shared(self, part: VisitedPart, region: OpenRegion) -> Iterable[tuple[float, Loops]]:
         """Shared loops, with the part of a limit that is reached with them at least."""
-        if not self.shares_loops:
+        if not self.loops.shares_loops:
             return []
         every = self.loops.open_choices(part, 1.0, measure=region)
         return [(one.bound, one.loops) for one in self.loops.closely(list(every), 1.0)]

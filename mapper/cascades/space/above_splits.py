@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ....ir import Cascade, Loop, Node, Renews, Tree
+from ....ir import Loop, Node, Renews, Tree
 from ...kernel.remembered import remembered_by
-from ...means import Means
 from ...pareto.weights import Yardstick
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
@@ -21,9 +19,9 @@ from ..terms.branch import Room
 from ..terms.exchanges import Exchange, Exchanges
 from ..terms.generations import homes_of
 from ..terms.parts import FoundPart, VisitedPart, less_rooms, with_busy
-from ..terms.placing import Placing
 from ..terms.ragged_loops import Overs, below_loops
-from ..terms.upper_memories import Floats, UpperMemories
+from ..terms.tree_rules import TreeRules
+from ..terms.upper_memories import Floats
 from ..terms.window_passing import WindowPassing
 from .node_choices import NodeChoice, NodeChoices
 from .shared_loops import Loops, loop_item
@@ -31,24 +29,13 @@ from .splits import Split
 
 
 @dataclass(frozen=True, eq=False)
-class AboveSplits:
-    """What stands above the splits of one cascade on one machine.
+class AboveSplits(TreeRules):
+    """What stands above the splits of one cascade on one machine."""
 
-    ragged  whether shared loops may have a last step that is shorter
-    pruned  counts choices that are left aside, by rule
-    means   are asked for each choice of nodes
-    """
-
-    cascade: Cascade
-    memories: UpperMemories
-    placing: Placing
     bounds: PartBounds
     windows: WindowPassing
     nodes: NodeChoices
     exchanges: Exchanges
-    ragged: bool
-    pruned: Counter[str]
-    means: Means
 
     def choices(
         self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
@@ -169,7 +156,7 @@ class AboveSplits:
     def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:
         """By operation, dimensions along which tiles divide that of a visit below some loops."""
         every = (frozenset(self.cascade.operation(name).problem.dim_names) for name in part.names)
-        if not self.ragged:
+        if not self.is_ragged:
             return tuple(dims if part.steps or loops else frozenset() for dims in every)
         before = part.cut or (frozenset[str](),) * len(part.names)
         return tuple(own | {loop.dim.of(name) for loop in loops} for name, own in zip(part.names, before, strict=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +13,14 @@ import numpy as np
 from ....cost_models.cascades import words_exchanged
 from ....ir import Operation, ceil_div
 from ...kernel.remembered import remembered_by
-from ...means import Means
 from ..relaxations.loop_weights import LoopWeights
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Busy, Room, Sizes
 from ..terms.generations import Generations
 from ..terms.parts import Brief, HeldSums, VisitedPart, less_rooms
 from ..terms.ragged_loops import below_loops, full_share
-from ..terms.upper_memories import Floats, SumNode
+from ..terms.tree_rules import TreeRules
+from ..terms.upper_memories import Floats
 from ..terms.upper_nodes import Around, Chain, LoopOver, UpperCost, UpperNodes
 from ..terms.window_passing import WindowPassing
 from .shared_loops import Loops
@@ -113,32 +113,23 @@ class _HeldWords(NamedTuple):
     wide: frozenset[str]
 
 
-@dataclass
-class NodeChoices:
+@dataclass(frozen=True, eq=False)
+class NodeChoices(TreeRules):
     """Choices of nodes above the splits of one cascade on one machine.
 
-    bounds  of what parts weigh
+    bounds   of what parts weigh
     windows  between operations
-    fuses   whether there are nodes above splits at all
     generations  of what is iterated
-    finished  nodes that finished words alone reach (`terms/sums.py`)
-    pruned  counts choices that are left aside, by rule
-    means   are asked for each choice of a tensor, and each one that is combined with others
-    beam    how many are kept at most, those of the lowest bounds; None: all
     """
 
     bounds: PartBounds
     windows: WindowPassing
-    fuses: bool
     generations: Generations
-    finished: frozenset[SumNode]
-    pruned: Counter[str]
-    means: Means
-    beam: int | None = None
 
-    def __post_init__(self) -> None:
-        self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
-        self.upper = UpperNodes(self.bounds.cascade, self.memories.arch)
+    @cached_property
+    def upper(self) -> UpperNodes:
+        """What nodes above splits cost."""
+        return UpperNodes(self.cascade, self.memories.arch)
 
     @remembered_by(
         lambda _, part, loops: (
@@ -172,8 +163,13 @@ class NodeChoices:
         """Whether finished words alone may come to a tensor's home, if that is taken for granted: what comes there from
         the first of its nodes, or from branches, does so once. No loop that makes it come goes round in one over what
         is summed, nor is itself one."""
-        writer = self.bounds.cascade.producers.get(tensor)
-        if (tensor, home) not in self.finished or writer is None or writer.name not in part.names or writer.iterates:
+        writer = self.cascade.producers.get(tensor)
+        if (
+            (tensor, home) not in self.sums.finished
+            or writer is None
+            or writer.name not in part.names
+            or writer.iterates
+        ):
             return True
         arch = self.memories.arch
         above = [loop.dim.of(writer.name) for loop in loops[: chain[0][1] if chain else None] if loop.trips > 1]
@@ -244,7 +240,7 @@ class NodeChoices:
         payer = next((user for user in users if user.output.name == tensor), users[0])
         place = part.names.index(payer.name)
         cost = self._cost_of(part, loops, tensor, home, chain)
-        is_exchanged = payer.output.name == tensor and tensor in self.bounds.cascade.intermediates
+        is_exchanged = payer.output.name == tensor and tensor in self.cascade.intermediates
         moves = [part.steps or not stays for stays in cost.stays]
         copies = [
             self.memories.copies(memory, moving and (self._overlaps or not is_exchanged))
@@ -283,7 +279,7 @@ class NodeChoices:
         number  of the node in its chain, from 1
         """
         tensor = writer.output.name
-        if tensor not in self.bounds.cascade.intermediates:
+        if tensor not in self.cascade.intermediates:
             return frozenset(part.names)
         is_wide = self.generations.are_wide(part, loops, tensor, chain[number - 1][0], chain, number)
         goes_on = self.sums_go_on(part, loops, tensor)
@@ -294,7 +290,7 @@ class NodeChoices:
         """Whether loops above the split of a part, or further out, go on with sums of an intermediate that one of its
         branches adds to. Nothing below the split keeps them from visit to visit, so they come more than once to the
         node above it."""
-        writer = self.bounds.cascade.producers.get(tensor)
+        writer = self.cascade.producers.get(tensor)
         if writer is None or writer.name not in part.names or writer.iterates is not None:
             return False
         place = part.names.index(writer.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ....ir import Loop, SharedLoop
-from ...constraints.trees import TreeConstraints
-from ...means import Means
 from ...pareto.weights import Yardstick
 from ...tilings import factors
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
@@ -24,6 +21,7 @@ from ..terms.generations import Generations
 from ..terms.parts import VisitedPart
 from ..terms.ragged_loops import RaggedLoops, SharedTrips
 from ..terms.sharing import LoopAbove, SharedDim, shared_dims
+from ..terms.tree_rules import TreeRules
 from ..terms.upper_memories import Floats
 from ..terms.window_passing import WindowPassing
 
@@ -88,26 +86,21 @@ class OpenLoops(NamedTuple):
     column: int = 0
 
 
-@dataclass
-class SharedLoops:
+@dataclass(frozen=True, eq=False)
+class SharedLoops(TreeRules):
     """Loops above the splits of one cascade.
 
-    bounds  of what parts weigh
-    pruned  counts choices that are left aside, by rule
-    constraints  that say which dimensions they may step over
+    bounds   of what parts weigh
     passing  of intermediates that are read through windows
     ragged   loops of which the last step is shorter
     rooms    closer bounds of operations in the room that nodes leave, where they are known
     """
 
     bounds: PartBounds
-    means: Means
-    pruned: Counter[str]
-    constraints: TreeConstraints
     passing: WindowPassing
     generations: Generations
     ragged: RaggedLoops
-    rooms: RoomBounds | None = None
+    rooms: RoomBounds | None
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def open_choices(

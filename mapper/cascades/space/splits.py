@@ -6,16 +6,14 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 
-from ....ir import Cascade, Tree
+from ....ir import Tree
 from ...kernel.remembered import remembered
-from ...means import Means
 from ..relaxations.part_bounds import PartBounds
 from ..terms.branch import Room
 from ..terms.exchanges import Exchange, Exchanges
 from ..terms.generations import Generations
 from ..terms.parts import FoundPart, VisitedPart, held_by, less_rooms, some_of
-from ..terms.sums import Sums
-from ..terms.upper_memories import UpperMemories
+from ..terms.tree_rules import TreeRules
 
 
 @dataclass(frozen=True)
@@ -34,23 +32,12 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Splits:
-    """The splits of one cascade on one machine.
+class Splits(TreeRules):
+    """The splits of one cascade on one machine."""
 
-    sums          what is taken for granted of partial sums
-    flat          branches are single operations, but for those that have to step through generations together
-    shares_loops  whether trees have shared loops
-    """
-
-    cascade: Cascade
-    memories: UpperMemories
     bounds: PartBounds
     exchanges: Exchanges
     generations: Generations
-    means: Means
-    sums: Sums
-    flat: bool
-    shares_loops: bool
 
     def may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""

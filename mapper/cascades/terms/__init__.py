@@ -13,5 +13,6 @@ exchanges.py         memories that exchange intermediates at a split
 generations.py       iterations: loops from one generation to the next, and where these stand
 window_passing.py    where such intermediates pass, and whether rows are kept
 sums.py              partial sums that are wider than words: where they have room
+tree_rules.py        what the rules of trees are given
 operation_orders.py  in which operations can be done
 """

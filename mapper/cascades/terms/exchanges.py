@@ -9,13 +9,11 @@ from functools import partial
 from typing import NamedTuple
 
 from ....cost_models.cascades import reads_all, words_exchanged
-from ....ir import Cascade, Operation
-from ...constraints.trees import TreeConstraints
+from ....ir import Operation
 from ...kernel.remembered import remembered
 from .branch import Room
 from .parts import HeldSums, VisitedPart, less_room, less_rooms, stepped_dims
-from .placing import Placing
-from .upper_memories import SumNode, UpperMemories
+from .tree_rules import TreeRules
 
 
 class Passed(NamedTuple):
@@ -38,22 +36,8 @@ Exchange = tuple[Passed, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Exchanges:
-    """Exchanges at the splits of one cascade on one machine.
-
-    fuses      whether intermediates pass anywhere but through the outermost memory
-    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
-    constraints  that say where they may pass, and how much of them
-    nearest    whether of all memories the nearest that has room is looked at alone
-    """
-
-    cascade: Cascade
-    memories: UpperMemories
-    placing: Placing
-    fuses: bool
-    wide_sums: frozenset[SumNode]
-    constraints: TreeConstraints
-    nearest: bool = False
+class Exchanges(TreeRules):
+    """Exchanges at the splits of one cascade on one machine."""
 
     @remembered
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> list[Exchange]:
@@ -79,7 +63,7 @@ class Exchanges:
             tile = dict(inside.sizes[place])
             allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped, tile=tile)
             options.append([one for one in possible if allowed(one.memory, _most_bits(one.taken))])
-            if self.nearest:
+            if self.beam is not None:  # of all memories the nearest that has room alone
                 options[-1] = self._nearest_of(inside, live, options[-1])
         return [(*live, *chosen) for chosen in itertools.product(*options)]
 
@@ -148,7 +132,7 @@ class Exchanges:
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users = self.placing.users(inside, tensor)
         iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
-        is_wide, found = (tensor, memory) in self.wide_sums, list[Room]()
+        is_wide, found = (tensor, memory) in self.sums.wide, list[Room]()
         for name in inside.names:
             width = self.memories.width(operation, tensor, (is_wide or iterates) and name == operation.name)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))

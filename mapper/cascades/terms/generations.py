@@ -16,13 +16,11 @@ from functools import cached_property
 
 from ....cost_models.cascades import words_exchanged
 from ....ir import Cascade, Operation
-from ...constraints.trees import TreeConstraints
 from ...kernel.remembered import remembered
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
-from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
-from .upper_memories import SumNode, UpperMemories
+from .tree_rules import TreeRules
 from .upper_nodes import Chain
 
 
@@ -44,18 +42,8 @@ class Iterated:
 
 
 @dataclass(frozen=True, eq=False)
-class Generations:
-    """The iterations of one cascade on one machine.
-
-    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
-    constraints  that say where intermediates may pass, and how much of them
-    """
-
-    cascade: Cascade
-    memories: UpperMemories
-    placing: Placing
-    wide_sums: frozenset[SumNode]
-    constraints: TreeConstraints
+class Generations(TreeRules):
+    """The iterations of one cascade on one machine."""
 
     @cached_property
     def iterated(self) -> tuple[Iterated, ...]:
@@ -194,20 +182,20 @@ class Generations:
     ) -> bool:
         """Whether a node of a tensor that branches pass to each other takes the room of partial sums where it is made:
         of generations, if more than one of a word come there. What is not known before the branches are, is as
-        `wide_sums` says.
+        `sums` says.
 
         memory  in which it is
         number  of the node in its chain, from 1; 0 for one further out
         """
         one = next((one for one in self.iterated if one.tensor == tensor), None)
         if one is None:
-            return (tensor, memory) in self.wide_sums
+            return (tensor, memory) in self.sums.wide
         name = one.producer.name
         step = _depth(one, part.names, loops)
         outside = self.are_stepped(one.producer, part.sizes[part.names.index(name)])
         if number == len(chain):
             is_nearest = bool(chain) and memory == self.memories.nearest
-            return outside or step is not None or (tensor, memory) in self.wide_sums or is_nearest
+            return outside or step is not None or (tensor, memory) in self.sums.wide or is_nearest
         if outside or step is None:
             return outside
         between = loops[step : chain[number][1]]

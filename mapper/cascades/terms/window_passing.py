@@ -9,32 +9,22 @@ from dataclasses import dataclass, replace
 
 from ....cost_models.cascades import reads_all, words_exchanged
 from ....cost_models.cascades.windows import Kept
-from ....ir import Cascade
-from ...constraints.trees import TreeConstraints
 from ...kernel.remembered import remembered, remembered_by
 from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
-from .placing import Placing
 from .sharing import LoopAbove, Passage, SharedDim
-from .upper_memories import SumNode, UpperMemories
+from .tree_rules import TreeRules
 from .windowed import Uneven, uneven_visits
 
 
 @dataclass(frozen=True, eq=False)
-class WindowPassing:
+class WindowPassing(TreeRules):
     """The windows at the splits of one cascade on one machine.
 
     searched  whether shared loops step over what readers see through windows at all
-    wide_sums  nodes that take the room of partial sums while they are written (`sums.py`)
-    constraints  that say where they may pass, and how much of them
     """
 
-    cascade: Cascade
-    memories: UpperMemories
-    placing: Placing
     searched: bool
-    wide_sums: frozenset[SumNode]
-    constraints: TreeConstraints
 
     # ---- which loops ---------------------------------------------------------------------------------------
 
@@ -188,7 +178,7 @@ class WindowPassing:
         found: list[Room] = []
         for place, own in enumerate(part.names):
             role = self.memories.part_for(own, users, one.tensor, one.memory)
-            is_partial = (one.tensor, one.memory) in self.wide_sums and own == name
+            is_partial = (one.tensor, one.memory) in self.sums.wide and own == name
             bits = words * self.memories.width(operation, one.tensor, is_partial)
             found.append(((one.memory, role, bits),) if place in live else ())
         return tuple(found)
