@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
+    from .arch.system import System, list_systems, load_system
+    from .collectives import collective
     from .comparisons import compare
     from .compiled import CompiledNetwork, compile, load_network_plan
     from .cost_models import simulate
@@ -52,11 +54,13 @@ __all__ = [
     "Mapping",
     "Problem",
     "SearchResult",
+    "System",
     "TilewrightError",
     "__version__",
     "batched_gemm",
     "cascade",
     "cascade_of",
+    "collective",
     "compare",
     "compile",
     "conv2d",
@@ -68,11 +72,13 @@ __all__ = [
     "list_archs",
     "list_dataflows",
     "list_networks",
+    "list_systems",
     "load_arch",
     "load_layer",
     "load_mapping",
     "load_network",
     "load_network_plan",
+    "load_system",
     "plan_layouts",
     "plan_memory",
     "roofline",
@@ -93,10 +99,12 @@ _HOME = {
     "Mapping": "ir",
     "Problem": "ir",
     "SearchResult": "results",
+    "System": "arch.system",
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
     "cascade": "workloads",
     "cascade_of": "workloads",
+    "collective": "collectives",
     "compare": "comparisons",
     "compile": "compiled",
     "conv2d": "workloads",
@@ -108,11 +116,13 @@ _HOME = {
     "list_archs": "arch",
     "list_dataflows": "mapper.constraints.files",
     "list_networks": "workloads",
+    "list_systems": "arch.system",
     "load_arch": "arch",
     "load_layer": "workloads",
     "load_mapping": "run.documents.mappings",
     "load_network": "workloads",
     "load_network_plan": "compiled",
+    "load_system": "arch.system",
     "plan_layouts": "layout_plans",
     "plan_memory": "memory",
     "roofline": "network_roofline",

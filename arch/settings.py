@@ -57,10 +57,10 @@ def _set(document: Field, path: str, value: Setting, keys: tuple[str, ...]) -> F
     if level is not None:
         axes = _axes(level, path, _text(value), place)
         for axis, size in axes.items():
-            document = _put(document, axis_size(document, (*target, axis)), size, place, "")
+            document = put(document, axis_size(document, (*target, axis)), size, place, "")
         return document
     is_text = not isinstance(value, (dict, list, tuple)) and not _is_yaml(value)
-    return _put(document, axis_size(document, target) if is_text else target, value, place, "")
+    return put(document, axis_size(document, target) if is_text else target, value, place, "")
 
 
 def _axes(level: Field, path: str, text: str, place: str) -> dict[str, str]:
@@ -77,20 +77,20 @@ def _axes(level: Field, path: str, text: str, place: str) -> dict[str, str]:
     return {axis: size for axis, size in zip("xy", match.groups(), strict=True) if size is not None}
 
 
-def _put(field: Field, target: Target, value: Setting, place: str, path: str) -> Field:
+def put(field: Field, target: Target, value: Setting, place: str, path: str) -> Field:
     """The field with a value put at the target; mappings on the way are made."""
     if not target:
         return _field_of(value, place, path)
     key, *rest = target
     if isinstance(key, int):
         elements = list(field.elements("a list of levels"))
-        elements[key] = _put(elements[key], tuple(rest), value, place, f"{path}[{key}]")
+        elements[key] = put(elements[key], tuple(rest), value, place, f"{path}[{key}]")
         return replace(field, value=tuple(elements))
     if not isinstance(field.value, Mapping):
         message = f"{path or 'the file'} is {field.found}, expected a mapping to set {key!r} in"
         raise ArchitectureError(message, where=place)
     inner = field.value.get(key, Field({}, place, 0, child_path(path, key)))
-    return replace(field, value={**field.value, key: _put(inner, tuple(rest), value, place, child_path(path, key))})
+    return replace(field, value={**field.value, key: put(inner, tuple(rest), value, place, child_path(path, key))})
 
 
 def _field_of(value: object, place: str, path: str) -> Field:

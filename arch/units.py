@@ -3,7 +3,7 @@
     size       108 KiB   24 B   512 bit   12 words        KiB, MiB, GiB are powers of 1024; kB, MB, GB of 1000
     energy     6 pJ   12 fJ   0.45 nJ
     clock      200 MHz   1 GHz
-    bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second
+    bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second; of a link, per second
     leakage    0.5 mW   2 pJ/cycle                        a power, or any energy per cycle
     hop        0.06 pJ/bit   1 pJ/word                    any energy per size
     area       0.05 mm2   1200 um2
@@ -162,7 +162,7 @@ class _Kind:
         if unit[0] in ",_'":
             return "write the number without separators, such as 1024"
         size = unit.partition("/")[0].strip()
-        if size in AMBIGUOUS_UNITS and self in (_SIZE, _BANDWIDTH):
+        if size in AMBIGUOUS_UNITS and self in (_SIZE, _BANDWIDTH, _RATE):
             return AMBIGUOUS_UNITS[size]
         for known in self.units:
             if known.casefold() == unit.casefold():
@@ -182,6 +182,7 @@ _DURATION = _Kind("a duration", "1 cycle or 2 ns", ("cycle", "cycles", *_TIMES),
 _BANDWIDTH = _Kind(
     "a bandwidth", "16 B/cycle or 34 GB/s", ("bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s")
 )
+_RATE = _Kind("a bandwidth", "25 GB/s", ("GB/s", "MB/s", "TB/s", "GiB/s", "Gbit/s"))
 _LEAKAGE = _Kind("a leakage", "0.5 mW or 2 pJ/cycle", (*_POWERS, "pJ/cycle", "fJ/cycle"), zero=True)
 _PER_SIZE = _Kind("an energy per size", "0.06 pJ/bit", ("pJ/bit", "fJ/bit", "pJ/B", "pJ/word"), zero=True)
 _LENGTH = _Kind("a length", "28 nm", tuple(_LENGTHS), _LENGTHS)
@@ -261,6 +262,15 @@ def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float |
     if clock_hz is None:
         raise ArchitectureError(f"{shown(text)} is per second, and no clock is known; expected one per cycle")
     return float(bits / Fraction(clock_hz))
+
+
+def bytes_per_second(text: str) -> float:
+    """The bandwidth of a link such as `25 GB/s` or `400 Gbit/s`, in bytes per second."""
+    number, unit = _RATE.split(text)
+    amount, _, period = (part.strip() for part in unit.partition("/"))
+    if period != "s" or amount not in _SIZES:
+        raise _RATE.wrong_unit(text, unit)
+    return float(number * _SIZES[amount] / _BYTE)
 
 
 def pj_per_cycle(text: str, *, clock_hz: float | None = None) -> float:

@@ -66,6 +66,9 @@ SECTIONS = (
     Section("", "", "mapper.answer", ("Answer", "Unfused", "TriedForm")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
+    Section("Systems of several devices", "", "", ("collective", "load_system", "list_systems", "System")),
+    Section("", "", "arch.system", ("MeshAxis",)),
+    Section("", "", "cost_models.collectives", ("Collective", "Phase")),
     Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan", "plan_layouts")),
     Section("", "", "compiled", ("NetworkCost",)),
     Section(

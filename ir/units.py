@@ -6,6 +6,7 @@ _ENERGY_UNITS = ((1e12, "J"), (1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1.0, "pJ")
 _POWER_UNITS = ((1e12, "W"), (1e9, "mW"), (1e6, "uW"), (1e3, "nW"), (1.0, "pW"))
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 _CLOCK_UNITS = ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz"))
+_RATE_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _BYTE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _LARGEST_IN_DIGITS = 10**15
 
@@ -56,6 +57,11 @@ def seconds(value: float) -> str:
 def clock(hertz: float) -> str:
     """A clock such as 200 MHz."""
     return _scaled(hertz, _CLOCK_UNITS)
+
+
+def rate(bytes_per_second: float) -> str:
+    """The bandwidth of a link such as 25 GB/s; GB are 10^9 bytes."""
+    return _scaled(bytes_per_second, _RATE_UNITS)
 
 
 def size(bits: float) -> str:

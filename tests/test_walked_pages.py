@@ -29,6 +29,7 @@ NEEDED = {"compilers": ("tvm", "xdsl")}
         "importing",
         "cascades",
         "memory",
+        "chips",
         "networks",
     ],
 )

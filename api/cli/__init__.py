@@ -18,6 +18,7 @@
     network.py              network
     layouts.py              layouts
     plan.py                 plan
+    collective.py           collective
     machines.py             --arch
     sources.py              MAPPING: which kind of mapping a file holds
     problems.py             LAYER, CASCADE, --conv, --gemm, --einsum, --op, --dim, --density

@@ -14,6 +14,12 @@ def _archs() -> Iterable[str]:
     return list_archs()
 
 
+def _systems() -> Iterable[str]:
+    from ..arch.system import list_systems
+
+    return list_systems()
+
+
 def _networks() -> Iterable[str]:
     from ..workloads import list_networks
 
@@ -67,6 +73,7 @@ def words(*known: str) -> Completion:
 
 
 arch, network, dataflow, gpu = _one_of(_archs), _one_of(_networks), _one_of(_dataflows), _one_of(_gpus)
+system, collective = _one_of(_systems), words("all-gather", "reduce-scatter", "all-reduce", "all-to-all")
 archs, networks, dataflows = _list_of(_archs), _list_of(_networks), _list_of(_dataflows)
 objective = words("energy", "latency", "edp", "ed2p", "latency,energy")
 tiling, space, widths = words("ragged", "perfect"), words("even", "uneven"), words("file", "arch")
@@ -80,4 +87,4 @@ formats = _list_of(lambda: ("csv", "json", "parquet"))
 
 def anything(incomplete: str) -> list[str]:
     """What can be shown: all of these."""
-    return [*arch(incomplete), *network(incomplete), *dataflow(incomplete)]
+    return [*arch(incomplete), *system(incomplete), *network(incomplete), *dataflow(incomplete)]

@@ -19,10 +19,11 @@ from .terminal import near_word, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
+    from ..arch.system import System
     from ..workloads import Network
     from ..workloads.network import Sizes
 
-_LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
+_LISTS = ("archs", "systems", "networks", "layers", "dataflows", "gpus")
 
 
 @grouped
@@ -32,7 +33,7 @@ def list_names(
         typer.Argument(
             metavar="WHAT",
             autocompletion=completions.words(*_LISTS),
-            help="archs, networks, layers, dataflows or gpus.",
+            help="archs, systems, networks, layers, dataflows or gpus.",
         ),
     ],
     network: Annotated[
@@ -47,7 +48,7 @@ def list_names(
     sizes: SizeOptions,
     json: JsonOption = False,
 ) -> None:
-    """List the names that other commands take, one a line; architectures with what they are.
+    """List the names that other commands take, one a line; architectures and systems with what they are.
 
     \b
     tilewright list archs
@@ -55,7 +56,7 @@ def list_names(
     tilewright list layers model.onnx --dim batch=1
     """
     if what not in _LISTS:
-        expected = "archs, networks, layers, dataflows or gpus"
+        expected = "archs, systems, networks, layers, dataflows or gpus"
         raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
@@ -76,8 +77,8 @@ def show(
         typer.Argument(
             metavar="NAME",
             autocompletion=completions.anything,
-            help="An architecture, a network, a layer such as resnet50:conv1, layers joined by + or .., a dataflow, a "
-            "YAML or ONNX file, mapping-schema or architecture-schema.",
+            help="An architecture, a system, a network, a layer such as resnet50:conv1, layers joined by + or .., a "
+            "dataflow, a YAML or ONNX file, mapping-schema or architecture-schema.",
         ),
     ],
     set_fields: SetOption = None,
@@ -89,14 +90,14 @@ def show(
     yaml: Annotated[
         bool,
         typer.Option(
-            "--yaml", help="Print the file of an architecture or of a network, to start one of your own from."
+            "--yaml", help="Print the file of an architecture, a system or a network, to start one of your own from."
         ),
     ] = False,
     json: JsonOption = False,
     _quiet: QuietOption = False,
 ) -> None:
-    """Show an architecture, the layers of a network, one layer, a cascade, the file of a dataflow, or the JSON Schema
-    of mapping.json.
+    """Show an architecture, a system of several, the layers of a network, one layer, a cascade, the file of a dataflow,
+    or the JSON Schema of mapping.json.
 
     With --quiet it only checks what is named.
 
@@ -104,6 +105,7 @@ def show(
     tilewright show eyeriss
     tilewright show eyeriss --yaml > my_chip.yaml
     tilewright show systolic --set array=128x128 --svg systolic.svg
+    tilewright show h100x8 --set node.size=4
     tilewright show resnet50
     tilewright show alexnet --set fc8.N=10 --yaml > mine.yaml
     tilewright show llama3_8b --phase decode --dim seq=4096
@@ -144,6 +146,13 @@ def show(
         show_page(page_of(found))
 
 
+def _is_system(name: str) -> bool:
+    """Whether a system has that name, or a file starts as systems do."""
+    from ..arch.system import list_systems
+
+    return name in list_systems() or _starts_with(name, "system")
+
+
 def _file_of(name: str, sizes: SizeOptions, settings: list[str] | None) -> str:
     """The text of the file of an architecture or of a network's table, with what is set."""
     from ..arch import list_archs, load_arch
@@ -153,7 +162,15 @@ def _file_of(name: str, sizes: SizeOptions, settings: list[str] | None) -> str:
     from ..workloads.networks import edited_table
 
     chosen = settings_named(settings or ())
-    if name in list_networks() or (name.endswith((".yaml", ".yml")) and _is_network_file(Path(name))):
+    if _is_system(name):
+        from ..arch.system import load_system, system_file
+
+        _refuse_sizes(name, sizes)
+        if chosen:
+            raise TilewrightError("the file of a system is printed as it is, without what is set", where="--yaml")
+        load_system(name)
+        return system_file(name)[0]
+    if name in list_networks() or _starts_with(name, "network"):
         return edited_table(name, sizes.sizes, chosen)[1]
     if name in list_archs() or name.endswith((".yaml", ".yml")):
         _refuse_sizes(name, sizes)
@@ -178,7 +195,7 @@ def _plain(text: str) -> object:
     return data
 
 
-def _draw(found: Architecture | Network | Work, file: Path) -> Path:
+def _draw(found: Architecture | System | Network | Work, file: Path) -> Path:
     from ..arch import Architecture
     from ..report.pages.arch_picture import architecture_svg
     from ..results import write_file
@@ -201,11 +218,15 @@ def _no_architecture(name: str, option: str) -> TilewrightError:
 
 
 def _names(what: str, network: str | None, dims: Sizes) -> dict[str, str]:
-    """The names, each with its description; architectures alone have one."""
+    """The names, each with its description; architectures and systems alone have one."""
     if what == "archs":
         from ..arch import list_archs, load_arch
 
         return {name: load_arch(name).description for name in list_archs()}
+    if what == "systems":
+        from ..arch.system import list_systems, load_system
+
+        return {name: load_system(name).description for name in list_systems()}
     return dict.fromkeys(_plain_names(what, network, dims), "")
 
 
@@ -227,18 +248,24 @@ def _plain_names(what: str, network: str | None, dims: Sizes) -> Iterable[str]:
     return [f"{name}:{layer.name}" for name in chosen for layer in network_at(name, dims).layers]
 
 
-def _found(name: str, sizes: SizeOptions, settings: list[str] | None) -> Architecture | Network | Work:
-    """Whatever has that name: a file says itself which of three kinds it is."""
+def _found(name: str, sizes: SizeOptions, settings: list[str] | None) -> Architecture | System | Network | Work:
+    """Whatever has that name: a file says itself which of four kinds it is."""
     from ..arch import list_archs
+    from ..arch.system import list_systems
     from ..workloads import ONNX, list_networks, names_cascade, resolve_cascade
     from ..workloads.networks import edited_table, layer_at, network_at
 
     dims = sizes.sizes
     is_yaml = name.endswith((".yaml", ".yml"))
+    if _is_system(name):
+        from ..arch.system import load_system
+
+        _refuse_sizes(name, sizes)
+        return load_system(name, settings_named(settings or ()))
     if name not in list_archs() and names_cascade(name, dims):
         _only_architectures(name, settings)
         return resolve_cascade(name, dims)
-    if name in list_archs() or (is_yaml and not _is_network_file(Path(name))):
+    if name in list_archs() or (is_yaml and not _starts_with(name, "network")):
         _refuse_sizes(name, sizes)
         return architecture_named(name, settings)
     if name in list_networks() or name.lower().endswith(ONNX) or is_yaml:
@@ -251,11 +278,12 @@ def _found(name: str, sizes: SizeOptions, settings: list[str] | None) -> Archite
         return layer_at(name, dims)
     from ..mapper.constraints.files import list_dataflows
 
-    known = [*list_archs(), *list_networks(), *list_dataflows()]
-    message = f"no architecture, network or dataflow is named {name!r}"
+    known = [*list_archs(), *list_systems(), *list_networks(), *list_dataflows()]
+    message = f"no architecture, system, network or dataflow is named {name!r}"
     raise TilewrightError(message, hint=did_you_mean(name, known))
 
 
-def _is_network_file(path: Path) -> bool:
-    """Whether the file starts its table as networks do; one that cannot be read is for the other reader to refuse."""
-    return re.search("^network:", beginning_of(path), re.MULTILINE) is not None
+def _starts_with(name: str, key: str) -> bool:
+    """Whether a YAML file starts with a key at its top; one that cannot be read is for another reader to refuse."""
+    is_yaml = name.endswith((".yaml", ".yml"))
+    return is_yaml and re.search(f"^{key}:", beginning_of(Path(name)), re.MULTILINE) is not None

@@ -1,4 +1,4 @@
-"""What is in the libraries, as pages of text: an architecture, a network, a layer."""
+"""What is in the libraries, as pages of text: an architecture, a system, a network, a layer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from ...arch.ports import stated_ports
+from ...arch.system import System
 from ...ir import Cascade, Work
 from ...ir.problem import ROLES
 from ...ir.units import clock, count, energy, plural, significant, size, watts
@@ -19,8 +20,12 @@ from ..parts.text import architecture_rows, columns, pairs, section
 from ..parts.work import tensor_table, work_rows
 
 
-def page_of(found: Architecture | Network | Work) -> Group:
-    """The page of an architecture, a network, a problem or a cascade."""
+def page_of(found: Architecture | System | Network | Work) -> Group:
+    """The page of an architecture, a system, a network, a problem or a cascade."""
+    if isinstance(found, System):
+        from .system import system_page
+
+        return system_page(found)
     if isinstance(found, Architecture):
         return architecture_page(found)
     if isinstance(found, Network):
@@ -28,9 +33,13 @@ def page_of(found: Architecture | Network | Work) -> Group:
     return work_page(found)
 
 
-def data_of(found: Architecture | Network | Work) -> Any:
-    """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers, a
-    cascade as in its file."""
+def data_of(found: Architecture | System | Network | Work) -> Any:
+    """The same for programs: an architecture and a problem as in mapping.json, a system in bytes and seconds, a network
+    as a table of its layers, a cascade as in its file."""
+    if isinstance(found, System):
+        from .system import system_document
+
+        return system_document(found)
     if isinstance(found, Cascade):
         return cascade_document(found)
     if isinstance(found, Network):

@@ -42,6 +42,7 @@ CASES: dict[str, set[str]] = {
     "list archs": {"typer", "pydantic", "yaml"},
     "list layers resnet50": {"typer", "pydantic", "yaml"},
     "show eyeriss": PRINTS | {"yaml"},
+    "collective all-reduce 8B --system h100x8": PRINTS | {"numpy", "yaml"},
     "show resnet50:conv1": PRINTS | {"yaml"},
     "search --gemm M=4,N=4,K=4 --arch three_level --no-cache": PRINTS | SEARCH | {"numpy", "yaml"},
 }

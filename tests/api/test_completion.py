@@ -12,7 +12,7 @@ from tilewright.forms import Format
 from tilewright.report.explorations.measures import MEASURES
 from tilewright.report.parts.tables import FORMATS
 
-OPEN = ("--memory", "--copied", "--pareto")
+OPEN = ("--memory", "--copied", "--pareto", "--axes")
 """Whose words are those of a machine or a mapping, or a single one."""
 
 KNOWN = ("NAME|PATH", "NAME,...", "NETWORK", "LAYER", "LAYER|CASCADE", "WHAT", "KIND", "FORM", "TYPE", "ORDER", "WORD")

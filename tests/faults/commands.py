@@ -38,6 +38,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "show": ("three_level",),
     "roofline": (*LAYER, *MACHINE),
     "network": ("tiny.yaml",),
+    "collective": ("all-reduce", "1 MB", "--system", "h100x8"),
     "plan": ("buffers.csv",),
     "results list": (),
     "results show": ("0000",),

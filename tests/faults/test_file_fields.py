@@ -56,6 +56,7 @@ def read(*parts: str) -> Callable[[], str]:
 
 FILES: dict[str, tuple[str, tuple[str, ...], Callable[[], str]]] = {
     "architecture": ("machine.yaml", ("show", "machine.yaml"), read("arch", "library", "simba.yaml")),
+    "system": ("system.yaml", ("show", "system.yaml"), read("arch", "systems", "h100_pcie_x8.yaml")),
     "network": ("net.yaml", ("network", "net.yaml"), lambda: NETWORK),
     "constraints": (
         "flow.yaml",

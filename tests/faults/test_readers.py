@@ -20,6 +20,7 @@ from onnx_models import model_of
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import parse_sweep
+from tilewright.arch.system import parse_system
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.gpu.machine import parse_gpu
 from tilewright.ir.limits import check_countable
@@ -31,6 +32,7 @@ from tilewright.workloads import conv_from_text, einsum_from_text, gemm_from_tex
 
 ROOT = Path(__file__).parent.parent.parent
 ARCHS = [(ROOT / "arch" / "library" / f"{name}.yaml").read_text() for name in ("eyeriss", "simba", "systolic")]
+SYSTEMS = [(ROOT / "arch" / "systems" / f"{name}.yaml").read_text() for name in ("h100_pcie_x8", "tpu_v4")]
 NETWORKS = [(ROOT / "workloads" / "networks" / f"{name}.yaml").read_text() for name in ("alexnet", "bert_base")]
 DATAFLOWS = [path.read_text() for path in sorted((ROOT / "mapper" / "constraints" / "dataflows").glob("*.yaml"))]
 GPU = (ROOT / "cost_models" / "gpu" / "machines" / "a100.yaml").read_text()
@@ -81,6 +83,14 @@ def test_architectures(text: str) -> None:
     arch = read_or_refused(lambda: parse_arch(text))
     if arch is not None:
         assert parse_arch(text) == arch
+
+
+@some(60)
+@given(trees_and_texts(*SYSTEMS))
+def test_systems(text: str) -> None:
+    system = read_or_refused(lambda: parse_system(text))
+    if system is not None:
+        assert parse_system(text) == system
 
 
 @some(50)

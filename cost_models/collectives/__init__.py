@@ -1,0 +1,27 @@
+"""Collectives over the axes of a system: bytes on every link, hops, time, energy, and the bounds that they meet.
+docs/chips.md has it in words.
+
+    schedules.py   bytes on every link of a line of devices, by closed forms; the definition, tests/collective_walk.py
+                   moves every block, step by step
+    bounds.py      what no schedule is below: bytes over cuts, hops to the farthest device
+    cost.py        lines side by side, shared ports, several axes one after the other or together
+"""
+
+from .cost import Collective, Phase, collective_of, same_bandwidth
+from .schedules import OPERATIONS, SWITCH, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
+
+__all__ = [
+    "OPERATIONS",
+    "SWITCH",
+    "Collective",
+    "Operation",
+    "Phase",
+    "Round",
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "collective_of",
+    "dealt",
+    "reduce_scatter",
+    "same_bandwidth",
+]
