@@ -1,14 +1,17 @@
 """What each mechanism of the searches is worth: CPU seconds and gaps with it and without, over a set of questions.
 
     python benchmarks/ablation.py                                     # every mechanism, every question
-    python benchmarks/ablation.py --mechanisms "first trees,nothing shared" --kinds trees
+    python benchmarks/ablation.py --without "first trees,nothing shared" --kinds trees
+    python benchmarks/ablation.py --only "ff2 eyeriss_like,vgg16" --without "rough groups"    # single questions
+    python benchmarks/ablation.py --without "operations: few x2,operations: few /2"           # settings
     python benchmarks/ablation.py --list
     python benchmarks/ablation.py --csv results/ablation/trees.csv --kinds trees
 
 A mechanism is switched off from outside: `SWITCHES` says what to put in place of which function, so that the searches
-themselves know of no switch. Each search runs in a process of its own, forked from this one; a question is asked with
-all mechanisms, then without each, then with all again, so that a machine that changes its speed says so (the last
-column of the table). Seconds are CPU seconds of the search after import; a search ends after `--seconds` of them.
+themselves know of no switch. A setting is halved and doubled instead (`--list` names these rows as well). Each search
+runs in a process of its own, forked from this one; a question is asked with all mechanisms, then without each, then
+with all again, so that a machine that changes its speed says so (the last column of the table). Seconds are CPU seconds
+of the search after import; a search ends after `--seconds` of them.
 
 A mechanism earns its place when without it the set takes over 10 % longer (the geometric mean), or any question twice
 as long, or one stays open that is proven with it.
@@ -25,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +38,9 @@ from unittest import mock
 import tilewright as tw
 from tilewright.ir import UndecidedError
 from tilewright.mapper.cascades.branches.shared_branches import KnownOperations
+from tilewright.mapper.cascades.terms import effort as tree_effort
+from tilewright.mapper.exact import effort as exact_effort
+from tilewright.mapper.segmentation import effort as plan_effort
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 FOLDERS = (GOLDEN / "cases" / "machines", GOLDEN / "fused", GOLDEN / "cases" / "networks")
@@ -153,6 +160,13 @@ def operations() -> Iterator[Asked]:
     yield Asked("operations", dense, "v100", "edp", "perfect", "uneven")
 
 
+def minutes() -> Iterator[Asked]:
+    """Single operations that take about a minute, or are ended after one."""
+    yield Asked("operations", "bert_base:ff2", "eyeriss_like", "edp", "ragged", "uneven")
+    yield Asked("operations", "vgg16:conv4_2", "simba", "edp", "ragged")
+    yield Asked("operations", "bert_base:ff1", "simba", "edp", "ragged", "uneven")
+
+
 def trees() -> Iterator[Asked]:
     """Cascades: chains of products, blocks of networks, attention."""
     sizes, square = _sizes(m=128, k=64, n=128, p=64), _sizes(m=64, k=64, n=64, p=64)
@@ -202,7 +216,12 @@ def networks() -> Iterator[Asked]:
     yield Asked("networks", "encoder.yaml", "three_level", "energy")
 
 
-KINDS: dict[str, Callable[[], Iterator[Asked]]] = {"operations": operations, "trees": trees, "networks": networks}
+KINDS: dict[str, Callable[[], Iterator[Asked]]] = {
+    "operations": operations,
+    "trees": trees,
+    "networks": networks,
+    "minutes": minutes,
+}
 
 
 def _no(*_: Any, **__: Any) -> bool:
@@ -298,6 +317,40 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
 }
 
 
+EFFORTS: dict[str, tuple[str, object]] = {
+    "operations": (EXACT, exact_effort.EFFORT),
+    "trees": (f"{TREES}.terms", tree_effort.EFFORT),
+    "networks": (GROUPS, plan_effort.EFFORT),
+}
+
+
+def halved_and_doubled() -> Iterator[str]:
+    """Settings of the searches, each at half and at twice its value: rows that are asked for by name only."""
+    for kind, (_, effort) in EFFORTS.items():
+        yield from (f"{kind}: {setting} {change}" for setting in vars(effort) for change in ("/2", "x2"))
+
+
+@contextmanager
+def without(name: str | None) -> Iterator[None]:
+    """Searches without a mechanism, or with a setting changed."""
+    with ExitStack() as changed:
+        if name in SWITCHES:
+            for module, function, other in SWITCHES[name][1]:
+                changed.enter_context(mock.patch(f"tilewright.mapper.{module}.{function}", other))
+        elif name:
+            kind, setting, change = name.replace(":", "").split()
+            settings = vars(EFFORTS[kind][1])
+            value = settings[setting] * (2 if change == "x2" else 0.5)
+            value = type(settings[setting])(value)
+            changed.enter_context(mock.patch.dict(settings, {setting: value}))
+        yield
+
+
+def kind_of(name: str) -> str:
+    """The kind of questions that a mechanism, or a setting, acts on; on networks all of them do."""
+    return SWITCHES[name][0] if name in SWITCHES else name.partition(":")[0]
+
+
 @dataclass(frozen=True)
 class Run:
     """A search as it went: CPU seconds, the gap that it left, the value."""
@@ -307,20 +360,18 @@ class Run:
     value: float
 
 
-def run(asked: Asked, without: str | None, seconds: float) -> Run:
+def run(asked: Asked, left_out: str | None, seconds: float) -> Run:
     """A search in a process of its own."""
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        return pool.apply(_run_here, (asked, without, seconds))
+        return pool.apply(_run_here, (asked, left_out, seconds))
 
 
-def _run_here(asked: Asked, without: str | None, seconds: float) -> Run:
+def _run_here(asked: Asked, left_out: str | None, seconds: float) -> Run:
     time.perf_counter = time.process_time  # limits are of CPU seconds
-    switches = SWITCHES[without][1] if without else ()
-    for module, name, other in switches:
-        mock.patch(f"tilewright.mapper.{module}.{name}", other).start()
     started = time.process_time()
     try:
-        certificate = _certificate(asked, seconds)
+        with without(left_out):
+            certificate = _certificate(asked, seconds)
     except UndecidedError:
         return Run(time.process_time() - started, math.inf, math.inf)
     return Run(time.process_time() - started, certificate.gap, certificate.value)
@@ -350,12 +401,12 @@ def _found(name: Any) -> Any:
 def table(questions: list[Asked], mechanisms: list[str], seconds: float) -> Iterator[dict[str, Any]]:
     """A row for each question and mechanism: seconds with (the mean of before and after) and without, and gaps."""
     for asked in questions:
-        known = [name for name in mechanisms if asked.kind in (SWITCHES[name][0], "networks")]
+        known = [name for name in mechanisms if asked.kind in (kind_of(name), "networks")]
         before = run(asked, None, seconds)
-        without = {name: run(asked, name, seconds) for name in known}
+        others = {name: run(asked, name, seconds) for name in known}
         after = run(asked, None, seconds)
         mean = (before.seconds + after.seconds) / 2
-        for name, other in without.items():
+        for name, other in others.items():
             yield {
                 "question": asked.name,
                 "mechanism": name,
@@ -398,21 +449,25 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", default="operations,trees,networks")
-    parser.add_argument("--mechanisms", default=",".join(SWITCHES))
+    parser.add_argument("--only", default="", help="questions that have all words of one of these, given as NAME,NAME")
+    parser.add_argument("--without", default=",".join(SWITCHES), help="mechanisms and settings, as NAME,NAME")
     parser.add_argument("--seconds", type=float, default=60.0, help="of one search")
     parser.add_argument("--csv", type=Path, default=None, help="table that takes the rows; others in it stay")
     parser.add_argument("--list", action="store_true", help="what there is to leave out")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(f"{name:34} {kind}" for name, (kind, _) in SWITCHES.items()))
+        print("\n".join(f"{name:34} {kind_of(name)}" for name in (*SWITCHES, *halved_and_doubled())))
         return
     for _, switches in SWITCHES.values():
         for module, _, _ in switches:
             import_module(f"tilewright.mapper.{module}")
     tw.search("bert_base:qk", "eyeriss", "energy")  # so that no search counts what is loaded for all
     questions = [asked for kind in options.kinds.split(",") for asked in KINDS[kind]()]
+    if options.only:
+        named = [only.split() for only in options.only.split(",")]
+        questions = [q for q in questions if any(all(word in q.name for word in words) for words in named)]
     rows = []
-    for row in table(questions, options.mechanisms.split(","), options.seconds):
+    for row in table(questions, options.without.split(","), options.seconds):
         rows.append(row)
         print(*row.values(), sep="  ", file=sys.stderr, flush=True)
     if options.csv and rows:
