@@ -289,6 +289,7 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     ),
     "tables for branches": ("trees", ((f"{TREES}.tree_searches", "supports", _no),)),
     "first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._first_tree", _none),)),
+    "greedy first trees": ("trees", ((f"{TREES}.objectives.first_trees", "FirstTrees._is_short", property(_no)),)),
     "rooms of operations": ("trees", ((f"{TREES}.tree_search", "RoomBounds", _none),)),
     "endless room first": ("trees", ((f"{TREES}.branches.oracle", "ExactBranches._is_tile", _no),)),
     "all ways to part": ("trees", ((f"{TREES}.space.splits", "Splits.least", _nothing),)),

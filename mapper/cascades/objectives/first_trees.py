@@ -32,7 +32,7 @@ class FirstTrees(TreeSearches):
     ) -> FoundPart | None:
         """Return a good tree below the cutoff, if there is one, by the same search among fewer trees.
 
-        Where time may run out, mappings that need no search stand for branches. Else, where branches are soon proven,
+        Where time is short, mappings that need no search stand for branches. Else, where branches are soon proven,
         they are, and these answers are known to all; or the first mappings that come to hand stand for them, with
         perfect tiles: what is learned of branches then stays aside. With tables, which are soon done, there is such a
         tree only where it saves more than it takes: for energy, where splits may stand in splits, and of sums that may
@@ -57,9 +57,10 @@ class FirstTrees(TreeSearches):
             best = found_with(self.solver, self._beam)[0] if pays else None
         else:
             best, is_done = None, False
-            if self.means.limits_time:
+            if self._is_short:
                 best, _ = found_with(self._unproven(True), EFFORT.few)
-            if best is None and self.question.tiling == "perfect":
+                is_done = self.means.expired
+            if best is None and not is_done and self.question.tiling == "perfect":
                 best, is_done = found_with(self.solver, self._beam or (None if self._proves_at_once else EFFORT.few))
             if best is None and not is_done:
                 best, _ = found_with(self._unproven(False), self._beam or (EFFORT.few if search.ragged else None))
@@ -100,6 +101,11 @@ class FirstTrees(TreeSearches):
                     return best, False
                 cutoff = cutoff if best is None else search.weights.of(best.energy_pj, best.latency_cycles)
         return best, True
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether so little time is left that it may end before a first tree of searched branches is found."""
+        return self.means.seconds_left < EFFORT.moment
 
     @property
     def _proves_at_once(self) -> bool:

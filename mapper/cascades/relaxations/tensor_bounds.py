@@ -213,13 +213,7 @@ class TensorBounds:
                     found.bits[place * rooms + i] += bits
 
     def _book(
-        self,
-        found: Least,
-        user: Operation,
-        memory: Memory,
-        role: Role,
-        read: Floats | None,
-        written: Floats | None,
+        self, found: Least, user: Operation, memory: Memory, role: Role, read: Floats | None, written: Floats | None
     ) -> None:
         """Bits of a role that a memory reads and writes for an operation; None for none."""
         share = self.part.full_share(self._places[user.name])
@@ -230,13 +224,7 @@ class TensorBounds:
         self._book_cycles(found, user, memory, role, read, written)
 
     def _book_cycles(
-        self,
-        found: Least,
-        user: Operation,
-        memory: Memory,
-        role: Role,
-        read: Floats | None,
-        written: Floats | None,
+        self, found: Least, user: Operation, memory: Memory, role: Role, read: Floats | None, written: Floats | None
     ) -> None:
         place = self._places[user.name]
         share = self.part.full_share(place)
