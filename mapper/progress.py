@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from threading import Event, Thread
 
 
 @dataclass(frozen=True)
@@ -107,3 +108,23 @@ def tell(progress: SearchProgress) -> None:
         watching.rank, watching.answer = NETWORK, lambda: progress
         for watch in watching.watches:
             watch(progress)
+
+
+@contextmanager
+def again_and_again(draw: Callable[[], object], first: float, pause: float) -> Iterator[None]:
+    """Call a function meanwhile, after some seconds and then with pauses."""
+    over = Event()
+
+    def work() -> None:
+        seconds = first
+        while not over.wait(seconds):
+            draw()
+            seconds = pause
+
+    thread = Thread(target=copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -258,7 +258,7 @@ def verify_mapping(
     if expected > _LONG_RUN:
         say(f"note: the program has {count(steps)} steps and may run for {expected / 60:,.0f} minutes or more")
     try:
-        with signs(f"running the program of {name}"):
+        with signs(f"running the program of {name}, {count(steps)} steps, about {max(expected, 1):,.0f} s"):
             verification = verify_program(mapping, arch, floats=floats, fast=fast)
     except MemoryError:
         raise TilewrightError("its tensors do not fit the memory of this computer", where=name) from None

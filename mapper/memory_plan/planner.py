@@ -17,6 +17,7 @@ import numpy as np
 
 from ...ir import NoPlanError
 from ..means import UNLIMITED, Means, OutOfMeans
+from ..progress import SearchProgress, answering
 from .buffers import BufferSet, LiveBuffer, live_bytes, live_together
 from .in_place import Choice, choices_of, least_needed
 from .plan import MemoryPlan
@@ -101,7 +102,12 @@ def plan_memory(
         raise NoPlanError("fixed offsets ask for updates in place that cannot be made together")
     candidates = [Candidate(buffers, choice, means) for choice in choices]
     bound_of_others = None if all_of_them else least_needed(buffers)
-    with suppress(OutOfMeans):  # what there is until then is the answer
+
+    def how_far() -> SearchProgress:
+        height, lower = min(one.height for one in candidates), min(one.lower for one in candidates)
+        return SearchProgress(0, 0, "looking for a lower plan", "bytes", height, lower)
+
+    with suppress(OutOfMeans), answering(how_far):  # what there is until then is the answer
         _search(candidates, capacity, least, means)
     lower = min(
         *(min(candidate.lower, candidate.height) for candidate in candidates),

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from ...ir.units import percent, plural
-from ...mapper.progress import SearchProgress, Watched, watched
+from ...mapper.progress import SearchProgress, Watched, again_and_again, watched
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -55,7 +53,7 @@ class Signs:
         """Say how far a batch is."""
         searched = progress.total - progress.recalled
         self.done, self.total = (progress.done, searched) if searched else (1, 1)
-        self._texts = (progress_text(progress), running_text(progress))
+        self._texts = (progress_text(progress), *running_texts(progress))
 
     def texts(self) -> list[str]:
         """What there is to say at the moment."""
@@ -105,7 +103,7 @@ def _shown(what: str) -> Iterator[Signs]:
         elif sys.stderr.isatty():
             moving = _moving(signs)
         else:
-            moving = _again_and_again(lambda: print(signs.line, file=sys.stderr, flush=True), PAUSE, PAUSE)
+            moving = again_and_again(lambda: print(signs.line, file=sys.stderr, flush=True), PAUSE, PAUSE)
         with moving:
             yield signs
 
@@ -115,26 +113,6 @@ def _moving(signs: Signs) -> AbstractContextManager[object]:
     from rich.live import Live
 
     return Live(get_renderable=signs.__rich__, console=Console(stderr=True), refresh_per_second=4, transient=True)
-
-
-@contextmanager
-def _again_and_again(draw: Callable[[], object], first: float, pause: float) -> Iterator[None]:
-    """Call a function meanwhile, after some seconds and then with pauses."""
-    over = Event()
-
-    def work() -> None:
-        seconds = first
-        while not over.wait(seconds):
-            draw()
-            seconds = pause
-
-    thread = Thread(target=copy_context().run, args=(work,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _in_notebook() -> bool:
@@ -159,7 +137,7 @@ def _bar_in_notebook(signs: Signs) -> Iterator[None]:
         else:
             shown.append(display(page, display_id=True))
 
-    with _again_and_again(draw, LONG, _REDRAWN):
+    with again_and_again(draw, LONG, _REDRAWN):
         yield
     if shown:
         draw()
@@ -176,21 +154,20 @@ def progress_text(progress: Progress) -> str:
     return text
 
 
-def running_text(progress: Progress) -> str:
-    """What runs, and on how many workers."""
+def running_texts(progress: Progress) -> list[str]:
+    """On how many workers what runs, and how far each of that has come."""
     workers = f"{progress.workers:,} worker{'' if progress.workers == 1 else 's'}"
-    if not progress.running:
-        return workers
-    names = [str(question) for question in progress.running[:_SHOWN]]
-    more = len(progress.running) - len(names)
-    return f"{workers}: {'; '.join(names)}{f'; and {more:,} more' if more else ''}"
+    shown = [f"{one}: {told}" if (told := search_text(how_far)) else str(one) for one, how_far in progress.running]
+    more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
+    return [workers, *shown[:_SHOWN], *more]
 
 
 def search_text(progress: SearchProgress) -> str:
     """The value and the gap of the best answer so far, and what is being done."""
     found = ""
     if progress.value < math.inf:
-        found = f"{progress.objective} {progress.value:.4g}, gap {percent(progress.gap, 1)}; "
+        value = f"{progress.value:,.0f}" if 1e3 <= progress.value < 1e9 else f"{progress.value:.4g}"
+        found = f"{progress.objective} {value}, gap {percent(progress.gap, 1)}; "
     return f"{found}{progress.doing}"
 
 

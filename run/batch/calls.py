@@ -57,8 +57,8 @@ class _Calls(Generic[A, T]):
             progress.done, progress.seconds = len(self.found), time.monotonic() - started
             progress.failed = sum(isinstance(one, Failure) for one in self.found.values())
             progress.retried = sum(times > 1 for times in self.attempts.values())
-            running = (number for future, number in self.pending.items() if future.running())
-            progress.running = tuple(self.arguments[number] for number in running)
+            running = (self.arguments[number] for future, number in self.pending.items() if future.running())
+            progress.running = tuple((argument, self.workers.said(argument)) for argument in running)
             self.watch(replace(progress))
         return [self.found[number] for number in range(len(self.arguments))]
 

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...ir import TilewrightError, need_package
+from ...mapper.progress import SearchProgress
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -47,6 +48,10 @@ class Cluster:
         # Of a scheduler that has just gone away nothing is known, until its calls end with that.
         workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
         return sum(worker["nthreads"] for worker in workers.values())
+
+    def said(self, _argument: object) -> SearchProgress:
+        """Nothing: workers elsewhere do not say how far they have come."""
+        return SearchProgress()
 
     def on_scheduler(self, function: Callable[[], T]) -> T:
         """The result of a function that the scheduler's own process calls."""

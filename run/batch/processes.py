@@ -13,9 +13,11 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 
+from ...mapper.progress import SearchProgress
 from .worker import receive, send
 
 A = TypeVar("A")
@@ -57,6 +59,7 @@ class Processes:
         self._stopped = threading.Event()
         self._workers: list[_Worker] = []
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._said: dict[int, SearchProgress] = {}
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="tilewright-worker")
 
     def submit(self, function: Callable[[A], T], argument: A) -> Future[T]:
@@ -65,6 +68,10 @@ class Processes:
 
     def count(self) -> int:
         return self._count
+
+    def said(self, argument: object) -> SearchProgress:
+        """How far the call with this argument has come; nothing where its worker has not said so yet."""
+        return self._said.get(id(argument), SearchProgress())
 
     def stop(self) -> None:
         """End all workers, whatever they are doing; calls that have not begun are cancelled."""
@@ -78,11 +85,12 @@ class Processes:
     def _call(self, function: Callable[[A], T], argument: A) -> T:
         worker = self._free()
         try:
-            return cast(T, worker.call(function, argument))
+            return cast(T, worker.call(partial(self._said.__setitem__, id(argument)), function, argument))
         except WorkerDied:
             worker.close()
             raise
         finally:
+            self._said.pop(id(argument), None)
             self._idle.put(worker)
 
     def _free(self) -> _Worker:
@@ -102,16 +110,21 @@ class _Worker:
         self._stopped = stopped
         self._process: subprocess.Popen[bytes] | None = None
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of a call in the process. Raises CallFailed for what it raises, WorkerDied when it ends."""
+    def call(self, hear: Callable[[SearchProgress], None], function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a call in the process; `hear` is told now and then how far it has come.
+
+        Raises CallFailed for what it raises, WorkerDied when it ends.
+        """
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             send(process.stdin, (function, arguments))
-            good, value = pickle.loads(receive(process.stdout))
+            while (message := pickle.loads(receive(process.stdout)))[0] is None:
+                hear(message[1])
         except (EOFError, OSError):
             raise WorkerDied(_end_of(process)) from None
+        good, value = message
         if good:
             return value
         raise CallFailed(value)

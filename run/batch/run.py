@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 from ...ir import TilewrightError
 from ...mapper.answer import Answer
 from ...mapper.model_version import MODEL_VERSION
+from ...mapper.progress import SearchProgress
 from ...mapper.question import NestQuestion
 from ...mapper.tilings import grid, linear_growth
 from ..store import Claims, NoMapping, Store, stored_key
@@ -45,6 +46,10 @@ class Workers(Protocol):
         """How many searches can run at once, at the moment."""
         ...
 
+    def said(self, argument: object) -> SearchProgress:
+        """How far the call with this argument has come, as far as that is known."""
+        ...
+
     def stop(self) -> None:
         """Give up whatever is running."""
         ...
@@ -61,7 +66,7 @@ class Progress:
     failed    searches that could not be run to their end
     retried   searches that ran again after their worker had died
     workers   that can run a search each, at the moment
-    running   that are known to run now
+    running   that are known to run now, each with how far it has come
     seconds_left  until all are done, about; None before anything is known
     seconds   since the batch began
     """
@@ -74,7 +79,7 @@ class Progress:
     failed: int = 0
     retried: int = 0
     workers: int = 0
-    running: tuple[object, ...] = ()
+    running: tuple[tuple[object, SearchProgress], ...] = ()
     seconds_left: float | None = None
     seconds: float = 0.0
 
@@ -203,7 +208,8 @@ class _Batch:
             self.progress.workers = self.workers.count()
             # They start in the order of submission, which is that of the dict.
             nearest = itertools.islice(self.pending.items(), 2 * self.progress.workers)
-            self.progress.running = tuple(question for future, question in nearest if future.running())
+            running = (question for future, question in nearest if future.running())
+            self.progress.running = tuple((question, self.workers.said(question)) for question in running)
             self.progress.seconds_left = self.forecast.seconds_left(self.progress.workers)
         self.watch(replace(self.progress))
 

@@ -2,9 +2,9 @@
 
     python -m tilewright.run.batch.worker
 
-Each message is its length in 8 bytes, and a pickle: in, a function and its arguments; out, (True, result) or
-(False, what went wrong, as a text). When the input ends, the process ends at once, whatever it is doing: so no worker
-outlives the program that started it.
+Each message is its length in 8 bytes, and a pickle: in, a function and its arguments; out, now and then (None, how far
+its search has come), and in the end (True, result) or (False, what went wrong, as a text). When the input ends, the
+process ends at once, whatever it is doing: so no worker outlives the program that started it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ import pickle
 import signal
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import IO
 
 from ...ir import TilewrightError
+from ...mapper.progress import Watched, again_and_again, watched
+
+PAUSE = 2.0
+"""Seconds between two words on how far a search has come."""
 
 _LENGTH_BYTES = 8
 
@@ -54,12 +60,19 @@ def main() -> None:
         data = calls.get()
         try:
             function, arguments = pickle.loads(data)
-            reply: tuple[bool, object] = (True, function(*arguments))
+            with watched() as search, again_and_again(partial(_tell, replies, search), PAUSE, PAUSE):
+                reply: tuple[bool, object] = (True, function(*arguments))
         except TilewrightError as error:
             reply = (False, str(error))
         except Exception as error:
             reply = (False, f"{type(error).__name__}: {error}")
         send(replies, reply)
+
+
+def _tell(replies: IO[bytes], search: Watched) -> None:
+    """Say how far the search has come; who no longer listens ends this process by itself."""
+    with suppress(OSError):
+        send(replies, (None, search.now()))
 
 
 def _read(stream: IO[bytes], calls: SimpleQueue[bytes]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from batches import NETWORK
 from onnx_models import model_of, saved
 from tilewright.cli import app
 from tilewright.ir import InfeasibleError
-from tilewright.report.parts.progress import duration, progress_text, running_text
+from tilewright.mapper.progress import SearchProgress
+from tilewright.report.parts.progress import duration, progress_text, running_texts
 from tilewright.run.batch.run import Progress
 
 
@@ -190,7 +192,10 @@ def test_places_that_cannot_be_written_are_said_first(tiny: Path, tmp_path: Path
 def test_progress_in_words() -> None:
     progress = Progress(total=12, recalled=2, done=4, workers=2, seconds_left=372.0, failed=1)
     assert progress_text(progress) == "4 of 10 searches done, 6 left, 2 more from the store, 1 failed, about 6 min"
-    assert running_text(progress) == "2 workers"
+    assert running_texts(progress) == ["2 workers"]
+    running = (("conv2 on simba", SearchProgress(0, 0, "even space", "edp", 200.0, 150.0)), ("fc", SearchProgress()))
+    shown = running_texts(replace(progress, running=running))
+    assert shown == ["2 workers", "conv2 on simba: edp 200, gap 25.0%; even space", "fc"]
     assert [duration(seconds) for seconds in (0, 12, 89, 90, 400, 7900)] == [
         "5 s", "10 s", "90 s", "2 min", "7 min", "2 h 12 min",
     ]  # fmt: skip

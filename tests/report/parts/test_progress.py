@@ -29,7 +29,7 @@ def test_lines_say_value_gap_what_is_being_done_and_time() -> None:
         signs = Signs("searching net on chip", search)
         assert signs.line == "searching net on chip; 5 s"
         tell(SearchProgress(2, 7, "groups: a+b", "energy", 2000.0, 500.0))
-        said = "searching net on chip; 2 groups searched, 7 left at most; energy 2000, gap 75.0%; groups: a+b; 5 s"
+        said = "searching net on chip; 2 groups searched, 7 left at most; energy 2,000, gap 75.0%; groups: a+b; 5 s"
         assert signs.line == said
     signs = Signs("searching")
     signs.begin("a [layer]", 2, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.ir import UndecidedError
+from tilewright.mapper.progress import SearchProgress, answering
 from tilewright.mapper.question import NestQuestion
 from tilewright.run.batch.job import run_job
 from tilewright.run.batch.plan import (
@@ -77,6 +79,9 @@ class Here:
     def count(self) -> int:
         return 1
 
+    def said(self, _: object) -> SearchProgress:
+        return SearchProgress()
+
     def stop(self) -> None:
         self.stopped = True
 
@@ -93,3 +98,10 @@ def killing_job(question: Any) -> Any:
 def undecided_job(_: Any) -> Any:
     """A search whose time was over before it had found anything."""
     raise UndecidedError("time ran out", where="gemm", hint="wait longer")
+
+
+def searching(seconds: float) -> float:
+    """Something that takes its time, and says so."""
+    with answering(lambda: SearchProgress(doing="counting", objective="edp", value=4.0, bound=3.0)):
+        time.sleep(seconds)
+    return seconds

@@ -6,10 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from batches import searching
+from tilewright.mapper.progress import SearchProgress
 from tilewright.run.batch.processes import CallFailed, Processes, WorkerDied, usable_cores
+from tilewright.run.batch.worker import PAUSE
 
 
 @pytest.fixture
@@ -95,3 +99,14 @@ def alive(process: int) -> bool:
 def test_there_is_a_core() -> None:
     assert usable_cores() >= 1
     assert Processes().count() == usable_cores()
+
+
+def test_a_worker_says_how_far_its_search_has_come(workers: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    seconds = PAUSE + 2.0
+    running = workers.submit(searching, seconds)
+    while not running.done() and not workers.said(seconds).doing:
+        time.sleep(0.05)
+    assert workers.said(seconds).gap == 0.25
+    assert running.result() == seconds
+    assert workers.said(seconds) == SearchProgress()
