@@ -30,6 +30,7 @@ from .options import (
     TotalLimitOption,
     WidthsOption,
     WorkersOption,
+    by_name,
     refuse_given,
     seconds_option,
     values_of_inputs,
@@ -216,19 +217,17 @@ def _saying_what_is_kept(cached: bool) -> Iterator[None]:
 
 def _by_memory(texts: list[str] | None) -> dict[str, list[str] | None]:
     """By memory the operations whose weights lie there; None: all."""
+    hint = "write GLB, for the weights of all operations"
     found: dict[str, list[str] | None] = {}
-    for text in texts or ():
-        memory, equals, listed = (part.strip() for part in text.partition("="))
-        names = [name.strip() for name in listed.split(",")]
-        if not memory or (equals and not all(names)):
-            message = f"found {text!r}, expected MEMORY or MEMORY=OPERATION,OPERATION"
-            raise TilewrightError(message, where="--weights-in", hint="write GLB, for the weights of all operations")
-        if memory in found:
-            raise TilewrightError(
-                f"{memory} is given twice", where="--weights-in", hint="join the operations by commas"
-            )
-        found[memory] = names if equals else None
+    for memory, listed in by_name(texts, "--weights-in", _WEIGHTS_IN, hint, alone=True).items():
+        names = None if listed is None else [name.strip() for name in listed.split(",")]
+        if names is not None and not all(names):
+            raise TilewrightError(f"found '{memory}={listed}', expected {_WEIGHTS_IN}", where="--weights-in", hint=hint)
+        found[memory] = names
     return found
+
+
+_WEIGHTS_IN = "MEMORY or MEMORY=OPERATION,OPERATION"
 
 
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir import TilewrightError, Work
-from .options import ArchOption, SetOption
+from .options import ArchOption, SetOption, by_name
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -42,32 +42,15 @@ def laid_out(arch: Architecture, work: Work, texts: Iterable[str] | None) -> Arc
         return arch
     from ..arguments import laid_out as with_texts
 
-    given: dict[str, str] = {}
-    for text in texts:
-        key, equals, layout = (part.strip() for part in text.partition("="))
-        if key in ("any", "row-major", "column-major") and not equals:
-            key, layout = "all", key
-        if not key or not layout:
-            message = f"found {text!r}, expected TENSOR=LAYOUT; or any, row-major or column-major for all tensors"
-            raise TilewrightError(message, where="--layout", hint="write O=NHWC")
-        if key in given:
-            message = f"the layout of {key} is given twice, {given[key]!r} and {layout!r}"
-            raise TilewrightError(message, where="--layout")
-        given[key] = layout
+    expected = "TENSOR=LAYOUT; or any, row-major or column-major for all tensors"
+    every = (f"all={text}" if text in ("any", "row-major", "column-major") else text for text in texts)
+    given = by_name(every, "--layout", expected, "write O=NHWC")
     try:
-        return with_texts(arch, work, given)
+        return with_texts(arch, work, {tensor: layout or "" for tensor, layout in given.items()})
     except TilewrightError as error:
         raise error.located("--layout") from None
 
 
 def settings_named(texts: Iterable[str]) -> dict[str, str]:
     """Path -> value of every `--set PATH=VALUE`."""
-    chosen: dict[str, str] = {}
-    for text in texts:
-        path, equals, value = (part.strip() for part in text.partition("="))
-        if not path or not equals:
-            raise TilewrightError(f"found {text!r}, expected FIELD=VALUE", where="--set", hint="write array.x=128")
-        if path in chosen:
-            raise TilewrightError(f"{path} is set twice, to {chosen[path]!r} and {value!r}", where="--set")
-        chosen[path] = value
-    return chosen
+    return {path: value or "" for path, value in by_name(texts, "--set", "FIELD=VALUE", "write array.x=128").items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -273,12 +274,7 @@ class SizeOptions:
         from ..workloads.inline import parse_sizes
         from ..workloads.network import sizes_asked
 
-        sizes: dict[str, int] = {}
-        for text in self.dim or ():
-            for symbol, size in parse_sizes(text).items():
-                if symbol in sizes:
-                    raise TilewrightError(f"{symbol} is given twice", where="--dim")
-                sizes[symbol] = size
+        sizes = parse_sizes(",".join(self.dim)) if self.dim else {}
         return sizes_asked(sizes, self.phase, self.batch)
 
     @property
@@ -292,22 +288,37 @@ NO_OPTIONS = SizeOptions()
 """Sizes as the network's file has them."""
 
 
+def by_name(
+    texts: Iterable[str] | None, flag: str, expected: str, hint: str, alone: bool = False
+) -> dict[str, str | None]:
+    """Name -> value of options of the form NAME=VALUE; TilewrightError for one that is malformed or given twice.
+
+    expected  the form that is expected, in words
+    alone     whether a name may stand without a value, which then is None
+    """
+    found: dict[str, str | None] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or (not value if equals else not alone):
+            raise TilewrightError(f"found {text!r}, expected {expected}", where=flag, hint=hint)
+        if name in found:
+            told = "".join(f", {which} {one!r}" for which, one in (("as", found[name]), ("and as", value)) if one)
+            raise TilewrightError(f"{name} is given twice{told.replace(', and', ' and')}", where=flag)
+        found[name] = value if equals else None
+    return found
+
+
 def values_of_inputs(inputs: Iterable[str] | None) -> dict[str, object]:
     """What the --input options say: numbers, or lists of them; TilewrightError for one that is malformed or given
     twice."""
+    expected, hint = "INPUT=VALUE", "write sr=16000, or sizes=[1,3]"
     values: dict[str, object] = {}
-    for text in inputs or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
-        try:
-            found = literal_eval({"true": "True", "false": "False"}.get(value, value))
-        except (SyntaxError, ValueError):
-            found = None
-        if not name or not equals or not isinstance(found, (bool, int, float, list, tuple)):
-            hint = "write sr=16000, or sizes=[1,3]"
-            raise TilewrightError(f"found {text!r}, expected INPUT=VALUE", where="--input", hint=hint)
-        if name in values:
-            raise TilewrightError(f"{name} is given twice", where="--input")
-        values[name] = found
+    for name, text in by_name(inputs, "--input", expected, hint).items():
+        value = {"true": "True", "false": "False"}.get(text or "", text or "")
+        with suppress(SyntaxError, ValueError):
+            values[name] = literal_eval(value)
+        if not isinstance(values.get(name), (bool, int, float, list, tuple)):
+            raise TilewrightError(f"found '{name}={text}', expected {expected}", where="--input", hint=hint)
     return values
 
 

@@ -157,7 +157,10 @@ def progress_text(progress: Progress) -> str:
 def running_texts(progress: Progress) -> list[str]:
     """On how many workers what runs, and how far each of that has come."""
     workers = f"{progress.workers:,} worker{'' if progress.workers == 1 else 's'}"
-    shown = [f"{one}: {told}" if (told := search_text(how_far)) else str(one) for one, how_far in progress.running]
+    shown = [
+        f"{one}: {told.removeprefix(f'{how_far.objective} ')}" if (told := search_text(how_far)) else str(one)
+        for one, how_far in progress.running
+    ]
     more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
     return [workers, *shown[:_SHOWN], *more]
 

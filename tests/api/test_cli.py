@@ -516,7 +516,10 @@ def test_show_draws_a_picture(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("search", *SMALL, "--arch", "eyeriss", "--set", "array"), "--set: found 'array', expected FIELD=VALUE"),
-        (("search", *SMALL, "--arch", "eyeriss", "--set", "a=1", "--set", "a=2"), "a is set twice, to '1' and '2'"),
+        (
+            ("search", *SMALL, "--arch", "eyeriss", "--set", "a=1", "--set", "a=2"),
+            "a is given twice, as '1' and as '2'",
+        ),
         (("search", *SMALL, "--arch", "eyeriss", "--set", "spd.read=1 pJ"), "did you mean 'spad.read'?"),
         (("search", *SMALL, "--set", "array.x=4"), "--arch: no architecture is given"),
         (("show", "resnet50", "--set", "array.x=4"), "no layer 'array', expected LAYER.KEY=VALUE"),

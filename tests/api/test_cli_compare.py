@@ -193,9 +193,12 @@ def test_progress_in_words() -> None:
     progress = Progress(total=12, recalled=2, done=4, workers=2, seconds_left=372.0, failed=1)
     assert progress_text(progress) == "4 of 10 searches done, 6 left, 2 more from the store, 1 failed, about 6 min"
     assert running_texts(progress) == ["2 workers"]
-    running = (("conv2 on simba", SearchProgress(0, 0, "even space", "edp", 200.0, 150.0)), ("fc", SearchProgress()))
+    running = (
+        ("conv2 on simba, edp", SearchProgress(0, 0, "even space", "edp", 200.0, 150.0)),
+        ("fc", SearchProgress()),
+    )
     shown = running_texts(replace(progress, running=running))
-    assert shown == ["2 workers", "conv2 on simba: edp 200, gap 25.0%; even space", "fc"]
+    assert shown == ["2 workers", "conv2 on simba, edp: 200, gap 25.0%; even space", "fc"]
     assert [duration(seconds) for seconds in (0, 12, 89, 90, 400, 7900)] == [
         "5 s", "10 s", "90 s", "2 min", "7 min", "2 h 12 min",
     ]  # fmt: skip
