@@ -315,16 +315,28 @@ def _memory_use(
     uses = zip(ports_of(memory), uses_of_ports(memory, busiest, every), strict=True)
     banks = [(tensors[tensor].role, cycles) for (name, tensor), cycles in lines.banks.items() if name == memory.name]
     ports = tuple(_with_banks(port, use, banks) for port, use in uses)
-    copies = 2 if memory.double_buffered else 1
+    own = [(tensors[tensor], words) for (name, tensor), words in tiles.items() if name == memory.name]
+    held = sum(held_bits(arch, memory, tensor, words, lines) for tensor, words in own)
+    return memory_use(arch, memory, held, traffic, every, ports)
+
+
+def memory_use(
+    arch: Architecture,
+    memory: Memory,
+    held: float,
+    traffic: Iterable[TensorTraffic],
+    every: MappingABC[Role, tuple[float, float]],
+    ports: tuple[PortUse, ...],
+) -> MemoryUse:
+    """What a memory does and holds.
+
+    held   bits, once
+    every  bits that are read and written, by role
+    """
     return MemoryUse(
         name=memory.name,
         instances=arch.instances(memory.name),
-        occupied_bits=copies
-        * sum(
-            held_bits(arch, memory, tensors[tensor], words, lines)
-            for (name, tensor), words in tiles.items()
-            if name == memory.name
-        ),
+        occupied_bits=(2 if memory.double_buffered else 1) * held,
         capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
         cycles=longest(ports),
         overlaps=memory.overlaps,

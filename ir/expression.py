@@ -9,7 +9,7 @@ Which element of a tensor is meant stands in the projection of the operation's p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -143,3 +143,12 @@ def _factors(expression: Expression) -> Iterator[Expression]:
             yield from _factors(argument)
     else:
         yield expression
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """The same of tensors with other names."""
+    if isinstance(expression, Operand):
+        return Operand(names[expression.tensor])
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(renamed(one, names) for one in expression.arguments))
+    return expression

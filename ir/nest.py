@@ -80,6 +80,11 @@ class Node:
         return f"{self.memory} keeps {self.tensor}"
 
 
+def is_temporal(item: Loop | Node) -> bool:
+    """Whether it is a loop whose steps are taken one after the other."""
+    return isinstance(item, Loop) and not item.is_spatial
+
+
 @dataclass(frozen=True, slots=True)
 class LoopNest(Shown):
     """Loops and storage nodes; iterating over it gives them as `items` does.

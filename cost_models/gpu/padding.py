@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
+from ...ir.tiles import ceil_div
 from .gemm import DIMENSIONS, Gemm
 from .layouts import LayoutChoice, layout_choices
 from .machine import Gpu
 from .sweep import Choice, best_plan
-from .timing import GemmCost, ceil_div
+from .timing import GemmCost
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256)
 """What a dimension is padded to a multiple of: element alignment, lines of memory, tiles."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 
+from ...ir.tiles import ceil_div
 from .alignment import PASS_BYTES, passes_to_load, sector_bytes, thread_width
 from .gemm import SUM_BYTES, Gemm
 from .machine import Gpu
@@ -194,11 +195,6 @@ def _bound(seconds: dict[str, float]) -> str:
 
 # Tile and wave quantization: a product is padded to whole tiles, and tiles run in whole waves (NVIDIA, "Matrix
 # Multiplication Background User's Guide", chapter 3).
-
-
-def ceil_div(number: int, by: int) -> int:
-    """The quotient of two whole numbers, rounded up."""
-    return -(-number // by)
 
 
 def grid(gemm: Gemm, tile: BlockTile) -> tuple[int, int]:

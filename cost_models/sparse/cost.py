@@ -20,14 +20,14 @@ from ..cost import (
     Cost,
     MemoryUse,
     TensorTraffic,
-    capacity_parts,
     check_axes,
     check_capacity,
     cost_of,
     held_width_bits,
+    memory_use,
 )
 from ..counts import Accesses, Counts
-from ..ports import access_bits, longest, run_cycles, uses_of_ports
+from ..ports import access_bits, run_cycles, uses_of_ports
 from ..zeros import TensorZeros, Zeros
 from .densities import Density, Shape
 from .formats import metadata_bits, possible_formats
@@ -241,15 +241,4 @@ def _memory(
         for table in (counts.total, counts.busiest)
     )
     ports = uses_of_ports(memory, busiest, every)
-    return MemoryUse(
-        name=memory.name,
-        instances=sparse.arch.instances(memory.name),
-        occupied_bits=(2 if memory.double_buffered else 1) * sum(tile.most_bits for _, tile in tiles),
-        capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
-        cycles=longest(ports),
-        overlaps=memory.overlaps,
-        energy_pj=sum(each.energy_pj for each in traffic if each.memory == memory.name),
-        read_bits=sum(read for read, _ in every.values()),
-        write_bits=sum(written for _, written in every.values()),
-        ports=ports,
-    )
+    return memory_use(sparse.arch, memory, sum(tile.most_bits for _, tile in tiles), traffic, every, ports)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ...ir import Problem, Tensor, TilewrightError, did_you_mean
 from ...ir.errors import shown
+from ..layouts.layout import tensor_extents
 from .densities import Banded, Density, Measured, Structured, Uniform
 
 _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
@@ -69,7 +70,7 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
             raise TilewrightError(message, where=where, hint="give a fraction, or a .npy file")
         return Banded(int(match[1]))
     if text.startswith(_MASK):
-        return Measured(_unpacked(text, _shape(tensor, problem), where))
+        return Measured(_unpacked(text, tensor_extents(problem, tensor), where))
     if text.endswith(".npy"):
         return Measured(_array(Path(text), where))
     if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
@@ -189,11 +190,6 @@ def _array(path: Path, where: str) -> npt.NDArray[np.generic]:
         raise TilewrightError(message, where=where, hint="numpy.save(path, array) writes one") from None
 
 
-def _shape(tensor: Tensor, problem: Problem) -> tuple[int, ...]:
-    """Of an array that has an element for every word; of sums of dimensions, their largest index."""
-    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
-
-
 def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str) -> None:
     if not isinstance(density, Measured | Banded):
         return
@@ -203,7 +199,7 @@ def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str)
             where=where,
             hint="give a fraction, such as W=0.35",
         )
-    shape = _shape(tensor, problem)
+    shape = tensor_extents(problem, tensor)
     if isinstance(density, Measured):
         # TilewrightError for an array that is none of numbers: of texts and missing values none is zero.
         values = density.values

@@ -18,7 +18,7 @@ from ..canonical import form_of
 from ..constraints.trees import ANY_TREE
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
-from ..pareto.regions import Point
+from ..pareto.front import Point
 from ..pareto.weights import ENERGY_ALONE, Weights, weights_of
 from ..question import Fuse, TreeQuestion
 from ..space import Space

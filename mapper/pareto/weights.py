@@ -14,7 +14,7 @@ from ...cost_models import ENERGY, Objective, parse_objective
 from ...cost_models.formula import number_text, weights_in
 from ..exact.rows import Floats
 from ..kernel.tolerance import cutoff_of, is_better
-from .front import front_of
+from .front import Point, front_of
 
 
 class Yardstick(Protocol):
@@ -125,7 +125,7 @@ class OpenRegion:
     def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
         """Return the part of the region that no known point dominates."""
         known = (*self.points, *((cutoff_of(energy), cutoff_of(latency)) for energy, latency in points))
-        return OpenRegion(self.weights, self.limits, tuple(front_of(known, tuple)))
+        return OpenRegion(self.weights, self.limits, tuple(front_of(known, _itself)))
 
     def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
         """Return the region left for one of several visits, beside the lower bounds of everything else."""
@@ -136,7 +136,7 @@ class OpenRegion:
     def with_all_of(self, other: OpenRegion) -> OpenRegion:
         """Return a region that contains both regions."""
         both = ((max(e, f), max(c, d)) for (e, c), (f, d) in itertools.product(self.points, other.points))
-        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), tuple(front_of(both, tuple)))
+        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), tuple(front_of(both, _itself)))
 
     def lies_in(self, other: OpenRegion) -> bool:
         """Whether all of it is a part of another."""
@@ -150,6 +150,10 @@ class OpenRegion:
 
     def _is_beaten(self, energy_pj: float, latency_cycles: float) -> bool:
         return any(energy_pj >= energy and latency_cycles >= latency for energy, latency in self.points)
+
+
+def _itself(point: Point) -> Point:
+    return point
 
 
 def objective_of(weights: Weights) -> Objective:

@@ -14,7 +14,8 @@ from ...cost_models import ENERGY, LATENCY, Objective
 from ..certificate import Certificate
 from ..kernel.tolerance import cutoff_of, or_value
 from ..means import Means
-from ..pareto.regions import Line, Point
+from ..pareto.front import Point
+from ..pareto.regions import Line
 from ..pareto.supported import least_on_lines, supported_between
 from ..pareto.weights import Weights, objective_of, weights_of
 from .kinds import GroupKind

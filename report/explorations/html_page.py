@@ -27,8 +27,7 @@ from ..web import (
     sorting_table,
 )
 from .exploration import Exploration
-from .measures import MEASURES
-from .points import Point
+from .points import Point, drawn_points
 from .reasons import layer_times, of_kinds, point_words, shown_name, smaller_sentence, steps_from, waits, why_sentences
 
 _MOST_NAMED = 12
@@ -93,10 +92,7 @@ def _findings(exploration: Exploration) -> list[str]:
 
 def _plot(exploration: Exploration) -> dict[str, Any]:
     """Energy against latency; a measure of the chip is the area of a dot, and the best point has a ring."""
-    third = next((m for m in exploration.measures if m.of_chip is not None), MEASURES["on_chip"])
-    measures = (MEASURES["energy"], MEASURES["latency"], third)
-    mapped = [(point, figures) for point in exploration.points if (figures := point.figures(measures)) is not None]
-    largest = max((figures[2] for _, figures in mapped), default=1.0) or 1.0
+    third, mapped, largest = drawn_points(exploration)
     front = [id(point) for point in exploration.front]
     best = exploration.best
     dots: list[dict[str, Any]] = []

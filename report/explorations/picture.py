@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...ir.units import energy, seconds
 from ..parts.figures import figure_style, legend_above, new_figure, plain_ticks
 from ..parts.palette import BLACK, BLUE, GREY
-from .measures import MEASURES, Measure
-from .points import ExplorationPoints, Point
+from .measures import Measure
+from .points import ExplorationPoints, Point, drawn_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,10 +25,7 @@ def front_figure(exploration: ExplorationPoints) -> Figure:
 
     Raises TilewrightError when matplotlib is not installed.
     """
-    third = next((m for m in exploration.measures if m.of_chip is not None), MEASURES["on_chip"])
-    measures = (MEASURES["energy"], MEASURES["latency"], third)
-    mapped = [(point, figures) for point in exploration.points if (figures := point.figures(measures)) is not None]
-    largest = max((figures[2] for _, figures in mapped), default=1.0) or 1.0
+    third, mapped, largest = drawn_points(exploration)
     front = {id(point) for point in exploration.front}
     best = exploration.best
     with figure_style():

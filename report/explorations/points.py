@@ -16,7 +16,7 @@ from ...arch import Architecture
 from ..comparisons.compared import Compared, Summary
 from ..parts.si import machines_compare
 from .fixed_figures import fixed_figures
-from .measures import Budget, Measure, parts_without_area
+from .measures import MEASURES, Budget, Measure, parts_without_area
 
 
 @dataclass(frozen=True)
@@ -155,3 +155,11 @@ class ExplorationPoints:
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     """Whether a point is no worse in anything and better in something."""
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def drawn_points(exploration: ExplorationPoints) -> tuple[Measure, list[tuple[Point, tuple[float, ...]]], float]:
+    """What pictures show as area, the points with figures of energy, latency and that, and the largest such area."""
+    third = next((m for m in exploration.measures if m.of_chip is not None), MEASURES["on_chip"])
+    measures = (MEASURES["energy"], MEASURES["latency"], third)
+    mapped = [(point, figures) for point in exploration.points if (figures := point.figures(measures)) is not None]
+    return third, mapped, max((figures[2] for _, figures in mapped), default=1.0) or 1.0

@@ -6,7 +6,8 @@ from math import prod
 
 from rich.table import Table
 
-from ...ir import Problem, Tensor, Work
+from ...cost_models.layouts.layout import tensor_extents
+from ...ir import Problem, Work
 from ...ir.units import count, plural
 from .text import columns
 
@@ -31,7 +32,7 @@ def tensor_table(work: Work) -> Table:
     if isinstance(work, Problem):
         table = columns(("tensor", "role"), ("words", "shape"))
         for tensor in work.tensors:
-            _add(table, (str(tensor), tensor.role), _shape(work, tensor))
+            _add(table, (str(tensor), tensor.role), tensor_extents(work, tensor))
         return table
     table = columns(("tensor", "written by", "read by"), ("words", "shape"))
     for name in work.tensors:
@@ -43,8 +44,3 @@ def tensor_table(work: Work) -> Table:
 
 def _add(table: Table, texts: tuple[str, ...], shape: tuple[int, ...]) -> None:
     table.add_row(*texts, count(prod(shape)), " x ".join(map(str, shape)) or "1")
-
-
-def _shape(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
-    """Extents of the array that holds the tensor: of strided axes the whole box."""
-    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Literal
 
-from ...ir import Call, Cascade, Expression, Operand, Operation, Pad, Problem, ProblemError, Rank, Tensor
+from ...ir import Cascade, Operation, Pad, Problem, ProblemError, Rank, Tensor
+from ...ir.expression import renamed
 from .atoms import Piece, ReaderAxis, aligned, pieces
 from .between import inside, softmax_as_one
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source, written_dims
@@ -359,26 +360,26 @@ class Joining:
         names = self._name_dims(member, order)
         reads = {read.operand: read for read in member.reads}
         tensors: list[Tensor] = []
-        pads, renamed = [], {}
+        pads, new_names = [], {}
         for operand in problem.operands:
             bits = operand.bits
             if operand.name in reads:
                 key = reads[operand.name].key
                 bits = self.graph.widths.get(key, bits)
                 ranks, zeros = self._read(member, reads[operand.name], names)
-                renamed[operand.name] = self.tensors[key].name
+                new_names[operand.name] = self.tensors[key].name
                 if any(map(any, zeros)):
-                    pads.append((renamed[operand.name], zeros))
+                    pads.append((new_names[operand.name], zeros))
             else:
                 ranks = self._parameter(member, operand, names)
-                renamed[operand.name] = self._unique(f"{member.name}_{operand.name}")
-            tensor = Tensor(renamed[operand.name], ranks, operand.role, bits, density=operand.density)
+                new_names[operand.name] = self._unique(f"{member.name}_{operand.name}")
+            tensor = Tensor(new_names[operand.name], ranks, operand.role, bits, density=operand.density)
             if tensor not in tensors:  # one that is both operands is one tensor
                 tensors.append(tensor)
         tensors.append(self._output(member, problem.output, names))
         dims = tuple((names[piece], member.size_of(piece)) for piece in order)
         name = re.sub(r"[\s:\[\]=]", "_", member.name)
-        expression = _renamed(member.operation.expression, renamed)
+        expression = renamed(member.operation.expression, new_names)
         return Operation(Problem(name, dims, tuple(tensors)), expression, reduction, tuple(pads))
 
     def _read(self, member: Member, read: Read, names: Mapping[Piece, str]) -> tuple[tuple[Rank, ...], tuple[Pad, ...]]:
@@ -422,11 +423,3 @@ class Joining:
             bits = self.graph.widths[member.key]
             partial = max(bits, partial or 0)
         return Tensor(tensor.name, tuple(ranks), "output", bits, partial)
-
-
-def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(expression, Operand):
-        return Operand(names[expression.tensor])
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple(_renamed(argument, names) for argument in expression.arguments))
-    return expression

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .rewrites.edits import attributes
 from .rewrites.writer import NodeWriter
+from .shapes import attributes
 
 _HIDDEN = -3.0e38
 """What is added to a score that has no weight: any score more is far from the least float, and its exponential 0."""

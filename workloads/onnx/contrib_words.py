@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from .contrib_attention import Heads, by_head, hidden_scores, in_rows, products, score_mask
-from .rewrites.edits import attributes
 from .rewrites.writer import NodeWriter
+from .shapes import attributes
 
 _NORM, _AXES_AS_INPUT = 17, 18
 """Operator sets: with LayerNormalization, and since when reductions read their axes."""

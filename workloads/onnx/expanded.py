@@ -28,8 +28,9 @@ from .contrib_attention import attention, group_query_attention, standard_attent
 from .contrib_words import CONTRIB_WORDS, SIMPLIFIED
 from .einsums import einsum_terms
 from .files import Given, read_model
-from .rewrites.edits import GraphEdit, attributes
+from .rewrites.edits import GraphEdit
 from .rewrites.writer import NodeWriter
+from .shapes import attributes
 
 if TYPE_CHECKING:
     import numpy as np

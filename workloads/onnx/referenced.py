@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...ir import ProblemError
 from .expanded import read_expanded
-from .rewrites.edits import GraphEdit, attributes
+from .rewrites.edits import GraphEdit
 from .rewrites.responses import write_out_responses
+from .shapes import attributes
 from .values import StoredModel, computed, stored_values
 
 if TYPE_CHECKING:

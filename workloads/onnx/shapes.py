@@ -93,7 +93,7 @@ def _is_misread(node: onnx.NodeProto) -> bool:
     """Whether ONNX's inference makes another shape of it than its text and reference implementation."""
     if node.op_type not in ("AveragePool", "ConvTranspose", "LpPool", "MaxPool") or len(node.output) > 1:
         return False
-    given = _attributes(node)
+    given = attributes(node)
     is_same = given.get("auto_pad", b"").startswith(b"SAME")
     if node.op_type == "ConvTranspose":
         return is_same and "output_shape" not in given
@@ -232,7 +232,7 @@ def _shape_recurrent(model: onnx.ModelProto, node: onnx.NodeProto, known: dict[s
 
     kind, read = known.get(node.input[0], (0, None))
     weights = known.get(node.input[1], (0, None))[1]
-    states = int(_attributes(node).get("hidden_size", 0))
+    states = int(attributes(node).get("hidden_size", 0))
     is_known = known.get(next(filter(None, node.output)), (0, None))[1] is not None
     if is_known or read is None or weights is None or len(read) != 3 or not states:
         return False
@@ -249,14 +249,15 @@ def _shape_of(node: onnx.NodeProto, shapes: Sequence[tuple[int, ...]]) -> Sequen
         return shapes[0]
     if node.domain == _OWN:
         rule = same_shape if node.op_type == "ConvTranspose" else ceiled_shape
-        return rule(_attributes(node), shapes)
+        return rule(attributes(node), shapes)
     if node.op_type != "Einsum":
         return None
     equations = (one.s.decode(errors="replace") for one in node.attribute if one.name == "equation")
     return einsum_shape(next(equations, ""), shapes, node.name)
 
 
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    """By name."""
     from onnx.helper import get_attribute_value
 
     return {one.name: get_attribute_value(one) for one in node.attribute}

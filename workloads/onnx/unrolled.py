@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .graph import captured
-from .shapes import TypeAndShape, small_array
+from .shapes import TypeAndShape, attributes, small_array
 
 if TYPE_CHECKING:
     import onnx
@@ -103,7 +103,7 @@ def _rename(node: onnx.NodeProto, names: dict[str, str]) -> None:
 
 def unrolled_loop(inliner: Inliner, node: onnx.NodeProto, stored: Stored) -> list[onnx.NodeProto] | None:
     """All steps of a Loop whose count is known and whose condition does not change; None for others."""
-    graph = _attributes(node)["body"]
+    graph = attributes(node)["body"]
     count, going = (_whole(stored.get(name)) if name else None for name in node.input[:2])
     carried = list(node.input[2:])
     if not count or not _is_short(inliner, graph, count) or (node.input[1] and not going) or not _goes_on(graph):
@@ -128,7 +128,7 @@ def unrolled_scan(
     """All steps of a Scan over tensors of known shape; None for others."""
     from onnx import helper
 
-    given = _attributes(node)
+    given = attributes(node)
     graph, read = given["body"], given["num_scan_inputs"]
     carried, rows = list(node.input[: len(node.input) - read]), list(node.input[len(node.input) - read :])
     outputs = len(node.output) - len(carried)
@@ -192,7 +192,7 @@ def _goes_on(graph: onnx.GraphProto) -> bool:
     while name in makers and makers[name].op_type == "Identity":
         name = makers[name].input[0]
     if name in makers and makers[name].op_type == "Constant":
-        return bool(_whole(_attributes(makers[name]).get("value")))
+        return bool(_whole(attributes(makers[name]).get("value")))
     return name == given or bool(_whole(stored.get(name)))
 
 
@@ -208,9 +208,3 @@ def _truth(inliner: Inliner, base: str) -> str:
     name = inliner.new_name(base)
     inliner.model.graph.initializer.append(helper.make_tensor(name, 9, [], [True]))
     return name
-
-
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    from onnx.helper import get_attribute_value
-
-    return {one.name: get_attribute_value(one) for one in node.attribute}

@@ -19,7 +19,8 @@ from ...answer import Answer
 from ...certificate import Certificate, PartProof
 from ...diagnosis import unmet_limits
 from ...kernel.tolerance import or_value, reaches
-from ...pareto.regions import Line, Point, front_gap
+from ...pareto.front import Point
+from ...pareto.regions import Line, front_gap
 from ...pareto.supported import least_on_lines
 from ...pareto.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from ...progress import SearchProgress

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ....arch import Architecture
 from ....ir import Loop, LoopNest, Mapping, Node
+from ....ir.nest import is_temporal
 from ...constraints import Constraints
 from ...constraints.violations import violations
 from ...kernel.states import Closed
@@ -109,12 +110,8 @@ def all_orders(mapping: Mapping, start: int) -> Iterator[Mapping]:
     from some position on: above it stand nodes, and loops over visits."""
     above, below = mapping.nest.items[:start], mapping.nest.items[start:]
     runs: list[list[tuple[Loop | Node, ...]]] = []
-    for temporal, group in itertools.groupby(below, key=_is_temporal):
+    for temporal, group in itertools.groupby(below, key=is_temporal):
         items = tuple(group)
         runs.append(list(itertools.permutations(items)) if temporal else [items])
     for chosen in itertools.product(*runs):
         yield Mapping(mapping.problem, LoopNest((*above, *itertools.chain.from_iterable(chosen))))
-
-
-def _is_temporal(item: Loop | Node) -> bool:
-    return isinstance(item, Loop) and not item.is_spatial

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ....arch import Halo
 from ....ir import Loop, LoopNest, Mapping, Node
+from ....ir.nest import is_temporal
 from ..question.hierarchy import Hierarchy
 
 
@@ -85,7 +86,7 @@ def useful_orders(mapping: Mapping, hierarchy: Hierarchy, start: int) -> Iterato
     chosen = list[list[tuple[Loop | Node, ...]]]()
     dims = list(hierarchy.problem.dim_names)
     reached, nodes = [1] * len(dims), list[_GivenTile]()
-    for temporal, group in itertools.groupby(reversed(below), key=_is_temporal):
+    for temporal, group in itertools.groupby(reversed(below), key=is_temporal):
         run = tuple(group)
         if temporal:
             loops = [(dims.index(item.dim), item.trips) for item in run if isinstance(item, Loop)]
@@ -151,7 +152,3 @@ def _node(node: Node, hierarchy: Hierarchy, reached: Sequence[int]) -> _GivenTil
     t = next(t for t, tensor in enumerate(tensors) if tensor.name == node.tensor)
     halo: Halo = "none" if tensors[t].is_output else memories[node.memory].halo
     return _GivenTile(t, halo, (list(reached), list(reached)), [0] * len(reached))
-
-
-def _is_temporal(item: Loop | Node) -> bool:
-    return isinstance(item, Loop) and not item.is_spatial

@@ -142,10 +142,3 @@ def names_read(node: onnx.NodeProto) -> Iterator[str]:
         for inner in graph.node:
             yield from names_read(inner)
         yield from (value.name for value in graph.output)
-
-
-def attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    """By name."""
-    from onnx.helper import get_attribute_value
-
-    return {attribute.name: get_attribute_value(attribute) for attribute in node.attribute}

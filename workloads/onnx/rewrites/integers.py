@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .edits import GraphEdit, attributes
+from ..shapes import attributes
+from .edits import GraphEdit
 
 if TYPE_CHECKING:
     import onnx

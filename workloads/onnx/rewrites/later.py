@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .edits import GraphEdit, attributes
+from ..shapes import attributes
+from .edits import GraphEdit
 
 if TYPE_CHECKING:
     import onnx

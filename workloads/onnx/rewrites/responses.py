@@ -8,7 +8,8 @@ after as many as the batch has images; this is what the operator's text says.
 
 from __future__ import annotations
 
-from .edits import GraphEdit, attributes
+from ..shapes import attributes
+from .edits import GraphEdit
 from .writer import NodeWriter
 
 

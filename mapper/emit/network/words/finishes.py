@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .....ir import Call, Expression, Operand
+from .....ir.expression import renamed
 from .....workloads.graph import WORD, FinishParameter, WordFinish
 from ...parts.trees import TensorFinish
 from .operands import StoredWords
@@ -27,7 +27,7 @@ def placed_finish(finish: WordFinish, extents: Sequence[int]) -> tuple[TensorFin
         names[name] = f"P{number}"
         shown.append((names[name], axes, kept.shape))
         placed.append(StoredWords(parameter.value, kept.ravel()))
-    return TensorFinish(_renamed(finish.expression, names), WORD, tuple(shown)), tuple(placed)
+    return TensorFinish(renamed(finish.expression, names), WORD, tuple(shown)), tuple(placed)
 
 
 def _places(parameter: FinishParameter, extents: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -40,11 +40,3 @@ def _places(parameter: FinishParameter, extents: Sequence[int]) -> np.ndarray[An
         lies = lies[..., None] + stride * np.arange(count)
     flat[lies] = wide.reshape(lies.shape)
     return flat.reshape(extents)
-
-
-def _renamed(expression: Expression, names: dict[str, str]) -> Expression:
-    if isinstance(expression, Operand):
-        return Operand(names[expression.tensor])
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple(_renamed(one, names) for one in expression.arguments))
-    return expression
