@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         list_networks,
         load_layer,
         load_network,
+        padded,
     )
 
     __version__: str
@@ -79,6 +80,7 @@ __all__ = [
     "load_network",
     "load_network_plan",
     "load_system",
+    "padded",
     "plan_layouts",
     "plan_memory",
     "roofline",
@@ -123,6 +125,7 @@ _HOME = {
     "load_network": "workloads",
     "load_network_plan": "compiled",
     "load_system": "arch.system",
+    "padded": "workloads",
     "plan_layouts": "layout_plans",
     "plan_memory": "memory",
     "roofline": "network_roofline",

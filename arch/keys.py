@@ -189,6 +189,7 @@ class ArchitectureKeys(Keys):
     first_read_elision  whether the first visit of a partial sum reads nothing; true, if not given
     reuse        over which loops a tile stays; across_levels, if not given
     footprint    words of a tile: those that it touches, or those between them too; exact, if not given
+    padding      whether zeros around an operand are words; read, if not given: free ones are not stored and not moved
     latency      of the busiest resource, or with the first and last tiles as well; steady, if not given
     overlap      whether operations of a cascade take turns; within_operations, if not given
     leakage, area  of what is neither memory nor MAC
@@ -208,6 +209,7 @@ class ArchitectureKeys(Keys):
     first_read_elision: Switch | None = None
     reuse: Literal["across_levels", "at_node"] | None = None
     footprint: Literal["exact", "box"] | None = None
+    padding: Literal["read", "free"] | None = None
     latency: Literal["steady", "with_fill"] | None = None
     overlap: Literal["within_operations", "across_operations"] | None = None
     leakage: Power | None = None

@@ -28,7 +28,7 @@ from .keys import ArchitectureKeys, optional
 from .levels import level_of, mac_of, refuse_second_name
 from .parts import Scale, build, flag
 from .settings import Setting, shown_settings, with_settings
-from .spec import Architecture, Footprint, Latency, Overlap, Reuse
+from .spec import Architecture, Footprint, Latency, Overlap, Padding, Reuse
 from .units import clock_hz, size_bits
 
 _LIBRARY = Path(__file__).parent / "library"
@@ -136,6 +136,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         first_read_elision=flag(top, "first_read_elision", True),
         reuse=cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels",
         footprint=cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact",
+        padding=cast(Padding, top["padding"].choice(("read", "free"))) if "padding" in top else "read",
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
         overlap=cast(Overlap, top["overlap"].choice(_OVERLAPS)) if "overlap" in top else _OVERLAPS[0],
         levels=levels,

@@ -39,6 +39,7 @@ Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
 Footprint = Literal["exact", "box"]
+Padding = Literal["read", "free"]
 Latency = Literal["steady", "with_fill"]
 Overlap = Literal["within_operations", "across_operations"]
 SparseFormat = Literal["uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks"]
@@ -376,6 +377,8 @@ class Architecture(Spec, Shown):
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
     footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
                        Timeloop (they differ where strides or dilations leave gaps)
+    padding            zeros around an operand that a layer states: `read` they are words as all others; `free` they are
+                       neither stored nor moved, and take no room, as in NVDLA
     latency            `steady`: of the busiest resource; `with_fill`: and of the first tiles in, and the last ones out
     overlap            of a cascade's operations: `within_operations` each takes the time of its slowest resource, one
                        after the other; `across_operations` the slowest resource of all together, which perfect
@@ -398,6 +401,7 @@ class Architecture(Spec, Shown):
     first_read_elision: bool = True
     reuse: Reuse = "across_levels"
     footprint: Footprint = "exact"
+    padding: Padding = "read"
     latency: Latency = "steady"
     leakage_pj_per_cycle: Picojoules = 0.0
     area_mm2: SquareMillimetres = 0.0
@@ -407,7 +411,7 @@ class Architecture(Spec, Shown):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), {"overlap": "within_operations"})
+        return _without(handler(self), {"overlap": "within_operations", "padding": "read"})
 
     @model_validator(mode="after")
     def _sound(self) -> Architecture:
@@ -419,6 +423,10 @@ class Architecture(Spec, Shown):
         banked = next((memory.name for memory in self.memories if memory.banks), None)
         if banked and self.latency == "with_fill":
             message = f"{banked} has banks: 'latency: with_fill' knows no waiting for them, expected 'latency: steady'"
+            raise ValueError(message)
+        lined = next((memory.name for memory in self.memories if memory.line_bits is not None), None)
+        if lined and self.padding == "free":
+            message = f"{lined} has lines: 'padding: free' knows none, expected 'padding: read'"
             raise ValueError(message)
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}

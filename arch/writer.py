@@ -53,7 +53,7 @@ def _switches(arch: Architecture) -> Iterator[str]:
     for key, default in (("inner_drain_read", True), ("first_read_elision", True)):
         if getattr(arch, key) is not default:
             yield f"{key}: false"
-    for key in ("reuse", "footprint", "latency", "overlap"):
+    for key in ("reuse", "footprint", "padding", "latency", "overlap"):
         if getattr(arch, key) != Architecture.model_fields[key].default:
             yield f"{key}: {getattr(arch, key)}"
 

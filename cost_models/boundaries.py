@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..arch import Architecture, Fanout, Memory
 from ..ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Tensor
+from .padding import counted_mapping
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Boundary:
 
 def boundaries_of(mapping: Mapping, arch: Architecture) -> tuple[Boundary, ...]:
     """All boundaries of a mapping, tensor by tensor, each chain from the outside in."""
+    mapping = counted_mapping(mapping, arch)
     check_placement(mapping, arch)
     return tuple(chains_of(mapping, arch))
 

@@ -42,6 +42,7 @@ from .moves import (
     relative_steps,
     words_along_rank,
 )
+from .padding import counted_mapping
 from .passing import sums_drained, sums_inwards
 
 NOTHING: frozenset[int] = frozenset()
@@ -72,6 +73,7 @@ class Nest:
 
     @classmethod
     def of(cls, mapping: LoopMapping, arch: Architecture, starts: tuple[int, ...] = (0,)) -> Nest:
+        mapping = counted_mapping(mapping, arch)
         items = mapping.nest.items
         loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
         return cls(
@@ -159,18 +161,20 @@ def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boun
 
 
 def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
-    """Return the first tile of a boundary at its first instances; no later tile is larger."""
+    """Return the first tile of a boundary at its largest instances."""
     tensor, position = boundary.tensor, boundary.inner_position
     joined = boundary.reduced if tensor.is_output else boundary.multicast
-    first_outer, first_inner = (
-        frozenset((i, 0) for i in nest.spatial_above(p)) for p in (boundary.outer_position, position)
-    )
+
+    def first(joined: frozenset[int], at: int) -> int:
+        places = candidates(nest, tensor, at) if tensor.stored else [frozenset((i, 0) for i in nest.spatial_above(at))]
+        return max(words_in(nest, tensor, FIRST, Group(position, joined, place))[0] for place in places)
+
     return FirstTile(
         tensor=tensor.name,
         outer=boundary.outer.name,
         inner=inner,
-        outer_words=words_in(nest, tensor, FIRST, Group(position, joined, first_outer))[0],
-        inner_words=words_in(nest, tensor, FIRST, Group(position, NOTHING, first_inner))[0],
+        outer_words=first(joined, boundary.outer_position),
+        inner_words=first(NOTHING, position),
         outer_finishes=tensor.is_output and may_finish(nest, boundary.outer_position),
         inner_finishes=tensor.is_output and may_finish(nest, position),
         steps=0 if tensor.is_output else steps_of_first(nest, nest.innermost_serving(tensor, position)),
@@ -224,9 +228,11 @@ def candidates(nest: Nest, tensor: Tensor, position: int, periods: Periods = ())
     """Return instances above `position` that include the busiest instance.
 
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
-    at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at. Of lines,
-    tiles touch the more the further into one they begin: one instance is looked at for every such place.
+    at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at; and along
+    padded ranks, where the first has zeros that are not stored. Of lines, tiles touch the more the further into one
+    they begin: one instance is looked at for every such place.
     """
+    padded = {dim for rank, stored in tensor.stored_ranks if stored is not None for dim, _ in rank}
     above = [i for i in nest.spatial if i < position]
     ranges: list[Sequence[int]] = []
     for i in above:
@@ -234,7 +240,7 @@ def candidates(nest: Nest, tensor: Tensor, position: int, periods: Periods = ())
         steps = [c for rank in tensor.ranks if any(d == dim for d, _ in rank) for d, c in rank if d != dim]
         ragged = math.prod(d.trips for d in nest.digits[dim]) != nest.problem.sizes[dim]
         along = _periods_along(tensor, dim, periods)
-        if ragged and (max(along) > 1 or any(c > 1 for c in steps)):
+        if dim in padded or (ragged and (max(along) > 1 or any(c > 1 for c in steps))):
             ranges.append(range(trips))
             continue
         tile = next(digit.tile for digit in nest.digits[dim] if digit.position == i)
@@ -364,9 +370,12 @@ def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[in
 
 def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
     wanted = held = 1
-    for rank in tensor.ranks:
-        kinds = kinds_along_rank(nest, rank, steps, group)
-        new, kept = words_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint)
+    for rank, stored in tensor.stored_ranks:
+        if stored is None:
+            kinds = kinds_along_rank(nest, rank, steps, group)
+        else:
+            kinds = [_kinds(nest, dim, steps, group, nest.problem.sizes[dim]) for dim, _ in rank]
+        new, kept = words_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, stored=stored)
         wanted *= new
         held *= kept
     times = times_moved(nest, tensor, steps, group)

@@ -23,6 +23,7 @@ from .fill import COMPUTE, idle_cycles, waiting_cycles
 from .filling import filling_cycles
 from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
+from .padding import counted_mapping
 from .ports import AccessBits, Port, PortUse, access_bits, longest, ports_of, run_cycles, uses_of_ports
 from .sets import distinct_sums
 from .zeros import TensorZeros, Zeros
@@ -190,6 +191,7 @@ def evaluate_nest(mapping: Mapping, arch: Architecture) -> Cost:
     short, a dimension that the axis does not allow, tiles larger than a memory; and TilewrightError for operands with
     zeros, which `evaluate_open` knows.
     """
+    mapping = counted_mapping(mapping, arch)
     if mapping.problem.has_zeros:
         raise TilewrightError("zeros are not known here", where=mapping.problem.name, hint="leave the densities out")
     lines = lines_of(mapping, arch)
@@ -294,10 +296,12 @@ def tile_words(mapping: Mapping, footprint: Footprint) -> dict[tuple[str, str], 
 
 
 def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int], footprint: Footprint = "exact") -> int:
-    """Distinct words of a tensor that a tile touches, or its box, given the tile's elements per dimension."""
+    """Distinct words of a tensor that a tile touches, or its box, given the tile's elements per dimension; along a
+    padded rank no more than are stored."""
     words = 1
-    for rank in tensor.ranks:
-        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank), footprint)
+    for rank, stored in tensor.stored_ranks:
+        along = distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank), footprint)
+        words *= along if stored is None else min(along, stored.most(gaps=footprint == "box"))
     return words
 
 

@@ -10,6 +10,7 @@ from ..arch import Architecture, Mac
 from ..ir import Cascade, Operation, Problem, Role, Tensor
 from .intensity import compulsory_words
 from .objective import Capped, Objective
+from .padding import counted
 from .ports import port_cycles, run_cycles
 from .sets import distinct_sums
 from .traffic_bounds import done_macs
@@ -30,6 +31,7 @@ class LeastCost:
 
 def least_cost(problem: Problem, arch: Architecture) -> LeastCost:
     """Return the lower bound on the cost of every mapping of a problem."""
+    problem = counted(problem, arch)
     words = compulsory_words(problem)
     if problem.has_zeros:
         from .sparse.least import nonzero_shares

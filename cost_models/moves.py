@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arch import Footprint
-from ..ir import Digit
+from ..ir import Digit, Stored
 from .sets import IntArray, Move, lines_along_rank, lines_by_bank, moved_along_rank
 
 
@@ -43,19 +43,63 @@ ALL: Place = frozenset()
 
 
 def words_along_rank(
-    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int = 1
+    coefficients: tuple[int, ...],
+    kinds: list[tuple[Kind, ...]],
+    footprint: Footprint,
+    per_line: int = 1,
+    stored: Stored | None = None,
 ) -> tuple[int, int]:
     """Return the words wanted and held along one rank, over all combinations of its dimensions' moves; with `per_line`
-    above 1, the lines that contain these words."""
+    above 1, the lines that contain these words; of words that are `stored`, where kinds tell how far from the first
+    index they begin."""
     wanted = held = 0
+    if stored is not None:
+        kinds = _alike_inside(coefficients, kinds, stored)
     for count, moves, phase in _combinations(kinds, coefficients):
-        if per_line == 1:
+        if stored is not None:
+            first, end = max(0, stored.first - phase), max(0, stored.end - phase)
+            inside = not first and phase + _span(coefficients, moves) <= stored.end
+            new, kept = moved_along_rank(coefficients, moves, footprint, None if inside else (first, end))
+        elif per_line == 1:
             new, kept = moved_along_rank(coefficients, moves, footprint)
         else:
             new, kept = lines_along_rank(coefficients, moves, footprint, per_line, phase % per_line)
         wanted += count * new
         held += count * kept
     return wanted, held
+
+
+def _alike_inside(
+    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], stored: Stored
+) -> list[tuple[Kind, ...]]:
+    """Return the kinds with those as one that differ in where they begin alone, and that want stored words only,
+    wherever the others begin."""
+    firsts = [c * max(kind.phase for kind in each) for c, each in zip(coefficients, kinds, strict=True) if each]
+    if len(firsts) < len(kinds):
+        return kinds
+    longest = 1 + sum(c * max(map(_reach, each)) for c, each in zip(coefficients, kinds, strict=True))
+    found = []
+    for c, each, first in zip(coefficients, kinds, firsts, strict=True):
+        inside = stored.first, stored.end - longest - (sum(firsts) - first)
+        # All that begin inside stand for the first of them, where any other begins.
+        counts: Counter[tuple[tuple[Move, ...], int]] = Counter()
+        least = -(-inside[0] // c)
+        for kind in each:
+            begins = least if inside[0] <= c * kind.phase <= inside[1] else kind.phase
+            counts[kind.moves, begins] += kind.count
+        found.append(tuple(Kind(count, moves, phase) for (moves, phase), count in counts.items()))
+    return found
+
+
+def _reach(kind: Kind) -> int:
+    """The last index that any of its instances wants, from where it begins."""
+    return max(move.offset + move.extent - 1 for move in kind.moves)
+
+
+def _span(coefficients: tuple[int, ...], moves: tuple[tuple[Move, ...], ...]) -> int:
+    """Elements from where the moves of a group begin to the last one that it wants."""
+    reaches = (max(m.offset + m.extent - 1 for m in each) for each in moves)
+    return 1 + sum(c * reach for c, reach in zip(coefficients, reaches, strict=True))
 
 
 def most_lines_along_rank(
@@ -84,6 +128,7 @@ class RankLoops(NamedTuple):
 
     digits  per dimension, its loops, outermost first; tiles: the node's tile per dimension
     joined  positions of spatial loops whose instances are served together
+    stored  the words that count; None: all do
     """
 
     coefficients: tuple[int, ...]
@@ -92,6 +137,7 @@ class RankLoops(NamedTuple):
     tiles: tuple[int, ...]
     joined: frozenset[int]
     footprint: Footprint
+    stored: Stored | None = None
 
 
 def rank_words(above: RankLoops, moving: int | None, per_line: int = 1) -> tuple[int, int]:
@@ -103,9 +149,9 @@ def rank_words(above: RankLoops, moving: int | None, per_line: int = 1) -> tuple
     steps, kinds = EVERY if moving is None else Steps(moving, moving=True), []
     for c, size, loops, tile in zip(above.coefficients, above.sizes, above.digits, above.tiles, strict=True):
         joined = above.joined & {x.position for x in loops}
-        period = per_line // math.gcd(per_line, c)
+        period = size if above.stored is not None else per_line // math.gcd(per_line, c)
         kinds.append(kinds_of_move(size, loops, tile, relative_steps(loops, steps), joined, ALL, period))
-    return words_along_rank(above.coefficients, kinds, above.footprint, per_line)
+    return words_along_rank(above.coefficients, kinds, above.footprint, per_line, above.stored)
 
 
 def rank_lines(above: RankLoops, per_line: Sequence[int]) -> list[int]:

@@ -51,7 +51,7 @@ def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footp
         common = math.gcd(*coefficients)
         a, b = (coefficient // common for coefficient in coefficients)
         return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
-    return int(np.count_nonzero(_indicator(coefficients, extents, footprint)))
+    return int(np.count_nonzero(reached_sums(coefficients, extents, footprint)))
 
 
 def distinct_sums_of(
@@ -101,7 +101,7 @@ def _is_gapless(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> bool
     return True
 
 
-def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint) -> Sums:
+def reached_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint) -> Sums:
     """Return a boolean array over [0, largest sum] that marks the sums that are reached."""
     if footprint == "box" or _is_gapless(coefficients, extents):
         return np.ones(hull(coefficients, extents), dtype=bool)
@@ -121,22 +121,27 @@ def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprin
 
 @lru_cache(maxsize=1 << 16)
 def moved_along_rank(
-    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint = "exact"
+    coefficients: tuple[int, ...],
+    instances: tuple[tuple[Move, ...], ...],
+    footprint: Footprint = "exact",
+    only: tuple[int, int] | None = None,
 ) -> tuple[int, int]:
     """Return the elements along a rank that a group of instances wants, and how many of them no instance has to
     receive.
 
     instances  per dimension of the rank, the moves of the group's instances (the group is their product)
+    only       the first element that counts, from the group's common base on, and the one after the last; None: all do
     returns    (distinct elements wanted, elements that every instance wanting them already holds)
 
     The second number is what makes unions exact: along each rank on its own, an element needs no transfer when
     all instances that want it hold it, and a point of the tile needs none when that is so in every rank.
     """
-    if len(coefficients) == 1:
+    if len(coefficients) == 1 and only is None:
         # Ranges of one dimension are equal or apart, and so are their hulls.
         words = [(distinct_sums(coefficients, (m.extent,), footprint), m.shift) for m in instances[0]]
         return sum(n for n, _ in words), sum(n for n, shift in words if shift == 0)
-    wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
+    counting = slice(None) if only is None else slice(*only)
+    wanting, holding = (each[counting] for each in _wanting_and_holding(coefficients, instances, footprint))
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
 
@@ -231,8 +236,8 @@ def _tile_and_kept(
 ) -> tuple[Sums, Sums]:
     """Return the indicators of `_new_and_kept` from the extents of the two tiles, so that instances that differ in
     place alone share them."""
-    new = _indicator(coefficients, extents, footprint)
-    old = _indicator(coefficients, old_extents, footprint)
+    new = reached_sums(coefficients, extents, footprint)
+    old = reached_sums(coefficients, old_extents, footprint)
     held = np.zeros(len(new), dtype=bool)
     first, last = max(0, -shift), min(len(new), len(old) - shift)
     if first < last:

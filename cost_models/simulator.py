@@ -26,6 +26,7 @@ from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, Counts, FirstTile
 from .filling import empties_array
 from .hops import Route, hops, legs_of
+from .padding import counted_mapping
 
 Element = tuple[int, ...]
 Tile = frozenset[Element]
@@ -104,10 +105,11 @@ class Walk:
 
     def elements(self, tensor: Tensor, offset: dict[str, int], extent: dict[str, int]) -> Tile:
         axes = []
-        for rank in tensor.ranks:
+        for rank, stored in tensor.stored_ranks:
             ranges = [[c * (offset[d] + x) for x in range(extent[d])] for d, c in rank]
             sums = {sum(point) for point in itertools.product(*ranges)}
-            axes.append(range(min(sums), max(sums) + 1) if self.arch.footprint == "box" else sorted(sums))
+            every = range(min(sums), max(sums) + 1) if self.arch.footprint == "box" else sorted(sums)
+            axes.append([x for x in every if stored is None or stored.first <= x < stored.end])
         return frozenset(itertools.product(*axes))
 
     def instances(self, above: int) -> Iterator[dict[int, int]]:
@@ -429,9 +431,11 @@ class Walk:
         for space, offset in self._places(boundary, time):
             if self._inside(offset):
                 outer = self.coordinates(space, boundary.outer_position)
-                (element,) = self.elements(boundary.tensor, offset, dict.fromkeys(offset, 1))
-                wanted[outer, self.groups(boundary, joined, space)][element] += 1
-                taken.append((space, {element}))
+                word = self.elements(boundary.tensor, offset, dict.fromkeys(offset, 1))  # none, of padding
+                together = wanted[outer, self.groups(boundary, joined, space)]
+                for element in word:
+                    together[element] += 1
+                taken.append((space, word))
         self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
             self.check_held(boundary, outer, set(elements))
@@ -489,4 +493,4 @@ def simulate(mapping: Mapping, arch: Architecture) -> Counts:
     """
     checked(mapping, Mapping, "the mapping", "a Mapping", MappingError)
     checked(arch, Architecture, "the architecture", "an Architecture, as load_arch gives one", ArchitectureError)
-    return Walk(mapping, arch).run()
+    return Walk(counted_mapping(mapping, arch), arch).run()

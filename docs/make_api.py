@@ -33,6 +33,7 @@ SECTIONS = (
         (
             "conv2d",
             "gemm",
+            "padded",
             "batched_gemm",
             "einsum",
             "cascade",

@@ -20,8 +20,8 @@ from .errors import (
 from .expression import Call, Expression, Number, Operand
 from .mapping import Mapping, OperationPath, Work
 from .nest import Axis, Loop, LoopNest, Node
-from .operation import Generation, Operation, Pad, Reduction, StartValue, plain_rank
-from .problem import Problem, Rank, Role, Tensor
+from .operation import Generation, Operation, Reduction, StartValue, plain_rank
+from .problem import Pad, Problem, Rank, Role, Stored, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
 from .tree import Address, Place, Renews, SharedLoop, Tree, loop_of
 
@@ -59,6 +59,7 @@ __all__ = [
     "SharedLoop",
     "StartValue",
     "StoreError",
+    "Stored",
     "Tensor",
     "TilewrightError",
     "Tree",

@@ -13,13 +13,10 @@ from typing import Literal
 
 from .errors import ProblemError, checked
 from .expression import Call, Expression, Operand, factors_of, is_product, product, tensors_read, unbracketed, written
-from .problem import Problem, Rank, Tensor, axis_texts
+from .problem import Pad, Problem, Rank, Tensor, axis_texts
 
 Reduction = Literal["sum", "max"]
 """How the points that belong to one word of the output are combined; without one, there is one point for each."""
-
-Pad = tuple[int, int]
-"""Zeros that an operation reads before the first and after the last position of a rank."""
 
 StartValue = int | float
 """What a tensor of generations holds before the first step."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .display import Shown
 from .errors import ProblemError, checked, did_you_mean, entry, shown
@@ -16,6 +16,24 @@ ROLES: tuple[Role, ...] = ("input", "weight", "output")
 
 Rank = tuple[tuple[str, int], ...]
 """One axis of a tensor, as a sum of `coefficient * dimension`: (("P", 2), ("R", 1)) is 2p + r."""
+
+Pad = tuple[int, int]
+"""Zeros that an operation reads before the first and after the last position of a rank."""
+
+
+class Stored(NamedTuple):
+    """The sums along a rank that are stored, from `first` to before `end`; others are zeros of padding.
+
+    words  so many sums lie there
+    """
+
+    first: int
+    end: int
+    words: int
+
+    def most(self, *, gaps: bool) -> int:
+        """The words of the largest tile, gaps between sums included or not."""
+        return self.end - self.first if gaps else self.words
 
 
 @dataclass(frozen=True)
@@ -28,6 +46,8 @@ class Tensor:
     bits          width of a word; None takes the architecture's word width
     partial_bits  width of a partial sum (outputs only); None takes the architecture's
     density       where its nonzero words are, as a text (operands only, docs/sparse.md); None: all may be nonzero
+    stored        per rank, which words there are, on a machine that stores no zeros of padding (`padding: free`);
+                  None, or nothing at all: all of them
     """
 
     name: str
@@ -36,11 +56,17 @@ class Tensor:
     bits: int | None = None
     partial_bits: int | None = None
     density: str | None = None
+    stored: tuple[Stored | None, ...] = ()
 
     @cached_property
     def dims(self) -> frozenset[str]:
         """The dimensions that move this tensor (its relevance set)."""
         return frozenset(dim for rank in self.ranks for dim, _ in rank)
+
+    @property
+    def stored_ranks(self) -> tuple[tuple[Rank, Stored | None], ...]:
+        """Every rank with what of it is stored."""
+        return tuple(zip(self.ranks, self.stored or (None,) * len(self.ranks), strict=True))
 
     @property
     def is_output(self) -> bool:
@@ -67,6 +93,8 @@ class Problem(Shown):
     name     of the layer
     dims     (name, size) in a fixed order; sizes are positive
     tensors  operands first, the single output last
+    pads     per padded operand, the zeros before and after each of its ranks. They count as words, unless the machine
+             says `padding: free`
 
     Raises ProblemError when sizes, names or projections make no sense.
     """
@@ -74,6 +102,7 @@ class Problem(Shown):
     name: str
     dims: tuple[tuple[str, int], ...]
     tensors: tuple[Tensor, ...]
+    pads: tuple[tuple[str, tuple[Pad, ...]], ...] = ()
     _sizes: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +127,7 @@ class Problem(Shown):
             raise ProblemError("two tensors share a name", where=self.name)
         for tensor in self.tensors:
             _check_tensor(self, tensor)
+        _check_pads(self)
 
     @property
     def sizes(self) -> MappingABC[str, int]:
@@ -129,6 +159,11 @@ class Problem(Shown):
         """Return the same problem without densities."""
         tensors = tuple(replace(tensor, density=None) for tensor in self.tensors)
         return replace(self, tensors=tensors) if self.has_zeros else self
+
+    @cached_property
+    def stores_less(self) -> bool:
+        """Whether some words of an operand are zeros of padding that are not stored."""
+        return any(tensor.stored for tensor in self.tensors)
 
     @cached_property
     def macs(self) -> int:
@@ -179,3 +214,15 @@ def _check_tensor(problem: Problem, tensor: Tensor) -> None:
     for what, bits in (("bits", tensor.bits), ("partial_bits", tensor.partial_bits)):
         if bits is not None and bits < 1:
             raise ProblemError(f"{what} is {bits}, expected 1 or more", where=where)
+
+
+def _check_pads(problem: Problem) -> None:
+    for name, pads in problem.pads:
+        tensor, where = problem.tensor(name), f"{problem.name}: pad of {name}"
+        if tensor.is_output or len(pads) != len(tensor.ranks):
+            raise ProblemError("expected two numbers for each rank of an operand", where=where)
+        for rank, pad in zip(tensor.ranks, pads, strict=True):
+            reach = 1 + sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)
+            if min(pad) < 0 or sum(pad) >= reach:
+                found = f"{pad[0]} and {pad[1]} zeros around a rank of {reach}"
+                raise ProblemError(f"{found}, expected 0 or more, and a word between them", where=where)

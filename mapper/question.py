@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeGuard, TypeVar, 
 
 from ..arch import Architecture
 from ..cost_models import Objective
+from ..cost_models.padding import counted, refuse_free_padding
 from ..ir import Cascade, Mapping, Problem, Work
 from .constraints import Constraints
 from .constraints.trees import ANY_TREE, TreeConstraints
@@ -109,6 +110,8 @@ class Question(Generic[W, K]):
     def __post_init__(self) -> None:
         if self.constraints is None:
             object.__setattr__(self, "constraints", ANY_TREE if isinstance(self.work, Cascade) else FREE)
+        if isinstance(self.work, Cascade):
+            refuse_free_padding(self.work, self.arch, "trees of operations")
 
     @property
     def problem(self: NestQuestion) -> Problem:
@@ -134,11 +137,7 @@ class Question(Generic[W, K]):
             "space": self.space,
         }
         asked: AnyQuestion = self
-        parts |= (
-            _parts_of_cascade(asked)
-            if is_about_cascade(asked)
-            else {"problem": plain_problem(asked.work), "constraints": _plain(asked.constraints.key())}
-        )
+        parts |= _parts_of_cascade(asked) if is_about_cascade(asked) else _parts_of_layer(asked)
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -162,6 +161,11 @@ def is_about_cascade(question: AnyQuestion) -> TypeGuard[TreeQuestion]:
     return isinstance(question.work, Cascade)
 
 
+def _parts_of_layer(question: NestQuestion) -> dict[str, Any]:
+    problem = counted(question.work, question.arch)
+    return {"problem": plain_problem(problem), "constraints": _plain(question.constraints.key())}
+
+
 def _parts_of_cascade(question: TreeQuestion) -> dict[str, Any]:
     parts: dict[str, Any] = {"cascade": plain_cascade(question.work), "fuse": question.fuse}
     if not question.constraints.is_free:
@@ -181,7 +185,7 @@ def canonical_json(value: object) -> str:
 def plain_problem(problem: Problem) -> Any:
     """Sizes and tensors. The order of dimensions is a part of it: of equally good mappings, the search takes one."""
     tensors = [
-        [t.name, t.role, t.ranks, t.bits, t.partial_bits, *([] if t.density is None else [t.density])]
+        [t.name, t.role, t.ranks, t.bits, t.partial_bits, *(each for each in (t.density, t.stored) if each)]
         for t in problem.tensors
     ]
     return [problem.dims, tensors]

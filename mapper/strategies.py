@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Protocol
 
 from ..cost_models.least_cost import least_cost
+from ..cost_models.padding import refuse_free_padding
 from ..ir import TilewrightError, did_you_mean
 from .answer import Answer
 from .certificate import Certificate
@@ -169,6 +170,7 @@ def _refuse_what_cpsat_lacks(question: NestQuestion, where: str) -> None:
         "latency: with_fill": arch.latency == "with_fill",
         "overlaps: false inside arrays that take time to fill": arch.refills,
     }
+    refuse_free_padding(question.problem, arch, where)
     for key, asked in lacking.items():
         if asked:
             raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')

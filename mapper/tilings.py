@@ -88,12 +88,13 @@ def has_few_tiles(problem: Problem) -> bool:
 def linear_growth(problem: Problem, dim: str) -> bool:
     """Whether the words of every tensor's tile grow by equal amounts with the tile along `dim`.
 
-    So where `dim` is alone in its ranks, or where the others step by single elements (2p + r along p, not along r).
+    So where `dim` is alone in its ranks, or where the others step by single elements (2p + r along p, not along r);
+    not where zeros of padding are no words.
     """
     return all(
-        coefficient == 1
+        coefficient == 1 and stored is None
         for tensor in problem.tensors
-        for rank in tensor.ranks
+        for rank, stored in tensor.stored_ranks
         if any(d == dim for d, _ in rank)
         for other, coefficient in rank
         if other != dim

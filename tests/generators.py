@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keep, Keeps, Mac, Memory, Reuse
-from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Rank, Tensor, ceil_div
 from tilewright.ir.problem import ROLES
 
 
@@ -101,6 +103,22 @@ PROBLEM_KINDS: dict[str, Callable[[Draw, random.Random], tuple[Sizes, tuple[Tens
     "three operands": _three_operands,
     "three-way sum": _three_way_sum,
 }
+
+
+def with_pads(problem: Problem, rng: random.Random) -> Problem:
+    """The problem with zeros around its first operand, a few along each rank."""
+
+    def points(problem: Problem, rank: Rank) -> itertools.product[tuple[int, ...]]:
+        return itertools.product(*(range(problem.sizes[dim]) for dim, _ in rank))
+
+    first, pads = problem.operands[0], []
+    for rank in first.ranks:
+        reach = 1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank)
+        before = rng.randint(0, min(3, reach - 1)) if rng.random() < 0.8 else 0
+        pad = before, rng.randint(0, min(3, reach - 1 - before))
+        reached = {sum(c * x for (_, c), x in zip(rank, at, strict=True)) for at in points(problem, rank)}
+        pads.append(pad if any(pad[0] <= x < reach - pad[1] for x in reached) else (0, 0))
+    return replace(problem, pads=((first.name, tuple(pads)),))
 
 
 def random_problem(rng: random.Random, largest: int = 5) -> Problem:

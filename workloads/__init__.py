@@ -3,7 +3,7 @@
 from .cascades import cascade, cascade_from_texts, load_cascade
 from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
-from .layers import batched_gemm, conv2d, convolution, gemm
+from .layers import batched_gemm, conv2d, convolution, gemm, padded
 from .network import ONNX, Network, NetworkLayer
 from .network_cascades import cascade_of, names_cascade, resolve_cascade
 from .networks import list_networks, load_layer, load_network
@@ -29,6 +29,7 @@ __all__ = [
     "load_layer",
     "load_network",
     "names_cascade",
+    "padded",
     "parse_sizes",
     "read_expression",
     "resolve_cascade",

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 
 from ..ir import Problem, ProblemError
-from .arguments import Bits, Pair, check_keys
+from .arguments import Bits, Pair, check_keys, pair
 from .einsum import einsum
-from .layers import batched_gemm, conv2d, gemm
+from .layers import batched_gemm, conv2d, gemm, padded
 
 CONV_REQUIRED = ("K", "C", "P", "Q", "R", "S")
-CONV_OPTIONAL = ("N", "groups", "stride", "dilation", "stride_h", "stride_w", "dilation_h", "dilation_w")
+_BY_AXIS = tuple(f"{key}{axis}" for key in ("stride", "dilation", "pad") for axis in ("", "_h", "_w"))
+CONV_OPTIONAL = ("N", "groups", *_BY_AXIS)
 GEMM_REQUIRED = ("M", "N", "K")
 GEMM_OPTIONAL = ("B",)
 
@@ -35,38 +36,40 @@ def parse_sizes(text: str) -> dict[str, int]:
             )
         if key in sizes:
             raise ProblemError(f"{key} is given twice, as {sizes[key]} and as {value}", where=where)
-        sizes[key] = _size(key, value, where)
+        sizes[key] = _size(key, value, where, 0 if key.startswith("pad") else 1)
     return sizes
 
 
-def _size(key: str, value: str, where: str) -> int:
+def _size(key: str, value: str, where: str, least: int) -> int:
     if not _NUMBER.fullmatch(value):
         if value.removeprefix("+").isdecimal():
             raise ProblemError(f"{key} has {len(value)} digits, expected a number below 10^18", where=where)
         raise ProblemError(f"{key} is {value!r}, expected a whole number", where=where)
-    if int(value) < 1:
-        raise ProblemError(f"{key} is {value}, expected 1 or more", where=where)
+    if int(value) < least:
+        raise ProblemError(f"{key} is {value}, expected {least} or more", where=where)
     return int(value)
 
 
 def conv_from_text(text: str, *, name: str | None = None, bits: Bits | None = None) -> Problem:
-    """A convolution from "K=64,C=64,P=56,Q=56,R=3,S=3"; N, groups, stride and dilation are optional.
+    """A convolution from "K=64,C=64,P=56,Q=56,R=3,S=3"; N, groups, stride, dilation and pad are
+    optional.
 
-    Of `stride_h=2,stride_w=1`, one that is left out is 1; the same for dilation.
+    Of `stride_h=2,stride_w=1`, one that is left out is 1; the same for dilation, and 0 for pad.
     Raises ProblemError for keys that are unknown, missing or in conflict, and as `conv2d` does.
     """
     sizes = parse_sizes(text)
     where = f"conv {text!r}"
-    for key in ("H", "W", "pad", "padding"):
+    for key in ("H", "W"):
         if key in sizes:
             raise ProblemError(f"unknown key {key!r}", where=where, hint=_INPUT_SHAPE_HINT)
     check_keys(sizes, where, CONV_REQUIRED, CONV_OPTIONAL)
     shape = {key: sizes[key] for key in (*CONV_REQUIRED, "N", "groups") if key in sizes}
     stride, dilation = _by_axis("stride", sizes, where), _by_axis("dilation", sizes, where)
-    return conv2d(**shape, stride=stride, dilation=dilation, name=name, bits=bits)
+    problem = conv2d(**shape, stride=stride, dilation=dilation, name=name, bits=bits)
+    return padded(problem, pair("pad", _by_axis("pad", sizes, where, 0), where, 0))
 
 
-def _by_axis(key: str, sizes: Mapping[str, int], where: str) -> Pair:
+def _by_axis(key: str, sizes: Mapping[str, int], where: str, otherwise: int = 1) -> Pair:
     """`stride`, or `stride_h` and `stride_w`, but not both ways."""
     by_axis = [f"{key}_h", f"{key}_w"]
     given = [axis for axis in by_axis if axis in sizes]
@@ -76,7 +79,7 @@ def _by_axis(key: str, sizes: Mapping[str, int], where: str) -> Pair:
         )
     if key in sizes:
         return sizes[key]
-    return sizes.get(by_axis[0], 1), sizes.get(by_axis[1], 1)
+    return sizes.get(by_axis[0], otherwise), sizes.get(by_axis[1], otherwise)
 
 
 def gemm_from_text(text: str, *, name: str | None = None, bits: Bits | None = None) -> Problem:

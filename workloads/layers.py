@@ -7,9 +7,11 @@ a width that is left out is the architecture's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..inputs.checks import known_keywords
 from ..ir import Problem, ProblemError, Rank, Role
+from ..ir.errors import checked
 from .arguments import Bits, Pair, axes, build, pair, title_of, whole
 
 
@@ -32,7 +34,7 @@ def conv2d(
     """A convolution: O[n,g,k,p,q] += I[n,g,c, stride*p + dilation*r, stride*q + dilation*s] * W[g,k,c,r,s].
 
     K, C    output and input channels in total, over all groups
-    P, Q    height and width of the output; padding is part of the input here
+    P, Q    height and width of the output; padding is part of the input here (`padded` says which of it)
     R, S    height and width of the filter
     N       batch
     groups  divides K and C; dimensions K and C of the problem are per group, and G is left out when there is one
@@ -98,6 +100,33 @@ def convolution(
         ("O", "output", axes("N", *group, "K", *(out for out, _ in names))),
     ]
     return build(title, sizes, tensors, bits)
+
+
+@known_keywords
+def padded(problem: Problem, pad: int | Sequence[int], image: Sequence[int] | None = None) -> Problem:
+    """A convolution that says how much of its input is padding: no words, on machines with `padding: free`.
+
+    problem  the convolution
+    pad      zeros before the first element of every axis that the filter steps over: one number, or one an axis
+    image    elements of each of these axes that are no zeros. By default the largest image that makes as many outputs:
+             as many zeros follow it, less those that no filter reaches under the stride
+
+    Raises ProblemError for numbers below 0, for more or fewer than there are axes, and where only zeros are read.
+    """
+    checked(problem, Problem, "the problem", "a convolution, as conv2d makes one", ProblemError)
+    sliding = problem.operands[0]
+    axes = [i for i, rank in enumerate(sliding.ranks) if len(rank) == 2]
+    before = [pad] * len(axes) if isinstance(pad, int) else pad
+    if len(before) != len(axes) or (image is not None and len(image) != len(axes)):
+        raise ProblemError(f"expected a number for each of {len(axes)} axes", where=f"{problem.name}: pad")
+    pads = [(0, 0)] * len(sliding.ranks)
+    for number, i in enumerate(axes):
+        (out, stride), (tap, dilation) = sliding.ranks[i]
+        zeros = whole("pad", before[number], problem.name, 0)
+        reached = 1 + stride * (problem.sizes[out] - 1) + dilation * (problem.sizes[tap] - 1)
+        after = zeros - stride + 1 if image is None else reached - zeros - image[number]
+        pads[i] = zeros, max(0, after)
+    return replace(problem, pads=((sliding.name, tuple(pads)),)) if any(map(any, pads)) else problem
 
 
 def _check_groups(K: int, C: int, groups: int, where: str) -> None:

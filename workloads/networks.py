@@ -16,7 +16,7 @@ from .arguments import check_keys, pair, whole
 from .cascades import cascade
 from .einsum import einsum
 from .files import read_yaml
-from .layers import batched_gemm, conv2d, gemm
+from .layers import batched_gemm, conv2d, gemm, padded
 from .network import BATCH, ONNX, PHASE, WIDTHS, Experts, Network, NetworkLayer, Sizes, Widths, sizes_asked
 
 if TYPE_CHECKING:
@@ -482,11 +482,10 @@ def _with_densities(problem: Problem, row: dict[str, Any]) -> Problem:
 
 
 def _conv(row: dict[str, Any], title: str) -> Problem:
-    """H, W and pad say where P and Q come from; only their types are checked."""
-    for key in ("H", "W"):
-        whole(key, row.get(key, 1), title)
-    pair("pad", row.get("pad", 0), title, minimum=0)
-    return conv2d(**{key: row[key] for key in _CONV_ARGUMENTS if key in row}, name=title)
+    """H and W say how many zeros of the pad the last filters reach."""
+    problem = conv2d(**{key: row[key] for key in _CONV_ARGUMENTS if key in row}, name=title)
+    image = [whole(key, row[key], title) for key in ("H", "W") if key in row]
+    return padded(problem, pair("pad", row.get("pad", 0), title, minimum=0), image if len(image) == 2 else None)
 
 
 def _experts(row: dict[str, Any], where: str) -> Experts | None:

@@ -19,6 +19,7 @@ from ..cost import Cost, Held, MemoryUse, NetworkUse, Occupancy, TensorTraffic, 
 from ..counts import Counts
 from ..layouts import LineCounts, Lines, has_lines
 from ..layouts.lines import count_layouts
+from ..padding import refuse_free_padding
 from ..ports import added, longest
 from .capacity import check_capacity, occupancy
 from .closed_form import count_way
@@ -36,6 +37,7 @@ def evaluate_tree(fused: Mapping, arch: Architecture, stays: Collection[str] = (
     Raises MappingError when it does not fit: a node or loop in the wrong place, an array axis that is too short, tiles
     larger than a memory; and for what cannot be counted yet.
     """
+    refuse_free_padding(fused.work, arch, "trees of operations")
     ways = ways_of(fused, arch)
     occupied = occupancy(fused, arch, ways, frozenset(stays))
     check_capacity(occupied, arch)

@@ -52,6 +52,7 @@ from ...arch import Architecture, Memory
 from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, parse_objective
 from ...cost_models.layouts import packed
 from ...cost_models.least_cost import least_cost
+from ...cost_models.padding import counted
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ...ir.units import plural
 from ..certificate import Certificate, Ended, OpenPart
@@ -153,9 +154,10 @@ class ExactSearch:
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """Return the best mapping, its cost, and the certificate."""
+        asked = counted(self.original, self.machine)
         # What a tile of operands with zeros takes is a mean: that one word takes least is known of others alone.
         too_small = None if self.original.has_zeros else shortage_error(self.original, self.machine)
-        too_small = too_small or fixed_tiles_error(self.original, self.machine, self.constraints, self.space)
+        too_small = too_small or fixed_tiles_error(asked, self.machine, self.constraints, self.space)
         if too_small is not None:
             raise too_small
         if not self.solve():

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tile_words
 from ...cost_models.crossings import crossings_of
+from ...cost_models.padding import counted_mapping
 from ...ir import Loop, Mapping, Node
 from ...ir.units import count, percent, plural, size
 from ..parts.svg import CHARACTER, circle, label, line, path, rect, svg, tensor_classes
@@ -70,7 +71,7 @@ class _NestDrawing:
         self.effects = {role.position: {e.tensor: e for e in role.effects} for role in roles}
         self.step = min(10.0, _DEEPEST / max(1, len(roles)))
         self.depth = 0
-        self.tiles = tile_words(mapping, arch.footprint)
+        self.tiles = tile_words(counted_mapping(mapping, arch), arch.footprint)
         self.most_words = max(self.tiles.values())
         tensors = self.problem.tensors
         self.names = {t.name: _short(t.name, _LONGEST_NAME) for t in tensors}

@@ -16,6 +16,7 @@ from ...arch import Architecture, Fanout
 from ...cost_models import Cost
 from ...cost_models.cascades import Held, Occupancy
 from ...cost_models.cost import held_width_bits, tile_words
+from ...cost_models.padding import counted_mapping
 from ...ir import Loop, Mapping, Node, Place, Tree
 from ...ir.errors import on_one_line
 from ...ir.units import count, plural, size
@@ -63,7 +64,7 @@ def _axis_note(loop: Loop, arch: Architecture) -> str:
 
 def _nest_notes(mapping: Mapping, arch: Architecture) -> _NoteOf:
     """Words and size of a tile of a nest."""
-    tiles = tile_words(mapping, arch.footprint)
+    tiles = tile_words(counted_mapping(mapping, arch), arch.footprint)
     memories = {memory.name: memory for memory in arch.memories}
 
     def note(node: Node, _: Place) -> str:

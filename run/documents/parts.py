@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite
 from typing import Annotated, Any, Literal
 
@@ -249,7 +249,8 @@ def problem_of(part: ProblemPart) -> Problem:
 
 def layer_part(problem: Problem) -> CascadePart:
     """A layer as it stands in a document: a cascade of one operation, the sum of the products of its operands."""
-    operation = OperationPart(problem=problem_part(problem), expression=_product_text(problem), reduction="sum")
+    part, expression = problem_part(problem), _product_text(problem)
+    operation = OperationPart(problem=part, expression=expression, reduction="sum", pads=problem.pads)
     return CascadePart(name=problem.name, operations=(operation,))
 
 
@@ -265,9 +266,12 @@ def layer_of(part: CascadePart, where: str) -> Problem:
     except ProblemError as error:
         raise MappingError(error.message, where=f"{place}[0].problem: {error.where}", hint=error.hint) from None
     expected = _product_text(problem)
-    if operation.expression != expected or operation.reduction != "sum" or operation.pads or operation.generations:
+    if operation.expression != expected or operation.reduction != "sum" or operation.generations:
         raise MappingError(f"found another operation than the sum of {expected}", where=f"{place}[0]")
-    return problem
+    try:
+        return replace(problem, pads=operation.pads)
+    except ProblemError as error:
+        raise MappingError(error.message, where=f"{place}[0].pads: {error.where}", hint=error.hint) from None
 
 
 def _product_text(problem: Problem) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from generators import memory, random_architecture, random_mapping, random_problem, tensor
+from generators import memory, random_architecture, random_mapping, random_problem, tensor, with_extras, with_pads
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Halo, Keeps, Mac, Memory, Reuse
 from tilewright.cost_models import Accesses, Counts, count_words, simulate
 from tilewright.cost_models.boundaries import boundaries_of
@@ -42,6 +42,22 @@ def test_closed_form_equals_simulator(block: int) -> None:
         assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
         assert found.in_use == expected.in_use, f"seed {seed}\n{mapping}"
         assert found.steps == expected.steps, f"seed {seed}\n{mapping}"
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("block", range(8))
+def test_closed_form_equals_simulator_without_zeros_of_padding(block: int) -> None:
+    free = 0
+    for seed in range(block * 50, (block + 1) * 50):
+        mapping, arch = random_triple(seed)
+        rng = random.Random(seed)
+        boxed = {"padding": "free", "footprint": rng.choice(["exact", "exact", "box"])}
+        arch = with_extras(rng, arch, *rng.choice([("fill", "hop", "arrays"), ()])).model_copy(update=boxed)
+        mapping = Mapping(with_pads(mapping.problem, rng), mapping.nest)
+        expected, found = simulate(mapping, arch), count_words(mapping, arch)
+        assert found == expected, f"seed {seed}\n{mapping}"
+        free += found.total != count_words(mapping, arch.model_copy(update={"padding": "read"})).total
+    assert free > 30
 
 
 # ---- what the random triples cover ------------------------------------------------------------------------------

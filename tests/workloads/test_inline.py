@@ -73,7 +73,7 @@ def test_other_layers():
         (conv_from_text, "K=64,C=64,P=56,Q=56,R=3", "missing S\nhint: required: K, C, P, Q, R, S; optional: N"),
         (conv_from_text, CONV + ",strid=2", "unknown key 'strid'\nhint: did you mean 'stride'?"),
         (conv_from_text, CONV.lower(), "unknown key 'k'\nhint: did you mean 'K'?"),
-        (conv_from_text, CONV + ",pad=1", "unknown key 'pad'\nhint: give the size of the output instead: P = "),
+        (conv_from_text, CONV + ",H=56", "unknown key 'H'\nhint: give the size of the output instead: P = "),
         (conv_from_text, CONV + ",stride=2,stride_w=2", "stride and stride_w are both given\nhint: write stride, or "),
         (gemm_from_text, "M=4,N=4", "missing K\nhint: required: M, N, K; optional: B"),
         (gemm_from_text, "M=4,N=4,K=4,L=4", "unknown key 'L'\nhint: known: M, N, K, B"),
@@ -84,6 +84,25 @@ def test_keys_that_do_not_belong(read, text, message):
         read(text)
     kind = "conv" if read is conv_from_text else "gemm"
     assert str(error.value).startswith(f"{kind} {text!r}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("pad=-1", "pad is -1, expected 0 or more"),
+        ("pad_h=29", "pad of I: 29 and 29 zeros around a rank of 58, expected 0 or more, and a word between them"),
+        ("pad=1,pad_w=1", "pad and pad_w are both given"),
+    ],
+)
+def test_pads_that_make_no_sense(keys, message):
+    with pytest.raises(ProblemError, match=message):
+        conv_from_text(f"{CONV},{keys}")
+
+
+def test_pads_of_a_convolution():
+    assert conv_from_text(f"{CONV},pad=1").pads == (("I", ((0, 0), (0, 0), (1, 1), (1, 1))),)
+    assert conv_from_text(f"{CONV},pad_w=1,stride=2").pads == (("I", ((0, 0), (0, 0), (0, 0), (1, 0))),)
+    assert conv_from_text(f"{CONV},pad=0").pads == ()
 
 
 def test_groups_that_do_not_divide():

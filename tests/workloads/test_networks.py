@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tilewright.ir import ProblemError
-from tilewright.workloads import conv2d, list_networks, load_layer, load_network
+from tilewright.workloads import conv2d, list_networks, load_layer, load_network, padded
 from tilewright.workloads.arguments import pair
 
 # Rows, occurrences, multiply-accumulates and stored weights, as compared with the literature (see `published`).
@@ -118,10 +118,19 @@ def test_output_sizes_follow_from_the_input(name, row):
 
 
 def test_one_layer():
-    assert load_layer("resnet50:layer1.0.conv2") == conv2d(64, 64, 56, 56, 3, 3, name="resnet50:layer1.0.conv2")
+    name = "resnet50:layer1.0.conv2"
+    assert load_layer(name) == padded(conv2d(64, 64, 56, 56, 3, 3, name=name), 1)
     assert str(load_layer("mobilenet_v2:b2.dw")).endswith("(N=1 G=96 K=1 C=1 P=56 Q=56 R=3 S=3)")
     assert load_layer("bert_base:qk").dims == (("B", 12), ("M", 512), ("N", 512), ("K", 64))
     assert load_layer("bert_base:q_proj").dim_names == ("M", "N", "K")
+
+
+def test_zeros_after_the_last_words_of_an_image():
+    """As many as a filter reaches: of an even image under a stride of 2 none."""
+    around = {"conv1": (3, 2), "layer1.x.conv2": (1, 1), "layer2.0.conv2": (1, 0), "layer2.x.conv1": None}
+    for name, pad in around.items():
+        pads = load_layer(f"resnet50:{name}").pads
+        assert pads == (() if pad is None else (("I", ((0, 0), (0, 0), pad, pad)),))
 
 
 def test_repeats_and_activations():
@@ -160,7 +169,7 @@ def test_a_file_of_ones_own(tmp_path):
     network = load_network(path)
     assert network == load_network(str(path))
     assert (network.source, network.weights) == ("", 8 * 4 * 9 + 3 * 1280)
-    assert load_layer(f"{path}:c1") == conv2d(8, 4, 4, 4, 3, 3, stride=(2, 1), name="mine:c1")
+    assert load_layer(f"{path}:c1") == padded(conv2d(8, 4, 4, 4, 3, 3, stride=(2, 1), name="mine:c1"), (1, 0))
 
 
 @pytest.mark.parametrize(

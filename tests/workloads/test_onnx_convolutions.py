@@ -15,7 +15,7 @@ import longer
 from onnx_models import computed_by_onnx, integers, model_of, saved
 from point_by_point import computed, shape_of
 from tilewright.ir import ProblemError
-from tilewright.workloads import conv2d, load_network
+from tilewright.workloads import conv2d, load_network, padded
 
 AUTO = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
@@ -25,7 +25,7 @@ def only(layers):
     return layer
 
 
-def padded(image, problem, begins):
+def with_zeros(image, problem, begins):
     """The image with zeros around it, as large as the problem's input."""
     wanted = shape_of(problem, problem.operands[0])[-len(begins) :]
     padding = [(0, 0)] * 2 + [
@@ -36,7 +36,7 @@ def padded(image, problem, begins):
 
 def operands_of(problem, image, weight, begins):
     """The same numbers in the shapes of the problem, whose channels are by group."""
-    image, weight = padded(image, problem, begins), weight
+    image, weight = with_zeros(image, problem, begins), weight
     tensors = problem.operands
     return [image.reshape(shape_of(problem, tensors[0])), weight.reshape(shape_of(problem, tensors[1]))]
 
@@ -122,7 +122,7 @@ def test_bias_is_listed_and_depthwise_is_grouped(tmp_path):
     network = load_network(saved(tmp_path, model))
     layer = only(network.layers)
     widths = {"input": 32, "weight": 32, "partial": 32, "output": 32}
-    assert layer.problem == conv2d(8, 8, 6, 6, 3, 3, groups=8, name="model:y", bits=widths)
+    assert layer.problem == padded(conv2d(8, 8, 6, 6, 3, 3, groups=8, name="model:y", bits=widths), 1)
     assert [(one.what, one.operations) for one in network.passed] == [("Conv bias", 8 * 36)]
 
 

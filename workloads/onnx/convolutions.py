@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir import ProblemError
-from ..layers import convolution
+from ..layers import convolution, padded
 from .nodes import Dense, OnnxNode, Repeated, widths
 
 _TERMWISE = ("Add", "Sub", "Mul", "Div")
@@ -63,6 +63,9 @@ def _convolved(node: OnnxNode, image: int, weight: int, others: dict[str, int]) 
     problem = convolution(
         filters, channels, output, window.size, batch, groups, window.stride, window.dilation, bits=bits
     )
+    before = _begins(node, sizes, output, window)
+    if all(zeros >= 0 for zeros in before):  # else positions are cut off
+        problem = padded(problem, before, sizes)
     return Dense((Repeated(problem, kept.parameter),), others)
 
 
@@ -94,10 +97,15 @@ def pads_of(node: OnnxNode, axes: int) -> tuple[tuple[int, int], ...]:
 def pool_begins(node: OnnxNode) -> tuple[int, ...]:
     """Positions before the first word of every axis of an image at which the windows of a pooling begin."""
     sizes, outputs = node.shape(0)[2:], (node.output.shape or ())[2:]
+    window = Window(*(node.integers(name, len(sizes), 1, 1) for name in ("kernel_shape", "strides", "dilations")))
+    return _begins(node, sizes, outputs, window)
+
+
+def _begins(node: OnnxNode, sizes: Sequence[int], outputs: Sequence[int], window: Window) -> tuple[int, ...]:
+    """Zeros before the first word of every axis of an image."""
     axes, mode = len(sizes), auto_pad_of(node)
     if not mode.startswith("SAME"):
         return tuple(low for low, _ in pads_of(node, axes)) if mode == "NOTSET" else (0,) * axes
-    window = Window(*(node.integers(name, axes, 1, 1) for name in ("kernel_shape", "strides", "dilations")))
     reaches = zip(sizes, outputs, window.stride, window.reach, strict=True)
     needed = [max(0, (count - 1) * step + reach - size) for size, count, step, reach in reaches]
     return tuple(zeros // 2 if mode == "SAME_UPPER" else zeros - zeros // 2 for zeros in needed)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from ....arch import Architecture, Fanout, Memory
 from ....arch.ports import bounded_kinds
 from ....arch.units import shown
+from ....cost_models.padding import refuse_free_padding
 from ....ir import Loop, Mapping, MappingError, Node, Tensor
 from ...timeloop.architecture import spatial_name
 
@@ -72,6 +73,7 @@ def emit_timeloop(mapping: Mapping, arch: Architecture) -> str:
 
 
 def _refuse(mapping: Mapping, arch: Architecture) -> None:
+    refuse_free_padding(mapping.problem, arch, _FILES)
     if mapping.problem.has_zeros:
         raise MappingError("densities and formats are not written into them", where=_FILES)
     names = (*(level.name for level in arch.levels), *mapping.problem.dim_names)

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from ....arch import Architecture
 from ....cost_models.cascades import count_way
+from ....cost_models.padding import refuse_free_padding
 from ....cost_models.sparse import Structured, densities_of
 from ....cost_models.sparse.formats import nonzero_share
 from ....ir import Mapping, Problem
@@ -166,6 +167,7 @@ def emit_numpy(
     Raises MappingError when a node or loop stands where the architecture has no place for it, when its words cannot be
     counted yet, or when it is deeper than Python and numpy can express.
     """
+    refuse_free_padding(mapping.work, arch, "the numpy program")
     taken = names_taken()
     schedules = Schedules(mapping, arch, taken, fast=fast, depths=depths)
     packing = _packing(mapping.problem, arch) if mapping.work.has_zeros else {}

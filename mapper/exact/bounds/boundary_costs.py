@@ -16,9 +16,10 @@ from ....arch import Memory
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import distinct_sums
-from ....ir import Rank, Tensor
+from ....ir import Rank, Stored, Tensor
 from ..counting.cost_columns import CostColumns
 from ..counting.lines import LineGaps
+from ..counting.windows import tiles_total
 from ..counting.zeros import EVERYTHING, Left
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
@@ -345,12 +346,12 @@ class BoundaryBounds:
             if dim not in tensor.dims:
                 counts = np.ceil(self.lattice.sizes[i] / self.lattice.tiles[i])
                 words = words * self.lattice.along([i], self.lattice.least_in_cells(counts, [i]))
-        for rank in tensor.ranks:
-            words = words * self._rank_words(rank)
+        for rank, stored in tensor.stored_ranks:
+            words = words * self._rank_words(rank, stored)
         return words
 
-    def _rank_words(self, rank: Rank) -> np.ndarray | float:
-        """Words along a rank, over all tiles of each size."""
+    def _rank_words(self, rank: Rank, stored: Stored | None) -> np.ndarray | float:
+        """Words along a rank, over all tiles of each size; those that are stored."""
         indices = [self.dims.index(dim) for dim, _ in rank]
         sizes = [self.lattice.sizes[i] for i in indices]
         if len(rank) <= 1:
@@ -359,7 +360,11 @@ class BoundaryBounds:
         words = np.empty([len(axis) for axis in axes])
         for place in itertools.product(*(range(len(axis)) for axis in axes)):
             tiles = [int(axis[p]) for axis, p in zip(axes, place, strict=True)]
-            words[place] = _all_tiles(tuple(c for _, c in rank), tiles, sizes)
+            coefficients = tuple(c for _, c in rank)
+            if stored is None:
+                words[place] = _all_tiles(coefficients, tiles, sizes)
+            else:
+                words[place] = tiles_total(coefficients, sizes, tiles, "exact", stored)
         return self.lattice.along(indices, self.lattice.least_in_cells(words, indices))
 
 

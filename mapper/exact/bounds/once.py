@@ -14,8 +14,9 @@ import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import distinct_sums
-from ....ir import Rank
+from ....ir import Rank, Stored
 from ...tilings import Tiling
+from ..counting.windows import tiles_total
 from ..question.hierarchy import MemoryBoundary, Placement, State
 from ..rows import Flags, Floats, Ints, Rows
 from ..tiles.at_work import first_has, instances_at_work
@@ -168,17 +169,20 @@ class OnceEach(BoundaryBounds):
         at least."""
         working = self._at_work(fanouts)
         found: Floats = working[:, self._others(t)].prod(axis=1, dtype=np.float64)
-        for rank in self.tensors[t].ranks:
+        for rank, stored in self.tensors[t].stored_ranks:
             if len(rank) > 1:
-                found = found * self._windows(rank, working)
+                found = found * self._windows(rank, working, stored)
         return found
 
-    def _windows(self, rank: Rank, working: Ints) -> Floats:
+    def _windows(self, rank: Rank, working: Ints, stored: Stored | None) -> Floats:
         """(rows,) words along a rank that all working instances want, as a multiple of all words along it; at least.
 
         With sets A of one dimension and B of the other, of steps a and b, sums a i + b j: the next larger i has
         one sum at least that is larger than all before. Where B is all of 0, 1, ..., n - 1, and b = 1, it has min(a, n)
         of them. Instances that have parts of B want as much together as one with all of it.
+
+        Of zeros that are not stored an instance wants one for a point of its own at least: no more are wanted than
+        there are points that take one.
         """
         places = [self.dims.index(dim) for dim, _ in rank]
         sizes = np.array([self.lattice.sizes[d] for d in places])
@@ -189,7 +193,11 @@ class OnceEach(BoundaryBounds):
             if len(rank) == 2 and unit == 1:
                 new = min(step, sizes[own])
                 wanted = np.maximum(wanted, sizes[other] * new + counts[:, other] * (sizes[own] - new))
-        whole = distinct_sums(tuple(c for _, c in rank), tuple(sizes.tolist()))
+        coefficients = tuple(c for _, c in rank)
+        whole = distinct_sums(coefficients, tuple(sizes.tolist()))
+        if stored is not None:
+            points = tiles_total(coefficients, sizes.tolist(), [1] * len(rank), "exact", stored)
+            wanted, whole = wanted - (sizes.prod() - points), stored.words
         found: Floats = np.maximum(wanted / whole, 1.0)
         return found
 

@@ -27,12 +27,15 @@ class Footprints:
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
         """Count (rows,) the words of a tensor in each tile (rows, dims): its distinct words, or all words of its
-        bounding box."""
+        bounding box; along padded ranks no more than are stored."""
         words = np.ones(len(tiles), dtype=np.int64)
-        for rank in tensor.ranks:
+        for rank, stored in tensor.stored_ranks:
             if rank:
                 columns = [tiles[:, self.index[dim]] for dim, _ in rank]
-                words = words * distinct_sums_of(tuple(c for _, c in rank), columns, self.hierarchy.arch.footprint)
+                footprint = self.hierarchy.arch.footprint
+                along = distinct_sums_of(tuple(c for _, c in rank), columns, footprint)
+                most = None if stored is None else stored.most(gaps=footprint == "box")
+                words = words * (along if most is None else np.minimum(along, most))
         return words
 
     def used(self, memory: int, held: Sequence[tuple[int, Ints]], exactly: bool = False) -> list[Ints]:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ....arch import Footprint
-from ....ir import Rank, ceil_div
+from ....ir import Rank, Stored, ceil_div
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
-from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines
+from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines, tiles_total
 
 NONE: frozenset[int] = frozenset()
 
@@ -33,7 +33,7 @@ class RankTraffic:
     def charged(
         self,
         rows: Rows,
-        rank: Rank,
+        rank_stored: tuple[Rank, Stored | None],
         inner: int,
         fill_point: FillPoint,
         along: int | None,
@@ -42,11 +42,13 @@ class RankTraffic:
     ) -> list[tuple[Ints, Ints]]:
         """Words wanted over the whole run, and held over when the tile slides; for each of some ways to be served.
 
+        rank_stored  and the words along it that count; None: all do
         inner     the node group that is filled
         along     the dimension along which its tile slides
         sharings  of each way, fanouts whose instances are served together
         above     those that are looked at above the charge too, as far as they have been passed
         """
+        rank, stored = rank_stored
         dims = self._dims(rank)
         if len(dims) <= 1:
             total = self.sizes[dims[0]] if dims else np.int64(1)
@@ -56,7 +58,7 @@ class RankTraffic:
         in_passes = along is not None and along in dims and sliding is None
         if along is not None and in_passes:
             sliding = dims.index(along), 0
-        values = self._totals(rank, held, loops, sharings, sliding, in_passes)[which]
+        values = self._totals(rank, held, loops, sharings, sliding, in_passes, stored)[which]
         return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
 
     def lines(
@@ -112,6 +114,7 @@ class RankTraffic:
         sharings: Sequence[frozenset[int]],
         sliding: tuple[int, int] | None = None,
         in_passes: bool = False,
+        stored: Stored | None = None,
     ) -> Ints:
         """(rows, 2 x sharings) words wanted and held, of tiles under loops along the dimensions of a rank, which have
         loops of the same kinds.
@@ -126,7 +129,7 @@ class RankTraffic:
         def count(key: tuple[int, ...]) -> tuple[int, ...]:
             found = np.zeros(2 * len(sharings), dtype=np.int64)
             for times, sizes, own in self._visits(dims, key, in_passes):
-                each = (rank_total(coefficients, sizes, own, kinds, sliding, self.footprint) for kinds in ways)
+                each = (rank_total(coefficients, sizes, own, kinds, sliding, self.footprint, stored) for kinds in ways)
                 found += times * np.array(list(itertools.chain.from_iterable(each)), dtype=np.int64)
             return tuple(found.tolist())
 
@@ -149,10 +152,14 @@ class RankTraffic:
             own = (*key[:outermost], trips, *key[outermost + 1 :])
             yield times, (*sizes[:place], positions, *sizes[place + 1 :]), own
 
-    def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int]) -> Ints:
+    def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int], stored: Stored | None = None) -> Ints:
         """Words that all steps want: instances that share a step want a word once."""
         dims = self._dims(rank)
-        total = np.int64(math.prod(int(self.sizes[d]) for d in dims))
+        sizes = [int(self.sizes[d]) for d in dims]
+        total = np.int64(math.prod(sizes))
+        if stored is not None:
+            coefficients = tuple(c for _, c in rank)
+            total = np.int64(tiles_total(coefficients, sizes, [1] * len(dims), self.footprint, stored))
         if len(dims) <= 1:
             return np.broadcast_to(total, len(rows))
         passed = [fanout for fanout in range(len(self.loops.path.bands)) if fanout in sharing]
@@ -163,7 +170,7 @@ class RankTraffic:
             chosen = rows.take(np.flatnonzero(overlapping))
             single = [np.ones(len(chosen), dtype=np.int64) for _ in dims]
             loops = [self.loops.every(chosen, d) for d in dims]
-            words[overlapping] = self._totals(rank, single, loops, [sharing])[:, 0]
+            words[overlapping] = self._totals(rank, single, loops, [sharing], stored=stored)[:, 0]
         return words
 
     # ---- sharing -------------------------------------------------------------------------------------------
@@ -176,12 +183,15 @@ class RankTraffic:
         fanouts: Sequence[int],
         apart: Ints | None = None,
         slides: int | None = None,
+        stored: Stored | None = None,
     ) -> Floats:
         """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
 
         apart   (rows, dims) how far these instances stand from each other, at least, each of which wants all of the
                 tile; None: at least a tile apart, of which each may want a part
         slides  the dimension along which the tile slides, if it does
+        stored  the words that count; None: all do. Zeros of padding lie at the edges, where fewer windows meet than on
+                average: what is said of any word holds without them, what is said of the average does not
 
         Along one dimension, a word lies in so many instances as the window of the tile covers, and on average in no
         more than `shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
@@ -195,7 +205,7 @@ class RankTraffic:
         spread = [np.prod([rows.arrays[f][:, d] for f in fanouts], axis=0) for d, _ in dims]
         steps = [c * (tile if apart is None else apart)[:, d] for d, c in dims]
         near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, steps, strict=True)]
-        if apart is not None:
+        if apart is not None and stored is None:
             whole = self._gapless(dims, tile)
             for i, (d, c) in enumerate(dims):
                 clipped = np.where(self.sizes[d] % tile[:, d] == 0, 0, c * (tile[:, d] - 1))
@@ -203,6 +213,9 @@ class RankTraffic:
                 fewer = shared_by_neighbours(spread[i], span, steps[i], clipped, moves) / spread[i]
                 near[i] = np.where(whole, np.minimum(near[i], fewer), near[i])
         every = np.prod(spread, axis=0)
+        if stored is not None:
+            of_any: Floats = every * np.min(near, axis=0)
+            return of_any
         longer = span + np.sum(spread, axis=0) - len(dims)
         if len(fanouts) == 1 and len(dims) == 2:
             longer = np.where(span == 1, self._least_union(rank, spread), longer)

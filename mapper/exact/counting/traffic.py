@@ -91,8 +91,8 @@ class TrafficModel:
         the fanouts inside one share words, those that pass there."""
         tensor, sharing = self.problem.tensors[boundary.tensor], self.sharing(boundary, inside)
         words = self._settings_of_others(rows, tensor, sharing)
-        for rank in tensor.ranks:
-            words = words * self.ranks.computed(rows, rank, sharing)
+        for rank, stored in tensor.stored_ranks:
+            words = words * self.ranks.computed(rows, rank, sharing, stored)
         shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         return self._shared_out(boundary, words, shared)
 
@@ -129,9 +129,9 @@ class TrafficModel:
         inner = self.path.node_group_of(boundary.inner, boundary.tensor)
         words, kept = ([np.ones(len(rows), dtype=np.int64) for _ in sharings] for _ in range(2))
         along = self._slides_along(boundary, fill_point)
-        for rank in tensor.ranks:
+        for rank, stored in tensor.stored_ranks:
             slides = any(self.dim_index[dim] == along for dim, _ in rank)
-            each = self.ranks.charged(rows, rank, inner, fill_point, along, sharings, above)
+            each = self.ranks.charged(rows, (rank, stored), inner, fill_point, along, sharings, above)
             for i, (wanted, held) in enumerate(each):
                 words[i] = words[i] * wanted
                 kept[i] = kept[i] * (held if slides else wanted)
@@ -323,6 +323,6 @@ class TrafficModel:
         bands = self.path.bands
         above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
         shared = np.ones(len(rows))
-        for rank in self.problem.tensors[boundary.tensor].ranks:
-            shared = shared * self.ranks.shared(rows, rank, tile, above, apart, slides)
+        for rank, stored in self.problem.tensors[boundary.tensor].stored_ranks:
+            shared = shared * self.ranks.shared(rows, rank, tile, above, apart, slides, stored)
         return shared

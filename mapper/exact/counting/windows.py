@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
 from ....arch import Footprint
 from ....cost_models.moves import RankLoops, rank_lines, rank_words
-from ....ir import Digit
+from ....ir import Digit, Problem, Stored, Tensor, ceil_div
 
 LoopKind = Literal["time", "together", "apart"]
 """A loop in time; one of instances that are served together; one of instances that are not."""
@@ -44,17 +45,38 @@ def rank_total(
     kinds: tuple[LoopKind, ...],
     sliding: tuple[int, int] | None,
     footprint: Footprint,
+    stored: Stored | None = None,
 ) -> tuple[int, int]:
     """Words wanted along a rank at all settings of the loops above a node, and held when its tile slides.
 
     key      per dimension: the node's tile, then (trips, tile) of every loop, outermost first
     kinds    of these loops, the same along every dimension
     sliding  the dimension along which the tile slides, and which of its loops makes it
+    stored   the words that count; None: all do
     """
-    above = _loops_above(coefficients, sizes, key, kinds, footprint)
+    above = _loops_above(coefficients, sizes, key, kinds, footprint)._replace(stored=stored)
     wanted, _ = rank_words(above, None)
     moving = _stepping(above, sliding)
     return wanted, 0 if moving is None else rank_words(above, moving)[1]
+
+
+def tiles_total(
+    coefficients: tuple[int, ...], sizes: Sequence[int], tiles: Sequence[int], footprint: Footprint, stored: Stored
+) -> int:
+    """Words along a rank that all tiles of some size want together, each on its own, of those that are stored."""
+    key = tuple(x for size, tile in zip(sizes, tiles, strict=True) for x in (tile, ceil_div(size, tile), tile))
+    return rank_total(coefficients, tuple(sizes), key, ("time",), None, footprint, stored)[0]
+
+
+def words_at_macs(problem: Problem, tensor: Tensor) -> int:
+    """Points of a problem that take a word of a tensor: all, but for those that take a zero of padding."""
+    points = problem.macs
+    for rank, stored in tensor.stored_ranks:
+        if stored is not None:
+            sizes = [problem.sizes[dim] for dim, _ in rank]
+            taking = tiles_total(tuple(c for _, c in rank), sizes, [1] * len(rank), "exact", stored)
+            points = points // math.prod(sizes) * taking
+    return points
 
 
 @lru_cache(maxsize=1 << 17)

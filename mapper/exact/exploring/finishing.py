@@ -62,7 +62,8 @@ class Finishing:
         arch = self.context.hierarchy.arch
         every_port = len(self.context.costs.cost_columns.ports) == len(all_ports(arch))
         steady = arch.latency == "steady" and (self.context.zeros is None or self.context.zeros.rules.columns_tell)
-        exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
+        exact = self.context.tiling == "perfect" and not self.context.hierarchy.problem.stores_less
+        exact = exact and not batch.pending and not self._has_exact_halo(batch)
         every_visit = not self.best.surroundings.short
         return exact and every_port and steady and every_visit and self.context.costs.lines is None
 

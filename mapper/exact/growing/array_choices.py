@@ -18,6 +18,7 @@ import numpy as np
 from ..bounds.array_groups import partly_decided
 from ..bounds.boundary_costs import BoundaryBounds
 from ..bounds.once import OnceEach, all_boundaries
+from ..counting.windows import words_at_macs
 from ..question.hierarchy import MAC, MemoryBoundary, Path, Placement
 from ..rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from ..tiles.instances import array_vectors
@@ -248,8 +249,9 @@ class ArrayPlans:
         group = partly_decided(self.hierarchy, self.context.tiling, rows)
         root = self.context.bounds
         booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
-        at_macs, operations = self._macs(len(rows)), np.array([float(self.hierarchy.problem.macs)])
+        at_macs, problem = self._macs(len(rows)), self.hierarchy.problem
         for tensor, held in enumerate(placement):
-            at_macs = at_macs + booked.book(MemoryBoundary(tensor, MAC, held[0]), 0, operations)[:, :, 0].T
+            words = np.array([float(words_at_macs(problem, problem.tensors[tensor]))])
+            at_macs = at_macs + booked.book(MemoryBoundary(tensor, MAC, held[0]), 0, words)[:, :, 0].T
         once = OnceEach(root, self.context.tiling, rows).of_all(all_boundaries(placement))
         return at_macs, once + np.zeros_like(at_macs)

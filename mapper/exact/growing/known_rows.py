@@ -129,15 +129,16 @@ def _columns_compare(context: SearchContext) -> bool:
     """Tell whether columns say enough to compare rows by.
 
     They do not where columns of ports are averages over instances some of which have less to do than others: ports
-    inside arrays, with ragged tiles, that pass windows, of which the first instance need not have the most
-    (`counting/first_instance.py`).
-    The busiest one may then need more cycles where the average is lower, by the order of loops alone.
+    inside arrays, with ragged tiles or zeros of padding, that pass windows, of which the first instance need not have
+    the most (`counting/first_instance.py`). The busiest
+    one may then need more cycles where the average is lower, by the order of loops alone.
     """
     if rounds_unequally(context.hierarchy.arch, context.tiling):
         return False
     inside = context.hierarchy.memories[: max(context.hierarchy.inside, default=0)]
     ports = [port for port in context.costs.cost_columns.ports if port.memory in inside]
-    if context.tiling == "perfect" or not ports:
+    every_alike = context.tiling == "perfect" and not context.hierarchy.problem.stores_less
+    if every_alike or not ports:
         return True
     passing = (t for t in context.hierarchy.problem.tensors if any(_passes(t, port) for port in ports))
     return context.costs.knows_busiest and all(len(rank) <= 1 for tensor in passing for rank in tensor.ranks)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..counting.windows import words_at_macs
 from ..question.hierarchy import MAC, MemoryBoundary
 from ..rows import Floats
 from .context import SearchContext
@@ -180,5 +181,6 @@ class Placements:
         boundaries = self.context.bounds.any_boundaries
         if boundary.inner != MAC:
             return boundaries.once(boundary)
-        words = np.array([float(self.hierarchy.problem.macs)])
+        problem = self.hierarchy.problem
+        words = np.array([float(words_at_macs(problem, problem.tensors[boundary.tensor]))])
         return boundaries.book(boundary, 0, words).reshape(-1)

@@ -5,7 +5,8 @@ ranks, and that may use the same array axes, cost alike: only the product of the
 the product is a product of divisors. They are searched as one and split again afterwards.
 
 Where boxes count (`footprint: box`), a dimension that strides through its rank alone leaves bands, whose number depends
-on its tiles as it does for windows. It is searched as a window of one element.
+on its tiles as it does for windows. It is searched as a window of one element; so is one along whose rank zeros of
+padding are no words.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....arch import Architecture, ArrayAxis, Fanout, Footprint
+from ....cost_models.padding import counted
 from ....cost_models.sets import is_plain
-from ....ir import Loop, LoopNest, Mapping, Node, Problem, Rank, Tensor
+from ....ir import Loop, LoopNest, Mapping, Node, Problem, Rank, Stored, Tensor
 from ...tilings import Tiling
 
 
@@ -73,7 +75,7 @@ def canonical_problem(
     groups = _alike(problem, arch, kept, apart) if tiling == "perfect" else [(dim,) for dim in kept]
     members = {"+".join(group): group for group in groups}
     name_of = {dim: name for name, group in members.items() for dim in group}
-    tensors = tuple(_reduced_tensor(t, name_of, arch.footprint) for t in problem.tensors)
+    tensors = tuple(_reduced_tensor(t, name_of, arch.footprint) for t in counted(problem, arch).tensors)
     members |= {dim: () for t in tensors for rank in t.ranks for dim, _ in rank if dim not in members}
     dims = tuple((name, math.prod(problem.sizes[d] for d in group)) for name, group in members.items())
     reduced = Problem(problem.name, dims, tensors)
@@ -84,9 +86,10 @@ def _alike(problem: Problem, arch: Architecture, kept: list[str], apart: frozens
     """Dimensions grouped by what tells them apart for the cost model."""
     groups: dict[object, list[str]] = {}
     for dim in kept:
-        ranks = [rank for t in problem.tensors for rank in t.ranks if any(d == dim for d, _ in rank)]
-        present = [tuple((d, c) for d, c in rank if d in kept) for rank in ranks]
-        alone = all(len(rank) == 1 and is_plain(rank, arch.footprint) for rank in present)
+        tensors = counted(problem, arch).tensors
+        ranks = [each for t in tensors for each in t.stored_ranks if any(d == dim for d, _ in each[0])]
+        present = [(tuple((d, c) for d, c in rank if d in kept), stored) for rank, stored in ranks]
+        alone = all(len(rank) == 1 and is_plain(rank, arch.footprint) and not stored for rank, stored in present)
         moves = tuple(dim in t.dims for t in problem.tensors)
         allowed = tuple(axis.allows(problem, dim) for fanout in arch.fanouts for axis in fanout.axes)
         groups.setdefault((moves, allowed) if alone and dim not in apart else dim, []).append(dim)
@@ -94,16 +97,17 @@ def _alike(problem: Problem, arch: Architecture, kept: list[str], apart: frozens
 
 
 def _reduced_tensor(tensor: Tensor, name_of: dict[str, str], footprint: Footprint) -> Tensor:
-    ranks: dict[Rank, None] = {}
-    for rank in tensor.ranks:
+    ranks: dict[Rank, Stored | None] = {}
+    for rank, stored in tensor.stored_ranks:
         terms = [(name_of[dim], coefficient) for dim, coefficient in rank if dim in name_of]
-        if len(terms) == 1 and is_plain(tuple(terms), footprint):
+        if len(terms) == 1 and is_plain(tuple(terms), footprint) and stored is None:
             terms = [(terms[0][0], 1)]
         elif len(terms) == 1:
             terms.append((f"{tensor.name}:{terms[0][0]}", 1))
         if terms:
-            ranks[tuple(terms)] = None
-    return Tensor(tensor.name, tuple(ranks), tensor.role, tensor.bits, tensor.partial_bits)
+            ranks[tuple(terms)] = stored
+    stored_ranks = tuple(ranks.values()) if any(ranks.values()) else ()
+    return Tensor(tensor.name, tuple(ranks), tensor.role, tensor.bits, tensor.partial_bits, stored=stored_ranks)
 
 
 def _reduced_arch(problem: Problem, arch: Architecture, members: dict[str, tuple[str, ...]]) -> Architecture:

@@ -84,7 +84,8 @@ class ReducedQuestion:
     def follows_halos(self) -> bool:
         """Whether it is known what `halo: exact` keeps from loop to loop (`tiles/halos.py`)."""
         plain = self.zeros is None and not self.has_lines and self.arch.reuse == "across_levels"
-        return plain and self.counted == "perfect" and self.surroundings is ALONE
+        all_count = not self.problem.stores_less
+        return plain and all_count and self.counted == "perfect" and self.surroundings is ALONE
 
     @property
     def _homes(self) -> tuple[int, ...]:

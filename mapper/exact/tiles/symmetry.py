@@ -56,7 +56,10 @@ def _pairings(alike: Sequence[object], chosen: Mirror) -> Iterator[Mirror]:
 
 def _images(problem: Problem, arch: Architecture, image: dict[str, str], told_apart: bool) -> Counter[object]:
     """The tensors with other dimensions in the place of theirs: their ranks, and how the machine treats them."""
-    ranks = (sorted(sorted((image[dim], c) for dim, c in rank) for rank in t.ranks) for t in problem.tensors)
+    ranks = (
+        sorted(str((sorted((image[dim], c) for dim, c in rank), stored)) for rank, stored in t.stored_ranks)
+        for t in problem.tensors
+    )
     treatments = ((treatment(arch, t), t.name if told_apart else None) for t in problem.tensors)
     return Counter((str(each), treatment) for each, treatment in zip(ranks, treatments, strict=True))
 

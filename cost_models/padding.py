@@ -1,0 +1,64 @@
+"""Problems as machines with `padding: free` count them: zeros of padding are no words of a tensor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from ..arch import Architecture
+from ..ir import Cascade, Mapping, Pad, Problem, ProblemError, Rank, Stored, Tensor, TilewrightError, Work
+from .sets import reached_sums
+
+
+def counted(problem: Problem, arch: Architecture) -> Problem:
+    """Return a problem with the words that a machine counts: all, or those that are stored.
+
+    Raises TilewrightError where these are not known: of operands with zeros of their own; ProblemError where none is
+    read.
+    """
+    if arch.padding == "read" or not problem.pads:
+        return problem
+    if problem.has_zeros:
+        message = f"{arch.name} has 'padding: free', which is not known of operands with a density"
+        raise TilewrightError(message, where=problem.name, hint="set padding=read, or leave the densities out")
+    return _without_zeros(problem)
+
+
+def refuse_free_padding(work: Work, arch: Architecture, where: str) -> None:
+    """TilewrightError where a part of the house would count zeros of padding that a machine does not store."""
+    padded = any(o.pads or o.problem.pads for o in work) if isinstance(work, Cascade) else bool(work.pads)
+    if padded and arch.padding == "free":
+        message = f"{arch.name} has 'padding: free', and {work.name} is padded: it counts zeros of padding as words"
+        hint = "set padding=read: then all count them"
+        raise TilewrightError(message, where=where, hint=hint)
+
+
+def counted_mapping(mapping: Mapping, arch: Architecture) -> Mapping:
+    """Return a mapping of what a machine counts of its problem."""
+    if mapping.is_of_cascade or counted(mapping.problem, arch) is mapping.problem:
+        return mapping
+    return Mapping(counted(mapping.problem, arch), mapping.nest)
+
+
+@lru_cache(maxsize=256)
+def _without_zeros(problem: Problem) -> Problem:
+    pads = dict(problem.pads)
+    tensors = tuple(
+        replace(tensor, stored=_stored(problem, tensor, pads[tensor.name]))
+        if any(map(any, pads.get(tensor.name, ())))
+        else tensor
+        for tensor in problem.tensors
+    )
+    return replace(problem, tensors=tensors, pads=())
+
+
+def _stored(problem: Problem, tensor: Tensor, pads: tuple[Pad, ...]) -> tuple[Stored | None, ...]:
+    def along(rank: Rank, pad: Pad) -> Stored | None:
+        reached = reached_sums(tuple(c for _, c in rank), tuple(problem.sizes[dim] for dim, _ in rank), "exact")
+        first, end = pad[0], len(reached) - pad[1]
+        words = int(reached[first:end].sum())
+        if not words:
+            raise ProblemError("it reads zeros alone", where=f"{problem.name}: pad of {tensor.name}")
+        return Stored(first, end, words) if any(pad) else None
+
+    return tuple(along(rank, pad) for rank, pad in zip(tensor.ranks, pads, strict=True))
