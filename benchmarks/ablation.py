@@ -255,7 +255,6 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     ),
     "innermost tiles at once": ("operations", ((f"{EXACT}.growing.loop_band", "first_tiles", _none),)),
     "loops further out": ("operations", ((f"{EXACT}.growing.context", "SearchContext.may_stand_further_out", False),)),
-    "finer tables": ("operations", ((f"{EXACT}.growing.context", "SearchContext.refine", _no),)),
     "tables for groups": (
         "operations",
         (

@@ -41,10 +41,9 @@ class Effort:
     shortest time that all operations may take."""
     first_cells: int = 16_000
     """Cells of the lattice that a search starts with, at most: more tiles share cells, which keeps bounds valid and
-    makes them coarser. Where a search takes long, it goes on with finer ones. Groups of ragged arrays begin with a few
-    times fewer."""
+    makes them coarser. Groups of ragged arrays begin with a few times fewer."""
     looked_at_per_cell: int = 100
-    """Rows for each cell of a lattice that a search has looked at before finer tables are made."""
+    """Rows for each cell of a lattice after which a choice of arrays with tables of its own gets finer ones."""
     least_gain: float = 0.1
     """Part of the way to the cutoff by which tables for groups of arrays, or finer ones, have to raise bounds for more
     of them to be made."""

@@ -151,13 +151,6 @@ class Bounds:
         self.memo.forget()
 
     @property
-    def affordable_cells(self) -> float:
-        """Return how many cells a lattice may have whose tables take all the room, going by what those made so far
-        take."""
-        budget = self.memo.budget
-        return math.prod(self.lattice.shape) * budget.most / max(budget.nbytes, 1)
-
-    @property
     def affordable_alone(self) -> float:
         """Return how many cells a lattice may have whose tables take all the room once those of other bounds are
         gone."""

@@ -182,7 +182,6 @@ class Exploring:
     def _latest_bounds(self, item: Batch) -> Bounds:
         """Return the bounds that have taken the place of those of a batch, or these."""
         if not self.context.own_tables:
-            self.context.refine()
             return item.bounds if item.bounds.level >= 0 else self.context.bounds
         return self.turns.latest(item.bounds)
 

@@ -14,7 +14,7 @@ import numpy as np
 from ....cost_models import Objective
 from ...means import Means
 from ...tilings import Tiling
-from ..bounds.bounds import FINER_AT_LEAST, Bounds
+from ..bounds.bounds import Bounds
 from ..bounds.groups import GroupBounds
 from ..counting.charges import BoundaryCosts
 from ..counting.fill_point import FillPoint
@@ -31,9 +31,6 @@ from ..tiles.trip_rules import trip_rules, trips_tried, windows_of
 from ..tiles.visits import VisitTiles
 from .batch import Batch, Order
 
-MUCH_FINER = 3
-"""So many times as many cells are worth making all tables of a usual lattice again."""
-
 
 @dataclass
 class SearchContext:
@@ -45,7 +42,6 @@ class SearchContext:
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
     means   time and memory of the search
-    most_cells  of the lattice of bounds, when it has been made finer
     effort      how the search goes about its work
     own_tables  whether every choice of arrays gets tables of its own before anything grows from it
     mirror  dimensions that may change places, so that one of two mirror images will do
@@ -63,12 +59,10 @@ class SearchContext:
     every_mapping: bool = False
     mirror: Mirror | None = None
     means: Means = Means()
-    most_cells: float = 0
     effort: Effort = EFFORT
     own_tables: bool = False
     looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
-    _finest: bool = False
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)
     _models: dict[Path, TrafficModel] = field(default_factory=dict)
@@ -88,25 +82,6 @@ class SearchContext:
     def wants_finer(self, bounds: Bounds, since: int) -> bool:
         """Whether many rows have been looked at, for each cell of some bounds, since so many had been."""
         return self.looked_at - since > self.effort.looked_at_per_cell * math.prod(bounds.lattice.shape)
-
-    def refine(self) -> bool:
-        """Whether bounds over a finer lattice have taken the place of those for any arrays: they are worth making when
-        the search has looked at many rows for each of its cells."""
-        cells = math.prod(self.bounds.lattice.shape)
-        if self._finest or self.looked_at < self.effort.looked_at_per_cell * cells:
-            return False
-        most = self.most_cells
-        if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
-            most = min(self.bounds.affordable_cells, self.effort.first_cells)
-        if FINER_AT_LEAST * cells > most:  # and in a long search as large as there is room for
-            most = self.bounds.affordable_cells
-        finer = self.bounds.finer(most)
-        if finer is None:
-            self._finest = True
-            return False
-        self.bounds = finer
-        self.groups = GroupBounds(finer, self.effort)
-        return True
 
     @property
     def own_level(self) -> int:

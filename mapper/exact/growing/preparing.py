@@ -69,7 +69,6 @@ def prepare(
         every_mapping=every,
         mirror=question.mirror,
         means=means,
-        most_cells=most_cells,
         effort=effort,
     )
 
