@@ -11,7 +11,7 @@ import os
 
 ALL = "TILEWRIGHT_TESTS" in os.environ
 TIMES = int(os.environ.get("TILEWRIGHT_TESTS", "1"))
-SHARE = 10
+SHARE = 20
 """Of so many seeds the default tries one."""
 
 

@@ -33,6 +33,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All that stands in a module. (Walking a tree takes as long as reading it.)"""
+    return [*ast.walk(tree_of(path))]
+
+
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -54,12 +60,12 @@ def package_of(path: Path) -> list[str]:
 
 @cache
 def imports_of(path: Path) -> list[list[str]]:
-    return [*imported_names(tree_of(path), package_of(path))]
+    return [*imported_names(nodes_of(path), package_of(path))]
 
 
-def imported_names(tree: ast.Module, package: list[str]) -> Iterator[list[str]]:
+def imported_names(nodes: Iterable[ast.AST], package: list[str]) -> Iterator[list[str]]:
     """Everything that a module imports, anywhere in it, as absolute dotted names; `package` is what `.` stands for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -99,7 +105,7 @@ def test_imports_point_one_way() -> None:
     ],
 )
 def test_imports_are_resolved(source: str, expected: set[str]) -> None:
-    assert folders_of(imported_names(ast.parse(source), ["tilewright", "mapper"])) == expected
+    assert folders_of(imported_names(ast.walk(ast.parse(source)), ["tilewright", "mapper"])) == expected
 
 
 def modules_imported(path: Path, known: Collection[str]) -> set[str]:
@@ -167,7 +173,7 @@ def test_markup_is_made_of_templates_that_escape(path: Path) -> None:
     """HTML and SVG come from `Markup` templates: a text that is put together otherwise would not be escaped."""
     pieces = [
         part.value
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.JoinedStr)
         for part in node.values
         if isinstance(part, ast.Constant)
@@ -184,7 +190,7 @@ def test_no_function_takes_more_than_twelve_parameters() -> None:
     """Options that calls or commands share are declared together (`api/options.py`, `api/cli/groups.py`)."""
     wide = {}
     for path in MODULES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef):
                 given = node.args
                 names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
@@ -255,13 +261,18 @@ def test_docstrings_of_classes_name_what_there_is() -> None:
 
 def _named_in_classes(path: Path) -> Iterator[tuple[ast.ClassDef, str]]:
     """Names in docstrings of classes that nothing in the class has."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if not isinstance(node, ast.ClassDef) or node.bases:
             continue
-        known = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        known |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-        known |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        known |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)}
-        said = (ast.get_docstring(node) or "").partition("\n\n")[2]
-        for names in re.findall(r"^((?:\w+, )*\w+)  +\S", said, re.M):
-            yield from ((node, name) for name in names.split(", ") if name not in known)
+        lines = re.findall(r"^((?:\w+, )*\w+)  +\S", (ast.get_docstring(node) or "").partition("\n\n")[2], re.M)
+        said = {name for line in lines for name in line.split(", ")}
+        yield from ((node, name) for name in said - (_names_in(node) if said else set()))
+
+
+def _names_in(node: ast.ClassDef) -> set[str]:
+    names = set[str]()
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.FunctionDef(name=name):
+                names.add(name)
+    return names

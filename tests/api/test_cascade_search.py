@@ -146,6 +146,7 @@ def test_a_repeated_search_is_answered_from_the_store() -> None:
     assert (refused[0], "GLB: T does not fit: one word of A, B and T needs 3 B" in refused[1]) == (2, True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_where_fusing_wins_nothing_the_page_says_which_memory_is_too_small() -> None:
     code, page = run("search", *OPS, "m=8,k=8,n=8,p=8", *ON, "--set", "GLB.size=8 B")

@@ -31,6 +31,7 @@ def test_a_full_output_is_one_message(words: str) -> None:
     assert done.stderr == "error: the output: cannot be written: No space left on device\n"
 
 
+@pytest.mark.long
 def test_what_nobody_reads_ends_the_program_quietly() -> None:
     done = shell(f"({PROGRAM} show resnet50; echo $? >&2) | true")
     assert done.stderr == "141\n"

@@ -48,7 +48,7 @@ def test_a_plan_costs_what_its_layers_cost_alone(name: str) -> None:
     assert plan.answer.apart.energy_pj == pytest.approx(plan.energy_pj)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_of_a_model_is_in_its_graph_or_named(name: str) -> None:
     try:
@@ -120,7 +120,7 @@ def test_what_is_not_counted_is_named_first(tmp_path: Path) -> None:
     assert exploration_data(explored)["left_out"] == {found.network: told}
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_a_group_that_is_done_several_times(tmp_path: Path) -> None:
     """Its figures are of all times, in the page, plan.json and the tables; EDP has them all alike at no loss."""
     plan = tw.compile(ONNX / "lstm.onnx", "three_level", "edp", "perfect", fuse="none", workers=1)

@@ -56,7 +56,7 @@ def test_closed_form_equals_simulator(seeds: range) -> None:
 
 
 def test_a_tree_without_splits_is_an_ordinary_mapping() -> None:
-    for seed in range(60):
+    for seed in longer.seeds(60):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 4), random_architecture(rng)
         mapping = random_mapping(rng, problem, arch)

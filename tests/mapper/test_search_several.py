@@ -119,6 +119,7 @@ def test_pairs_have_something_to_choose() -> None:
     assert sum(len(distinct(costs_of(number))) > COUNT for number in range(PAIRS)) >= PAIRS // 2
 
 
+@pytest.mark.long
 def test_fewer_are_returned_where_there_are_no_more() -> None:
     number = min((n for n in range(PAIRS) if costs_of(n)), key=lambda n: len(distinct(costs_of(n))))
     expected = len(distinct(costs_of(number)))

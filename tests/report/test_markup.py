@@ -95,7 +95,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_names_are_text_in_pages_and_pictures(command: str, inputs: Path) -> None:
     words = [word.replace("OUT", "out").replace("LAYER", f"1{POISON}") for word in COMMANDS[command].split()]

@@ -130,6 +130,7 @@ def test_open_layouts_cost_no_more_than_any_that_is_stated(fuse: str) -> None:
     assert tw.evaluate(found.mapping, arch, layout="any") == found.cost
 
 
+@pytest.mark.long
 def test_an_operation_reads_a_tensor_as_the_one_before_laid_it_out() -> None:
     """The same tree in other letters costs the same, whichever operation's letters a layout is stated in."""
     other = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[i,p] += T[i,j] * C[j,p]"], SIZES | {"i": 8, "j": 8})

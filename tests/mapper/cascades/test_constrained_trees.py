@@ -167,6 +167,7 @@ def test_the_search_finds_the_best_tree_that_satisfies_constraints(seeds: range)
             assert answer.cost.objective(objective) == pytest.approx(best[objective].value, rel=1e-9), what
 
 
+@pytest.mark.long
 def test_only_loops_that_do_not_divide_satisfy_a_constraint() -> None:
     """Where all others were ruled out, a search for a product failed, and then did not look along lines of its own."""
     pair = cascade(["T[m,n] += A[m] * B[n,m]", "O[m] += T[m,n] * C[n]"], m=3, n=2)

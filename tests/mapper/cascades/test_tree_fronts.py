@@ -143,6 +143,7 @@ def test_limits_and_formulas_take_the_best_of_the_front(seeds: range) -> None:
             assert proof.value == pytest.approx(best, rel=1e-9), f"{seed}, {text}\n{case}"
 
 
+@pytest.mark.long
 def test_a_limit_that_none_keeps_is_known_to_be_unmet() -> None:
     """Where bounds alone do not say so, and a search for what is faster is cut off at the limit."""
     case = contrary(random_case(7, DEAR), random.Random(7))

@@ -101,7 +101,7 @@ def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
     assert planned
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
 def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_what_stays_on_chip_lies_at_one_planned_address(name: str, tmp_path: Pat
     assert stay
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
 def test_weights_that_lie_on_chip_are_loaded_once(name: str, tmp_path: Path) -> None:

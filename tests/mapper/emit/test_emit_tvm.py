@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import longer
 from emitted import Case, case_of, plain_cases, random_case
 from generators import POISONS, hostile_mapping, memory
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac
@@ -58,7 +59,11 @@ def test_tvm_computes_random_mappings_and_hostile_ones(tmp_path: Path, monkeypat
     monkeypatch.setattr("tilewright.mapper.emit.lowering.bands.LEAST_PARALLEL_MACS", 1)
     monkeypatch.setattr("tilewright.mapper.emit.compilers.tvm.LANES", range(2, 65))
     hostile = [hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]) for poison in POISONS[::4]]
-    cases = [*map(random_case, range(200, 207)), *plain_cases(), *(case_of(*pair) for pair in hostile)]
+    cases = [
+        *(random_case(200 + seed) for seed in longer.seeds(7)),
+        *plain_cases(),
+        *(case_of(*pair) for pair in hostile),
+    ]
     texts = [emit_tvm(case.mapping, case.arch, **case.options) for case in cases]
     assert all(any(f"T.{kind}(" in text for text in texts) for kind in ("parallel", "vectorized", "grid"))
     for case, found in zip(cases, outputs(cases, tmp_path), strict=True):

@@ -82,7 +82,7 @@ def _array(value: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.some(20)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_programs_make_what_the_operators_text_says(operator: str, tmp_path: Path) -> None:
     cases = [

@@ -95,6 +95,7 @@ def test_they_lie_at_one_place_while_all_groups_work(tmp_path: Path) -> None:
             assert len(found) == 1
 
 
+@pytest.mark.long
 def test_the_rest_has_so_much_less_room(tmp_path: Path) -> None:
     """With weights all over the memory nothing else stays, and a byte more of them does not fit."""
     tight = answer_of(tmp_path, RESIDUAL, "91 B", ALL, 1)

@@ -363,7 +363,7 @@ class SeveralAtOnce:
         self.running -= 1
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
 @pytest.mark.parametrize("objective", [ENERGY, EDP])
 def test_several_searches_at_once_find_the_same(tmp_path: Path, text: str, size: str, objective: Objective) -> None:

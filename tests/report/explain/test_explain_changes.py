@@ -99,6 +99,7 @@ def test_gains_are_those_of_independent_searches(improvement: Improvement) -> No
         assert one.proven
 
 
+@pytest.mark.long
 def test_what_is_left_out_would_not_have_helped(improvement: Improvement) -> None:
     searched = {one.change.setting for one in improvement.tried}
     left = [change for change in changes_of(small(), CONV) if change.setting not in searched]

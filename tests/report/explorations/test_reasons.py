@@ -81,6 +81,7 @@ def test_the_page_names_and_marks_the_best_point(exploration: Exploration) -> No
     assert len(commands) == len(exploration.points) == len(set(commands))
 
 
+@pytest.mark.long
 def test_the_command_of_a_point_finds_that_point(exploration: Exploration, tmp_path: Path) -> None:
     point = exploration.points[3]
     again = tw.explore(

@@ -105,6 +105,7 @@ def test_workers_that_join_later_are_counted(tmp_path: Path, address: str) -> No
         cluster.stop()
 
 
+@pytest.mark.long
 def test_nothing_is_known_of_a_scheduler_that_has_just_gone_away(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its workers were asked for before the client noticed: a KeyError."""
     cluster = Cluster(address)

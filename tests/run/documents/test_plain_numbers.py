@@ -52,7 +52,7 @@ def read_back(result: object, folder: Path) -> None:
         assert list(again[name].dropna()) == list(frame[name].replace("", np.nan).dropna()), name
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("leakage", [None, "5 mW"])
 @pytest.mark.parametrize("limit", [0.0, None], ids=["cut short", "proven"])
 def test_every_form_gives_back_what_a_result_says(leakage: str | None, limit: float | None, tmp_path: Path) -> None:

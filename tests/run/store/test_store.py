@@ -445,6 +445,7 @@ def test_what_was_kept_survives_a_kill(path: Path) -> None:
 # ---- many results ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_is_filtered_out_of_ten_thousand_results_is_not_looked_at(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

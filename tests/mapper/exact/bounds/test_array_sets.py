@@ -40,6 +40,7 @@ def groups_with_several(seed: int) -> list[tuple[Batch, SearchContext]]:
     return [(group, context) for group in groups if len(group) > 1]
 
 
+@pytest.mark.long
 def test_a_group_of_arrays_is_bounded_by_the_least_of_them_and_no_others() -> None:
     """Tables of groups with different arrays knew of none of them, and let tiles grow to any array's."""
     better = compared = 0

@@ -161,6 +161,7 @@ def test_the_same_optimum_with_tables_for_every_choice_of_arrays(
     assert longer.occurs(alone["together"] > 0)
 
 
+@pytest.mark.long
 def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Counter[str]) -> None:
     case: Case = WINDOWS, load_arch("eyeriss"), "edp", "ragged", "even"
     assert optimum(case, ALONE) == pytest.approx(optimum(case), rel=1e-9)
@@ -206,6 +207,7 @@ def test_rows_that_grow_to_many_later_get_tables_for_groups_of_arrays() -> None:
     assert sum(search.pruned.values()) < 2_000_000
 
 
+@pytest.mark.long
 def test_tables_for_choices_of_arrays_beside_those_for_all_of_them() -> None:
     """With operands that come from the buffer, what follows the tile below loops inside an array is bounded for each
     choice of arrays in some cases, and for all of them in others: an IndexError once."""
