@@ -305,7 +305,8 @@ def _network_of(data: dict[str, Any], dims: Sizes, where: str) -> Network:
     occurs = Counter(occurrence.layer for occurrence in graph)
     layers = tuple(replace(layer, repeat=occurs[layer.name]) for layer in layers)
     source, phase = _typed(data, "source", str, where, ""), _phase(data, dims)
-    return Network(name, source, layers, phase=phase and (phase, tuple(sizes.items())), wiring=graph)
+    of_phase = (phase, tuple(sizes.items())) if phase else None
+    return Network(name, source, layers, phase=of_phase, wiring=graph)
 
 
 def _graph(data: dict[str, Any], layers: Sequence[NetworkLayer], network: str, where: str) -> NetworkGraph:
@@ -358,7 +359,8 @@ def _phase_of(data: dict[str, Any], given: Sizes, where: str) -> dict[str, Any]:
         message = f"the network has no phase {name!r}" if phases else f"phase is {name!r}, and the table has no phases"
         hint = did_you_mean(name, phases) if phases else "write 'phases: {prefill: {new: 2048}, decode: {new: 1}}'"
         raise ProblemError(message, where=where, hint=hint)
-    return _typed(phases, name, dict, f"{where}: phases")
+    sizes: dict[str, Any] = _typed(phases, name, dict, f"{where}: phases")
+    return sizes
 
 
 def _symbols(data: dict[str, Any], where: str) -> dict[str, None]:

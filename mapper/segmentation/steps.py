@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
-from ...cost_models import Objective, evaluate
+from ...cost_models import Cost, Objective, evaluate
 from ...cost_models.least_cost import least_cost_of_cascade
+from ...ir import Mapping
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..answer import Answer
 from ..canonical import CascadeNames, form_of, under_names_of
@@ -96,6 +97,7 @@ class NetworkSteps:
         self._graph = self._state_graph()
         self.states = self._graph.count
         self._own_bits: dict[tuple[int, int], int] = {}
+        self._renamed: dict[tuple[int, int], tuple[GroupEdge, Answer, Mapping, Cost]] = {}
         self._forms: list[object] = list(map(partial(_form, arch=question.arch), self.groups))
         self.make_edges()
 
@@ -261,8 +263,11 @@ class NetworkSteps:
 
     def totals(self, edges: Iterable[Edge]) -> RunCost:
         """Return the cost of some steps together, by the best known mapping of each."""
-        found = ((edge, self.answer(edge)) for edge in edges if isinstance(edge, GroupEdge))
-        return total(edge.moves if one is None else totals_of(one.cost, edge.times) for edge, one in found)
+        return total(self._totals(edge) for edge in edges if isinstance(edge, GroupEdge))
+
+    def _totals(self, edge: GroupEdge) -> RunCost:
+        found = None if edge.kind is None else edge.kind.best(edge.taken, self.residency)
+        return edge.moves if found is None or found.answer is None else totals_of(found.answer.cost, edge.times)
 
     def answer(self, edge: GroupEdge) -> Answer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""
@@ -278,8 +283,12 @@ class NetworkSteps:
         answer = replace(best.answer, certificate=replace(proof, lower_bound=least))
         if answer.mapping.cascade.operations == cascade.operations:
             return answer.of(cascade)
-        mapping = under_names_of(answer.mapping, cascade)
-        cost = evaluate(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
+        key = id(edge), id(best.answer)
+        if key not in self._renamed:
+            mapping = under_names_of(answer.mapping, cascade)
+            cost = evaluate(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
+            self._renamed[key] = edge, best.answer, mapping, cost  # the first two, so that none else has their ids
+        *_, mapping, cost = self._renamed[key]
         return Answer(mapping, cost, answer.certificate, answer.unfused)
 
 
