@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,7 +13,7 @@ from ...cost_models import Capped
 from ...ir.units import count, energy, percent, plural, seconds, significant, size
 from ...mapper.fusing import on_chip
 from ...mapper.segmentation import NetworkAnswer
-from ...mapper.segmentation.question import RunCost
+from ...mapper.segmentation.question import RunCost, total
 from ..parts.proofs import proof_rows, verdict, verdict_of
 from ..parts.tables import Table, Value
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
@@ -97,7 +98,12 @@ def segment_table(answer: NetworkAnswer) -> Table:
 def _groups_shown(answer: NetworkAnswer) -> RenderableType:
     outermost = answer.question.arch.memories[0].name
     table = columns(("#", "operations", "on chip"), ("energy", "cycles", f"words at {outermost}", "proof"))
+    repeats = {number: one for one in repeats_of(answer) for number in one.others}
     for number, segment in enumerate(answer.segments, 1):
+        if number - 1 in repeats:
+            if number - 1 == repeats[number - 1].others.start:
+                table.add_row(*_repeat_row(answer, repeats[number - 1]))
+            continue
         repeated = f" ({segment.times:,} times)" if segment.times > 1 else ""
         names = "\n".join(wrapped(" + ".join(segment.names) + repeated, 34))
         found = segment.answer
@@ -114,6 +120,58 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
         figures = energy(cost.energy_pj), count(cost.latency_cycles), count(cost.outer_words)
         table.add_row(str(number), names, "\n".join(kept), *figures, verdict_of(proof))
     return table
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Segments of a block, and those of blocks behind it that differ from them in names alone.
+
+    start   of the first ones
+    length  of the block
+    times   that it is done, the first included
+    """
+
+    start: int
+    length: int
+    times: int
+
+    @property
+    def others(self) -> range:
+        """The segments of all blocks but the first."""
+        return range(self.start + self.length, self.start + self.length * self.times)
+
+
+def repeats_of(answer: NetworkAnswer) -> list[Repeat]:
+    """Blocks that follow one another three times or more, mapped alike."""
+    occurrences, keys, found = answer.question.graph.by_name, list[object](), list[Repeat]()
+    for number, segment in enumerate(answer.segments):
+        entries = [(occurrences[name].entry, occurrences[name].local) for name in segment.names]
+        mapped = segment.moves if segment.answer is None else segment.alike
+        keys.append((entries, mapped) if all(local for _, local in entries) else number)
+    start = 0
+    while start < len(keys):
+        lengths = range(1, (len(keys) - start) // 3 + 1)
+        every = (Repeat(start, length, _times(keys, start, length)) for length in lengths)
+        found += sorted((one for one in every if one.times > 2), key=lambda one: len(one.others))[-1:]
+        start = found[-1].others.stop if found and found[-1].start == start else start + 1
+    return found
+
+
+def _times(keys: Sequence[object], start: int, length: int) -> int:
+    """How often some keys stand one after the other."""
+    times = 1
+    while keys[start + times * length : start + (times + 1) * length] == keys[start : start + length]:
+        times += 1
+    return times
+
+
+def _repeat_row(answer: NetworkAnswer, repeat: Repeat) -> list[str]:
+    """What stands in place of the blocks after the first."""
+    others = [answer.segments[number] for number in repeat.others]
+    cost = total(segment.totals for segment in others)
+    told = f"{others[0].names[0]} to {others[-1].names[-1]}\n(as {repeat.start + 1} to {repeat.others.start})"
+    figures = energy(cost.energy_pj), count(cost.latency_cycles), count(cost.outer_words)
+    return [f"{repeat.others.start + 1}-{repeat.others.stop}", told, f"x {repeat.times} in all", *figures, ""]
 
 
 def _saved_table(answer: NetworkAnswer) -> RenderableType:
@@ -136,9 +194,15 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
 
 def _staying_shown(answer: NetworkAnswer) -> RenderableType:
     table = columns(("tensor", "memory", "from group", "to group"), ("size",))
+    repeats = repeats_of(answer)
+    times = {number: one.times for one in repeats for number in range(one.start, one.start + one.length)}
+    skipped = {number for one in repeats for number in one.others}
     for one in answer.staying:
-        groups = ("weight", "all the time") if one.is_weight else (str(one.first + 1), str(one.last + 1))
-        table.add_row(one.name, one.memory, *groups, size(one.bits))
+        if one.is_weight:
+            table.add_row(one.name, one.memory, "weight", "all the time", size(one.bits))
+        elif one.first not in skipped:
+            name = f"{one.name} (x {times[one.first]})" if one.first in times else one.name
+            table.add_row(name, one.memory, str(one.first + 1), str(one.last + 1), size(one.bits))
     for left in answer.left_out:
         table.add_row(left.name, "", "not kept", left.why, size(left.bits))
     bits = sum(one.bits for one in answer.staying if one.is_weight)
