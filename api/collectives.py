@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .arch.system import System, SystemLike, axes_named, load_system
-from .arch.units import size_bits
-from .cost_models.collectives import OPERATIONS, Collective, collective_of
+from .arch.units import LARGEST_BITS, size_bits
+from .cost_models.collectives import OPERATIONS, Collective, Operation, collective_of
 from .inputs import checks
 from .ir import TilewrightError
 from .ir.errors import entry
@@ -22,7 +22,10 @@ def as_system(system: SystemLike) -> System:
 def bytes_of_tensor(size: int | str) -> int:
     """A number of bytes, or that of a size such as "1 GB"."""
     if not isinstance(size, str):
-        return checks.whole(size, "the size", 1)
+        number = checks.whole(size, "the size", 1)
+        if number > LARGEST_BITS // _BYTE:
+            raise TilewrightError("the size is above 128 PiB, expected less")
+        return number
     bits = size_bits(size)
     if bits % _BYTE:
         raise TilewrightError(f"{size} is {bits} bit, expected whole bytes", where="size")
@@ -49,8 +52,9 @@ def collective(
     Raises ArchitectureError for a system or an axis that there is not, or along which nothing moves; TilewrightError
     for an operation or a size that cannot be understood.
     """
+    names: dict[str, Operation] = {name: name for name in OPERATIONS}
     asked = checks.text(operation, "the operation", "a collective such as all_reduce").replace("_", "-")
-    found = entry({name: name for name in OPERATIONS}, asked, "collective")
+    found = entry(names, asked, "collective")
     chosen = None if axes is None else checks.items(axes, "axes", "a list of names such as ['node']")
     for name in chosen or ():
         checks.text(name, "a name in axes", "a text such as node")

@@ -79,6 +79,11 @@ def arch_file(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
     if text.lstrip().startswith("{") and '"schema_version"' in text:
         hint = f"its own architecture is in it: `tilewright evaluate {name}` needs no --arch"
         raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
+    if _has("system", text) and _has("fabric", text):
+        hint = f"`tilewright show {name}` shows it; `device:` in it names the architecture"
+        raise ArchitectureError(
+            "this is a system of several devices, expected an architecture file", where=name, hint=hint
+        )
     if other := tool_file(text, name):
         raise ArchitectureError(f"this is {other.what}, expected an architecture file", where=name, hint=other.hint)
     return text, name

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from typing import Literal, TypeAlias, cast
 
 from ..inputs import checks
 from ..ir import ArchitectureError, did_you_mean
+from ..ir.display import Shown
 from .document import LEVEL_NAME, Field, is_path, read_document, read_text
 from .loader import load_arch
 from .parts import flag
@@ -103,7 +105,7 @@ class MeshAxis:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Shown):
     """Several devices of one kind, and how they are linked.
 
     name      that it is loaded by
@@ -169,7 +171,11 @@ def system_file(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(name_or_path, str) and not is_path(name):
         message = f"no system is named {shown(name)}, expected a library name or a path that ends in .yaml"
         raise ArchitectureError(message, hint=did_you_mean(name, known))
-    return read_text(Path(name), name, _A_FILE), name
+    text = read_text(Path(name), name, _A_FILE)
+    if re.search("^levels:", text, re.MULTILINE):
+        hint = f"a system file names it as `device: {name}`"
+        raise ArchitectureError(f"this is an architecture, expected {_A_FILE}", where=name, hint=hint)
+    return text, name
 
 
 def parse_system(text: str, where: str = "<text>", set: Mapping[str, Setting] | None = None) -> System:
@@ -219,7 +225,7 @@ def _device(field: Field, chosen: Mapping[str, Setting]) -> Architecture:
     is_name = isinstance(field.value, str)
     members = {"arch": field} if is_name else field.members({"arch": "an architecture such as h100"}, ("set",))
     own = members["set"].mapping("a mapping such as {HBM.bandwidth: 3 TB/s}") if "set" in members else {}
-    settings = {path: value.text("a value") for path, value in own.items()} | chosen
+    settings = {**{path: value.text("a value") for path, value in own.items()}, **chosen}
     try:
         return load_arch(members["arch"].text(_TOP["device"]), settings)
     except ArchitectureError as error:
@@ -274,6 +280,8 @@ def axes_named(system: System, names: Sequence[str] | None) -> tuple[MeshAxis, .
     Raises ArchitectureError for names that there are not, and where there is nobody to talk to.
     """
     known = {axis.name: axis for axis in system.axes}
+    if names is not None and not names:
+        raise ArchitectureError(f"no axis is named, expected one of {', '.join(known)}", where="axes")
     for name in names or ():
         if name not in known:
             message = f"{system.name} has no axis {shown(str(name))}, expected one of {', '.join(known)}"

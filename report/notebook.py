@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
+from ..arch.system import System
 from ..cost_models import Cost
+from ..cost_models.collectives import Collective
 from ..ir import Cascade, LoopNest, Mapping, Problem, Work
 from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 def html_of(value: Any) -> str:
     """The page of a value, pictures in it, and nothing outside of it.
 
-    value  a problem, mapping, loop nest, cost, architecture, network, comparison, exploration, explanation or memory
-           plan, or a result, which has a mapping, an architecture, a cost and a certificate
+    value  a problem, mapping, loop nest, cost, architecture, system, collective, network, comparison, exploration,
+           explanation or memory plan, or a result, which has a mapping, an architecture, a cost and a certificate
     """
     for kind, show in _PAGES.items():
         if isinstance(value, kind):
@@ -80,7 +82,13 @@ def _nest(nest: LoopNest) -> str:
     return to_html(Text(str(nest), no_wrap=True))
 
 
-def _described(found: Architecture | Network | Work) -> str:
+def _collective(found: Collective) -> str:
+    from .pages.system import collective_page
+
+    return to_html(collective_page(found))
+
+
+def _described(found: Architecture | System | Network | Work) -> str:
     from .pages.describe import page_of
 
     return to_html(page_of(found))
@@ -128,6 +136,8 @@ _PAGES: dict[type, Callable[[Any], str]] = {
     LoopNest: _nest,
     Architecture: _architecture,
     Network: _described,
+    System: _described,
+    Collective: _collective,
     Problem: _described,
     Comparison: _comparison,
     FusedComparison: _comparison,

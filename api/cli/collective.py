@@ -62,17 +62,19 @@ def collective(
     from ..arch.system import load_system
     from ..arch.units import seconds
     from ..collectives import collective as cost_of_collective
-    from ..ir import ArchitectureError
+    from ..ir import ArchitectureError, TilewrightError
     from ..report.pages.system import collective_document, collective_page
 
     try:
         beside = None if step is None else seconds(step)
     except ArchitectureError as error:
         raise error.located("--step") from None
+    if beside == 0:
+        raise TilewrightError("the step is 0 s, expected work beside the collective", where="--step")
     mesh = load_system(system, settings_named(set_fields or ()))
     names = None if axes is None else [name.strip() for name in axes.split(",")]
     found = cost_of_collective(operation, size, mesh, axes=names, together=together)
     if json:
         show_document(collective_document(found))
     else:
-        show_page(collective_page(found, mesh, beside))
+        show_page(collective_page(found, beside))

@@ -7,7 +7,7 @@ docs/chips.md has it in words.
     cost.py        lines side by side, shared ports, several axes one after the other or together
 """
 
-from .cost import Collective, Phase, collective_of, same_bandwidth
+from .cost import Collective, Phase, collective_of, phase_of, same_bandwidth
 from .schedules import OPERATIONS, SWITCH, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "all_to_all",
     "collective_of",
     "dealt",
+    "phase_of",
     "reduce_scatter",
     "same_bandwidth",
 ]

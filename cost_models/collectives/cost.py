@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import prod
 
 from ...arch.system import FabricKind, MeshAxis, System
+from ...ir.display import Shown
 from .bounds import Cut, cuts, least_seconds
 from .schedules import Link, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
 
@@ -56,13 +57,13 @@ class Phase:
         return (self.bytes, self.hops) == (self.bound_bytes, self.bound_hops)
 
 
-@dataclass(frozen=True)
-class Collective:
+@dataclass(frozen=True, repr=False)
+class Collective(Shown):
     """A collective over axes of a system, and what it costs.
 
     operation  what takes place
     size       bytes of the whole tensor
-    system     by name
+    system     that it takes place on
     axes       names, the innermost first
     stages     one after the other; phases of one stage take place at once, each on another axis
     bound      seconds that no schedule over these axes is below
@@ -70,10 +71,13 @@ class Collective:
 
     operation: Operation
     size: int
-    system: str
+    system: System
     axes: tuple[str, ...]
     stages: tuple[tuple[Phase, ...], ...]
     bound: float
+
+    def __repr__(self) -> str:
+        return f"{self.operation} of {self.size:,} B on {self.system.name}: {self.time:.4g} s, {self.hops} hops"
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -134,13 +138,13 @@ def collective_of(
     """
     orders = [(*axes[i:], *axes[:i]) for i in range(len(axes))] if together else [tuple(axes)]
     parts = zip(orders, dealt(size, len(orders)), strict=True)
-    runs = [[_phase(system, step, part) for step in _steps(operation, order)] for order, part in parts]
+    runs = [[phase_of(system, *step, part) for step in _steps(operation, order)] for order, part in parts]
     stages = tuple(zip(*runs, strict=True))
     bound = least_seconds(system, operation, size, axes)
     if len(axes) == 1:
         [[phase]] = stages
         bound = phase.bound_hops * axes[0].latency + phase.bound_bytes / axes[0].bandwidth
-    return Collective(operation, size, system.name, tuple(axis.name for axis in axes), stages, bound)
+    return Collective(operation, size, system, tuple(axis.name for axis in axes), stages, bound)
 
 
 def same_bandwidth(axis: MeshAxis) -> dict[str, MeshAxis]:
@@ -170,8 +174,12 @@ def _steps(operation: Operation, order: Sequence[MeshAxis]) -> list[Step]:
     return gather if operation == "all-gather" else scatter
 
 
-def _phase(system: System, step: Step, size: int) -> Phase:
-    operation, axis, dealing = step
+def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], size: int) -> Phase:
+    """A collective along one axis of a tensor that other axes have dealt, on all lines of that axis.
+
+    dealing  the other axes that deal the tensor, the first one first; what is left of them holds the same words
+    size     bytes of the whole tensor
+    """
     ports, others = _ports(system, axis, dealing, size)
     # By schedule, the rounds of every port that differs from others; the best is the one whose slowest port is fastest.
     found: dict[str, list[list[Round]]] = defaultdict(list)
@@ -263,6 +271,9 @@ def _least_bytes(operation: Operation, axis: MeshAxis, port: Port) -> int:
     for part, count in port:
         blocks = dealt(part, axis.size)
         matrix = [dealt(block, axis.size) for block in blocks] if operation == "all-to-all" else blocks
-        found = cuts(operation, axis.kind, matrix, axis.reduces)
-        bounds.append([(count * passing, links) for passing, links in found])
-    return max(-(-sum(p for p, _ in same) // (same[0][1] * axis.links)) for same in zip(*bounds, strict=True))
+        bounds.append([(count * must, links) for must, links in cuts(operation, axis.kind, matrix, axis.reduces)])
+    least = 0
+    for same in zip(*bounds, strict=True):
+        links = same[0][1] * axis.links
+        least = max(least, -(-sum(must for must, _ in same) // links))
+    return least

@@ -129,7 +129,8 @@ def all_reduce(kind: FabricKind, size: int, n: int, reduces: bool = False) -> di
 
 def _both_ways(n: int, is_ring: bool, up: Iterable[Flow], down: Iterable[Flow]) -> Round:
     """Flows upwards and downwards on a line or a ring of n devices."""
-    links, hops = {}, 0
+    links: dict[Link, int] = {}
+    hops = 0
     for flows, step in ((up, 1), (down, -1)):
         change = [0] * (2 * n + 1)
         for start, length, moved in flows:
@@ -138,5 +139,6 @@ def _both_ways(n: int, is_ring: bool, up: Iterable[Flow], down: Iterable[Flow]) 
             hops = max(hops, length if moved else 0)
         passing = list(accumulate(change))
         for k in range(n if is_ring else n - 1):
-            links[(k, (k + 1) % n)[::step]] = passing[k] + passing[k + n]
+            source, to = (k, (k + 1) % n)[::step]
+            links[source, to] = passing[k] + passing[k + n]
     return Round(hops, links)

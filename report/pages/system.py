@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from math import prod
 from typing import Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from ...arch.system import MeshAxis, System, axes_named
@@ -46,7 +46,7 @@ def system_page(system: System) -> Group:
             seconds(axis.latency) if axis.latency else "-",
             "-" if axis.hop_pj_per_bit is None else significant(axis.hop_pj_per_bit),
         )
-    parts = [pairs(rows), section("Fabric", table)]
+    parts: list[RenderableType] = [pairs(rows), section("Fabric", table)]
     if system.devices > 1:
         parts.append(section("All-reduce over all devices", _by_size(system)))
     return Group(*parts)
@@ -73,11 +73,12 @@ def _by_size(system: System) -> Table:
     return table
 
 
-def collective_page(found: Collective, system: System, step: float | None = None) -> Group:
+def collective_page(found: Collective, step: float | None = None) -> Group:
     """A collective: time, energy and bounds, every phase, bytes by link, and other fabrics of the same bandwidth.
 
     step  seconds of work of every device beside it: what the exposed collective leaves of the speedup
     """
+    system = found.system
     axes = [axis for axis in system.axes if axis.name in found.axes]
     devices = prod(axis.size for axis in axes)
     rows = [
@@ -90,10 +91,10 @@ def collective_page(found: Collective, system: System, step: float | None = None
     ]
     if step is not None:
         rows += _beside(found.time, step, devices)
-    parts = [pairs(rows), section("Phases", _phases(found)), section("Links", _links(found))]
+    parts: list[RenderableType] = [pairs(rows), section("Phases", _phases(found)), section("Links", _links(found))]
     if len(axes) == 1:
         title = f"The same {rate(axes[0].bytes_per_second)} out of a device"
-        parts.append(section(title, _others(found, system, axes[0], step)))
+        parts.append(section(title, _others(found, axes[0], step)))
     return Group(*parts)
 
 
@@ -161,13 +162,13 @@ def _ends(link: tuple[int, int], size: int) -> str:
     return "upwards" if ahead == 1 else "downwards" if ahead == size - 1 else "across"
 
 
-def _others(found: Collective, system: System, axis: MeshAxis, step: float | None) -> Table:
+def _others(found: Collective, axis: MeshAxis, step: float | None) -> Table:
     """What the same bytes out of every device take by fabrics of other kinds, and by one stream."""
     table = columns(("as",), ("a link", "time", *(["speedup"] if step is not None else [])))
     stream = found.size / axis.bytes_per_second
     rows = [("one stream, one way", axis.bytes_per_second, stream)]
     for name, other in same_bandwidth(axis).items():
-        changed = replace(system, axes=tuple(other if one == axis else one for one in system.axes))
+        changed = replace(found.system, axes=tuple(other if one == axis else one for one in found.system.axes))
         rows.append((name, other.bandwidth, collective_of(changed, found.operation, found.size, [other]).time))
     for name, link, time in rows:
         table.add_row(name, rate(link), seconds(time), *([_speedup(time, step, axis.size)] if step is not None else []))
@@ -198,7 +199,7 @@ def collective_document(found: Collective) -> dict[str, Any]:
     return {
         "operation": found.operation,
         "size_bytes": found.size,
-        "system": found.system,
+        "system": found.system.name,
         "axes": list(found.axes),
         "time_s": found.time,
         "bound_s": found.bound,

@@ -99,6 +99,7 @@ def test_systems_are_shown(name: str) -> None:
         (("all-reduce", "1 GB", "--axes", "node", "--set", "node.size=1"), "the axis node has one device"),
         (("all-reduce", "1 GB", "--set", "node.size=1"), "a100x8 has one device"),
         (("all-reduce", "1 GB", "--set", "node.size=0"), "set node.size: fabric[0].size: found '0'"),
+        (("all-reduce", "1 GB", "--step", "0 s"), "--step: the step is 0 s, expected work beside the collective"),
         (("all-reduce", "1 GB", "--step", "50"), "--step: '50' has no unit"),
         (("all-reduce", "1 GB", "--set", "node.bandwidth={both: 600 GB/s}"), "a port of a switch is one direction"),
     ],
@@ -123,11 +124,20 @@ def test_arguments_of_a_wrong_type_are_named(wrong: Any) -> None:
         tw.collective("all_reduce", 8, "a100x8", axes=[wrong])
     with pytest.raises(TilewrightError, match="axes is"):
         tw.collective("all_reduce", 8, "a100x8", axes="node")
+    with pytest.raises(TilewrightError, match="no axis is named"):
+        tw.collective("all_reduce", 8, "a100x8", axes=[])
+    with pytest.raises(TilewrightError, match="above 128 PiB"):
+        tw.collective("all_reduce", 10**400, "a100x8")
 
 
-def test_a_file_that_starts_as_a_system_is_shown_as_one(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
+def test_files_of_systems_and_architectures_are_told_apart(tmp_path: Path) -> None:
+    file, device = tmp_path / "mine.yaml", tmp_path / "device.yaml"
     file.write_text(run("show", "a100x8", "--yaml"))
+    device.write_text(run("show", "a100", "--yaml"))
+    with pytest.raises(TilewrightError, match="this is a system of several devices, expected an architecture file"):
+        tw.load_arch(file)
+    with pytest.raises(TilewrightError, match="this is an architecture, expected a system file"):
+        tw.load_system(device)
     assert "8 of a100" in run("show", str(file))
     done = CliRunner().invoke(app, ["show", str(file), "--yaml", "--set", "node.size=2"])
     assert "printed as it is" in done.output

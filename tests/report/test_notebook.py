@@ -72,6 +72,7 @@ def test_every_value_has_a_page(result: tw.SearchResult) -> None:
         "M=8 N=8 K=8": result.problem,
         "Hierarchy": result.arch,
         "conv5": tw.load_network("alexnet"),
+        "All-reduce over all devices": tw.load_system("tpu_v4"),
         "every word": tw.explain(result, changes=False),
     }
     for part, value in shown.items():
@@ -88,6 +89,7 @@ def test_costs_and_plans_have_a_page_and_a_short_text(result: tw.SearchResult) -
         "proven optimal": zeros,
         "Memories": tw.evaluate(result.mapping, "three_level"),
         "one after the other": tw.evaluate(fused, "three_level"),
+        "The same 450 GB/s out of a device": tw.collective("all_reduce", "1 GB", "h100x8"),
         "Live at most": tw.plan_memory([("a", 0, 3, 64), ("b", 1, 4, 32)]),
     }
     for part, value in shown.items():
