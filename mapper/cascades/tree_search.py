@@ -114,9 +114,11 @@ class TreeSearch:
         given = self.placing, self.means, self.pruned, self.sums, self.constraints
         how = self.fuse, self.flat, self.beam, self.ragged
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
+        is_greedy = isinstance(self.solver, ExactBranches) and self.solver.greedy  # then bounds lead, and prove nothing
+        bounds_all = searched and not is_greedy
         self.windows = windows = WindowPassing(*given, *how, searched)
         self.bounds = bounds = PartBounds(
-            self.cascade, self.memories, self.space, self.weights, self.solver, self.placing, searched, self.nearest
+            self.cascade, self.memories, self.space, self.weights, self.solver, self.placing, bounds_all, self.nearest
         )
         self.generations = steps = Generations(*given, *how)
         self.exchanges = exchanges = Exchanges(*given, *how)
