@@ -4,7 +4,8 @@
     python benchmarks/real_models.py --out results/real_models       # everything; goes on where it stopped
     python benchmarks/real_models.py --only magika --total-limit 10  # files whose paths have this in them
 
-For each file: what is in it, the plan on `--arch` (seconds on the wall and of processors until there is one and in all,
+For each file: what is in it, the plan on `--arch` by `--objective` (latency: programs are timed, and plans for energy
+leave vectors empty; seconds on the wall and of processors until there is one and in all,
 peak memory, proven or gap), the C program in floats (seconds to write it and to compile it with gcc -O2 -march=native,
 largest difference from onnxruntime over the largest output), and the time of one run beside onnxruntime's on one
 thread, and beside the program's own plain loops. Every file is read, planned and run in a process of its own with
@@ -158,7 +159,8 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
             if "first_s" not in told.row and how_far.value < math.inf:
                 told(first_s=processor_seconds() - before)
 
-        result = tw.compile(network, chosen.arch, total_limit=chosen.total_limit, workers=chosen.workers, watch=watch)
+        limits = {"total_limit": chosen.total_limit, "workers": chosen.workers}
+        result = tw.compile(network, chosen.arch, objective=chosen.objective, watch=watch, **limits)
         proof = result.certificate
         told(
             wall_s=time.perf_counter() - began,
@@ -270,6 +272,7 @@ def examined(path: Path, chosen: argparse.Namespace) -> dict[str, Any]:
         told = Path(folder) / "row.json"
         call = [sys.executable, __file__, "--file", str(path), "--told", str(told), "--arch", chosen.arch]
         call += ["--total-limit", str(chosen.total_limit), "--workers", str(chosen.workers)]
+        call += ["--objective", chosen.objective]
 
         def limit() -> None:
             most = int(chosen.memory * 2**30)
@@ -363,6 +366,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of rows.jsonl and table.md")
     parser.add_argument("--only", default="", metavar="TEXT", help="files whose paths have this in them")
     parser.add_argument("--arch", default="cpu")
+    parser.add_argument("--objective", default="latency")
     parser.add_argument("--total-limit", type=float, default=60.0, metavar="SECONDS", help="for each plan")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--patience", type=float, default=600.0, metavar="SECONDS", help="for each file")
