@@ -2,6 +2,7 @@
 
 branches.py      If nodes whose condition is known
 unrolled.py      short loops and scans, step by step
+new_tensors.py   new tensors under names that no other has
 files.py         reading, symbolic dimensions
 expanded.py      operators that are several standard ones, written out
 contrib_attention.py those of com.microsoft: attentions

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .graph import captured
+from .new_tensors import NewTensors
 from .shapes import TypeAndShape, attributes, small_array
 
 if TYPE_CHECKING:
@@ -17,32 +18,8 @@ MOST_STEP_NODES, MOST_NODES = 600, 20_000
 Stored = Mapping[str, "onnx.TensorProto"]
 
 
-class Inliner:
+class Inliner(NewTensors):
     """Puts graphs in the places of nodes of a model, each tensor of them under a name that no other has."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.model = model
-        self.taken = {name for node in model.graph.node for name in (*node.output, *node.input)}
-        self.taken |= {tensor.name for tensor in model.graph.initializer} | {value.name for value in model.graph.input}
-        self.version = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=1)
-
-    def new_name(self, base: str) -> str:
-        """A name that no tensor has."""
-        found, number = base, 2
-        while found in self.taken:
-            found, number = f"{base}.{number}", number + 1
-        self.taken.add(found)
-        return found
-
-    def stored(self, base: str, words: list[int]) -> str:
-        """New whole numbers; one of them has no axis."""
-        import numpy as np
-        from onnx import numpy_helper
-
-        name = self.new_name(base)
-        array = np.array(words if len(words) != 1 else words[0], np.int64)
-        self.model.graph.initializer.append(numpy_helper.from_array(array, name))
-        return name
 
     def nodes_of(
         self, graph: onnx.GraphProto, names: dict[str, str], where: str
@@ -103,17 +80,19 @@ def _rename(node: onnx.NodeProto, names: dict[str, str]) -> None:
 
 def unrolled_loop(inliner: Inliner, node: onnx.NodeProto, stored: Stored) -> list[onnx.NodeProto] | None:
     """All steps of a Loop whose count is known and whose condition does not change; None for others."""
+    import numpy as np
+
     graph = attributes(node)["body"]
     count, going = (_whole(stored.get(name)) if name else None for name in node.input[:2])
     carried = list(node.input[2:])
     if not count or not _is_short(inliner, graph, count) or (node.input[1] and not going) or not _goes_on(graph):
         return None
     where, inputs = node.name or node.output[0], [value.name for value in graph.input]
-    condition = node.input[1] or _truth(inliner, f"{where}.condition")
+    condition = node.input[1] or inliner.stored(f"{where}.condition", np.array(True))
     nodes: list[onnx.NodeProto] = []
     parts: list[list[str]] = []
     for step in range(count):
-        number = inliner.stored(f"{where}.{step}", [step])
+        number = inliner.stored(f"{where}.{step}", np.array(step))
         bound = dict(zip(inputs, (number, condition, *carried), strict=True))
         own, made = inliner.nodes_of(graph, bound, f"{where}.{step}")
         nodes += own
@@ -126,6 +105,7 @@ def unrolled_scan(
     inliner: Inliner, node: onnx.NodeProto, known: Mapping[str, TypeAndShape]
 ) -> list[onnx.NodeProto] | None:
     """All steps of a Scan over tensors of known shape; None for others."""
+    import numpy as np
     from onnx import helper
 
     given = attributes(node)
@@ -146,7 +126,7 @@ def unrolled_scan(
     for step in range(count):
         taken = []
         for row, axis, way in zip(rows, axes, ways, strict=True):
-            place = inliner.stored(f"{where}.{step}", [count - 1 - step if way else step])
+            place = inliner.stored(f"{where}.{step}", np.array(count - 1 - step if way else step))
             taken.append(inliner.new_name(f"{where}.{row}.{step}"))
             nodes.append(helper.make_node("Gather", [row, place], [taken[-1]], f"{where}.{step}.row", axis=axis))
         own, made = inliner.nodes_of(graph, dict(zip(inputs, (*carried, *taken), strict=True)), f"{where}.{step}")
@@ -164,13 +144,13 @@ _UNBATCHED, _AXES_AS_INPUT = 9, 13
 
 def _stacked(inliner: Inliner, nodes: list[onnx.NodeProto], where: str, parts: list[str], axis: int) -> str:
     """What every step makes, along a new axis."""
+    import numpy as np
     from onnx import helper
 
     own, inputs = [], []
     given: dict[str, Any] = {} if inliner.version >= _AXES_AS_INPUT else {"axes": [axis]}
     if not given:
-        inputs = [inliner.new_name(f"{where}.axis")]
-        inliner.model.graph.initializer.append(helper.make_tensor(inputs[0], 7, [1], [axis]))
+        inputs = [inliner.stored(f"{where}.axis", np.array([axis]))]
     for part in parts:
         own.append(inliner.new_name(f"{where}.{part}.wide"))
         nodes.append(helper.make_node("Unsqueeze", [part, *inputs], [own[-1]], f"{where}.wide", **given))
@@ -200,11 +180,3 @@ def _whole(tensor: onnx.TensorProto | None) -> int | None:
     """The one number of a small tensor."""
     array = None if tensor is None else small_array(tensor)
     return int(array.ravel()[0]) if array is not None and array.size == 1 else None
-
-
-def _truth(inliner: Inliner, base: str) -> str:
-    from onnx import helper
-
-    name = inliner.new_name(base)
-    inliner.model.graph.initializer.append(helper.make_tensor(name, 9, [], [True]))
-    return name

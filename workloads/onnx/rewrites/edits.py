@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..graph import named
+from ..new_tensors import NewTensors
 from ..shapes import RANDOM, TypeAndShape, infer, small_array
 
 if TYPE_CHECKING:
@@ -14,24 +15,16 @@ if TYPE_CHECKING:
     import onnx
 
 
-class GraphEdit:
+class GraphEdit(NewTensors):
     """A copy of a model, every node of which has a name."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self.model = named(model)
-        self._names = {name for node in self.nodes for name in (*node.input, *node.output)}
-        self._names |= {tensor.name for tensor in self.model.graph.initializer}
-        self._names |= {value.name for value in self.model.graph.input}
+        super().__init__(named(model))
 
     @property
     def nodes(self) -> list[onnx.NodeProto]:
         """All of them, in order."""
         return list(self.model.graph.node)
-
-    @property
-    def version(self) -> int:
-        """Of the standard operators."""
-        return max((one.version for one in self.model.opset_import if one.domain in ("", "ai.onnx")), default=1)
 
     @property
     def results(self) -> set[str]:
@@ -79,22 +72,6 @@ class GraphEdit:
         """A small parameter whose data is at hand."""
         found = (tensor for tensor in self.model.graph.initializer if tensor.name == name)
         return next(map(small_array, found), None)
-
-    def new_name(self, base: str) -> str:
-        """A name that no tensor has."""
-        found, number = base, 2
-        while found in self._names:
-            found, number = f"{base}_{number}", number + 1
-        self._names.add(found)
-        return found
-
-    def stored(self, base: str, values: np.ndarray[Any, Any]) -> str:
-        """A new parameter; its name."""
-        from onnx import numpy_helper
-
-        name = self.new_name(base)
-        self.model.graph.initializer.append(numpy_helper.from_array(values, name))
-        return name
 
     def replace(self, changes: Mapping[str, Iterable[onnx.NodeProto]]) -> None:
         """Other nodes in the places of some, by name."""
