@@ -185,7 +185,7 @@ class GroupSearch:
         with self._at_most(EFFORT.share):
             for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
                 self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self.costs.longer = EFFORT.longer**2
+        self.costs.longer = EFFORT.longer ** (1 if self.residency.candidates else 2)  # there are many more kinds then
         for kind in self.steps.kinds:
             kind.reopen()
         self.steps.tell()
