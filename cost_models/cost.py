@@ -327,7 +327,7 @@ def _memory_use(
 def memory_use(
     arch: Architecture,
     memory: Memory,
-    held: float,
+    held: int,
     traffic: Iterable[TensorTraffic],
     every: MappingABC[Role, tuple[float, float]],
     ports: tuple[PortUse, ...],
