@@ -419,7 +419,8 @@ class Architecture(Spec, Shown):
             raise ValueError("the outermost level must be a memory")
         outermost = self.levels[0]
         if outermost.keeps != Keeps() or outermost.size_bits or outermost.partition_bits:
-            raise ValueError(f"{outermost.name} is the outermost memory: it must keep all tensors and be unbounded")
+            needed = "it must keep all tensors and be unbounded; put one like that above it"
+            raise ValueError(f"{outermost.name} is the outermost memory: {needed}")
         banked = next((memory.name for memory in self.memories if memory.banks), None)
         if banked and self.latency == "with_fill":
             message = f"{banked} has banks: 'latency: with_fill' knows no waiting for them, expected 'latency: steady'"

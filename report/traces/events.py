@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+_FIRST_LANE = 1001
+"""No lane has the number of a process: viewers call such a lane its main thread."""
+
 
 class Trace:
     """Events in cycles of one clock; processes and lanes are numbered as they are first named."""
@@ -29,10 +32,10 @@ class Trace:
             }
         )
 
-    def count(self, process: str, name: str, start: float, value: float) -> None:
-        """A figure that holds from a moment on."""
+    def count(self, process: str, name: str, unit: str, start: float, value: float) -> None:
+        """A figure that holds from a moment on; viewers show its name and its unit as one."""
         place = {"pid": self._process(process), "ts": self._time(start)}
-        self.events.append({"ph": "C", "name": name, **place, "args": {name: value}})
+        self.events.append({"ph": "C", "name": name, **place, "args": {unit: value}})
 
     def text(self) -> str:
         """The trace as the text of a JSON file."""
@@ -53,7 +56,7 @@ class Trace:
     def _lane(self, process: str, name: str) -> int:
         place = process, name
         if place not in self._lanes:
-            number = self._lanes[place] = len(self._lanes) + 1
+            number = self._lanes[place] = _FIRST_LANE + len(self._lanes)
             where = {"pid": self._process(process), "tid": number}
             self.events.append({"ph": "M", "name": "thread_name", **where, "args": {"name": name}})
             self.events.append({"ph": "M", "name": "thread_sort_index", **where, "args": {"sort_index": number}})

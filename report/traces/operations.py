@@ -46,11 +46,11 @@ def _add_shifts(trace: Trace, shifts: Iterable[tuple[int, Shift]]) -> None:
         trace.add("operations", "operations", shift.name, shift.start, cycles, **about)
         busy = shift.busy
         for place in [*busy, *(seen - busy.keys())]:
-            trace.count("busy", f"{place} busy %", shift.start, round(100 * busy.get(place, 0.0), 2))
+            trace.count("busy", place, "busy %", shift.start, round(100 * busy.get(place, 0.0), 2))
         seen |= busy.keys()
         end = shift.stop
     for place in sorted(seen):
-        trace.count("busy", f"{place} busy %", end, 0.0)
+        trace.count("busy", place, "busy %", end, 0.0)
 
 
 def _add_addresses(trace: Trace, memory: MemoryLane) -> None:

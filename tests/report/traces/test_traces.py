@@ -34,6 +34,8 @@ def events_of(text: str) -> tuple[list[dict[str, Any]], dict[tuple[int, int | No
         for event in found
         if event["name"] in ("process_name", "thread_name")
     }
+    pids, tids = {event["pid"] for event in found}, {event["tid"] for event in found if "tid" in event}
+    assert not pids & tids  # Perfetto calls such a lane the main thread
     timed = [event for event in found if event["ph"] == "X"]
     for event in timed:
         assert event["ts"] >= 0
