@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from math import prod
 from typing import Any
@@ -186,12 +187,14 @@ def system_document(system: System) -> dict[str, Any]:
         "source": system.source,
         "devices": system.devices,
         "bisection_bytes_per_s": system.bisection,
-        "axes": [{_NAMES.get(key, key): value for key, value in axis.items()} for axis in axes],
+        "axes": [_with_units(axis, {"bandwidth": "bandwidth_bytes_per_s", "latency": "latency_s"}) for axis in axes],
         "device": part_of(system.device),
     }
 
 
-_NAMES = {"bandwidth": "bandwidth_bytes_per_s", "latency": "latency_s", "bytes": "bytes_a_link", "time": "time_s"}
+def _with_units(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Values by names that say their units."""
+    return {names.get(key, key): value for key, value in values.items()}
 
 
 def collective_document(found: Collective) -> dict[str, Any]:
@@ -213,6 +216,7 @@ def collective_document(found: Collective) -> dict[str, Any]:
 
 
 def _phase_document(phase: Phase) -> dict[str, Any]:
-    known = {_NAMES.get(key, key): value for key, value in asdict(phase).items()}
+    names = {"size": "size_bytes", "bytes": "bytes_a_link", "moved": "moved_bytes", "time": "time_s"}
+    known = _with_units(asdict(phase), names)
     links = [{"from": source, "to": to, "bytes": moved} for (source, to), moved in phase.bytes_by_link.items()]
     return known | {"is_best": phase.is_best, "bytes_by_link": links}

@@ -67,6 +67,7 @@ def test_the_document_has_every_link() -> None:
         ends for i in range(8) for ends in ((i, -1), (-1, i))
     }
     assert sum(link["bytes"] for link in phase["bytes_by_link"]) == found["moved_bytes"] == 28 * 10**9
+    assert (phase["size_bytes"], phase["bytes_a_link"], phase["moved_bytes"]) == (10**9, 1_750_000_000, 28 * 10**9)
     assert (found["energy_pj"], found["missing_energies"]) == (None, ["node"])
     assert found["time_s"] == tw.collective("all_reduce", "1 GB", tw.load_system("a100x8")).time
 
