@@ -38,9 +38,7 @@ from unittest import mock
 import tilewright as tw
 from tilewright.ir import UndecidedError
 from tilewright.mapper.cascades.branches.shared_branches import KnownOperations
-from tilewright.mapper.cascades.terms import effort as tree_effort
-from tilewright.mapper.exact import effort as exact_effort
-from tilewright.mapper.segmentation import effort as plan_effort
+from tilewright.mapper.effort import EFFORT, PLAN_EFFORT, TREE_EFFORT
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 FOLDERS = (GOLDEN / "cases" / "machines", GOLDEN / "fused", GOLDEN / "cases" / "networks")
@@ -317,16 +315,12 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
 }
 
 
-EFFORTS: dict[str, tuple[str, object]] = {
-    "operations": (EXACT, exact_effort.EFFORT),
-    "trees": (f"{TREES}.terms", tree_effort.EFFORT),
-    "networks": (GROUPS, plan_effort.EFFORT),
-}
+EFFORTS: dict[str, object] = {"operations": EFFORT, "trees": TREE_EFFORT, "networks": PLAN_EFFORT}
 
 
 def halved_and_doubled() -> Iterator[str]:
     """Settings of the searches, each at half and at twice its value: rows that are asked for by name only."""
-    for kind, (_, effort) in EFFORTS.items():
+    for kind, effort in EFFORTS.items():
         yield from (f"{kind}: {setting} {change}" for setting in vars(effort) for change in ("/2", "x2"))
 
 
@@ -339,7 +333,7 @@ def without(name: str | None) -> Iterator[None]:
                 changed.enter_context(mock.patch(f"tilewright.mapper.{module}.{function}", other))
         elif name:
             kind, setting, change = name.replace(":", "").split()
-            settings = vars(EFFORTS[kind][1])
+            settings = vars(EFFORTS[kind])
             value = settings[setting] * (2 if change == "x2" else 0.5)
             value = type(settings[setting])(value)
             changed.enter_context(mock.patch.dict(settings, {setting: value}))

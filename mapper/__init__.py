@@ -13,6 +13,7 @@ question.py      what a search is about
 answer.py        what it comes to: a mapping, its cost, its certificate
 several.py       the best few, one objective after another, the Pareto front
 means.py         the time and the memory that a search may take
+effort.py        what decides how long searches take, and not what they find
 progress.py      how far a search has come, for whoever watches it
 garbage.py       how often garbage is looked for while one runs
 certificate.py   what a search proves, and what it did

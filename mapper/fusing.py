@@ -23,10 +23,10 @@ from ..ir import Cascade, InfeasibleError, Mapping, TilewrightError, UndecidedEr
 from .answer import Answer, Unfused
 from .cascades import NothingBelow, iterates, search_cascade, search_cascade_below, search_cascade_front, without_search
 from .cascades.objectives.proofs import PLAIN
-from .cascades.terms.effort import EFFORT
 from .cascades.terms.windowed import windowed_dims
 from .certificate import Certificate, PartProof, Points
 from .constraints.trees import ANY_TREE, read_tree_constraints
+from .effort import TREE_EFFORT
 from .kernel.tolerance import or_value
 from .lined_cascades import in_lines, kept_on_chip, least_of_empty_lines, unfused_in_lines
 from .means import Means, within
@@ -259,7 +259,7 @@ def answer_alone(question: TreeQuestion) -> Answer:
         return answer_undiagnosed(question)
     except InfeasibleError:
         taken = time.perf_counter() - started
-        with within(Means.of_its_own(max(taken, EFFORT.moment), question.limits.memory_bytes)):
+        with within(Means.of_its_own(max(taken, TREE_EFFORT.moment), question.limits.memory_bytes)):
             _check_constraints(question)
             if not isinstance(question.objective, Capped):
                 _diagnose(question)

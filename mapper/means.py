@@ -24,6 +24,9 @@ LEAST_MEMORY_LIMIT = 2**20
 DEFAULT_MEMORY_LIMIT = 1024 * LEAST_MEMORY_LIMIT
 """Bytes that a search may take for tables and open mappings, unless told otherwise."""
 
+MOST_NUMBERS = DEFAULT_MEMORY_LIMIT // 64
+"""Numbers of one array, at most: eight bytes each, and eight times as many for all that is worked out from it."""
+
 ENOUGH = 20.0
 """Seconds, where nobody has stated a limit, for trees that take longer than all others: as long as these took, if that
 is more."""

@@ -14,6 +14,7 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.effort import EFFORT, Effort
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.loop_charges import LoopCharges
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
@@ -21,7 +22,6 @@ from tilewright.mapper.exact.counting.charges import BoundaryCosts
 from tilewright.mapper.exact.counting.cost_columns import CostColumns
 from tilewright.mapper.exact.counting.fill_point import FillPoint
 from tilewright.mapper.exact.counting.footprints import Footprints
-from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.growing.context import SearchContext
 from tilewright.mapper.exact.question.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from tilewright.mapper.exact.question.limits import SearchLimits

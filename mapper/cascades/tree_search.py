@@ -33,6 +33,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import Cascade
 from ..constraints.trees import ANY_TREE, TreeConstraints
+from ..effort import TREE_EFFORT
 from ..kernel.best_first import BestFirst
 from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
@@ -54,7 +55,6 @@ from .space.shared_loops import Loops, OpenLoops, SharedLoops
 from .space.splits import Split, Splits
 from .tables.tables import TableBranches
 from .terms.branch import BranchSolver
-from .terms.effort import EFFORT
 from .terms.exchanges import Exchange, Exchanges
 from .terms.generations import Generations
 from .terms.parts import FoundPart, Outcome, VisitedPart, less_room, some_of
@@ -163,7 +163,7 @@ class TreeSearch:
         """Return a lower bound, at most the cutoff, on trees without shared loops at the root, from the bounds of their
         branches; 0 for many operations."""
         part, least = self._root(names), cutoff
-        if len(names) > EFFORT.few or part is None:
+        if len(names) > TREE_EFFORT.few or part is None:
             return 0.0
         for nodes in self.above.choices(part, (), cutoff):
             fixed = self.weights.energy * nodes.energy_pj
@@ -289,7 +289,7 @@ class TreeSearch:
 
     def _is_enough(self, found: BestAnswers[FoundPart], looked: int, is_root: bool) -> bool:
         """Whether no more choices of a part are looked at."""
-        if self.beam is not None and looked >= self.beam * (1 if len(found) else EFFORT.few):
+        if self.beam is not None and looked >= self.beam * (1 if len(found) else TREE_EFFORT.few):
             return True
         return is_root and self._is_least(found.value)
 
@@ -337,7 +337,7 @@ class TreeSearch:
             return None
         after, still = self.splits.after(inside, end, exchange)
         count = len(inside.names)
-        if not self.solver.knows_all and count <= EFFORT.few:
+        if not self.solver.knows_all and count <= TREE_EFFORT.few:
             rest_bound = max(rest_bound, self.splits.least(after, end, still, limit))
             if rest_bound >= limit:
                 return None

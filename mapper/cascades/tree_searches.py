@@ -16,6 +16,7 @@ from ...cost_models import Cost, evaluate
 from ...ir import Cascade, Mapping, MappingError, Node, Tree
 from ..canonical import form_of
 from ..constraints.trees import ANY_TREE
+from ..effort import TREE_EFFORT
 from ..kernel.tolerance import cutoff_of
 from ..means import Means, OutOfMeans
 from ..pareto.front import Point
@@ -25,7 +26,6 @@ from ..space import Space
 from .branches.oracle import ExactBranches
 from .relaxations.operation_bounds import Nearest
 from .tables.tables import TableBranches, supports
-from .terms.effort import EFFORT
 from .terms.operation_orders import orders
 from .terms.parts import FoundPart
 from .terms.sums import NARROW, Sums
@@ -228,8 +228,8 @@ class TreeSearches:
     def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
         """Orders, and whether these are all."""
         question = self.question
-        found = list(itertools.islice(orders(question.cascade), EFFORT.many + 1))
-        are_all, found = len(found) <= EFFORT.many, found[: EFFORT.many]
+        found = list(itertools.islice(orders(question.cascade), TREE_EFFORT.many + 1))
+        are_all, found = len(found) <= TREE_EFFORT.many, found[: TREE_EFFORT.many]
         if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
             return found, are_all
         forms: dict[object, tuple[str, ...]] = {}

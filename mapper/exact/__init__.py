@@ -11,7 +11,6 @@ question/      what is asked, in fewer dimensions, and what has a partial mappin
 tiles/         which tiles, trips and instances are there?
 table_memo.py  the tables that were used last
 rows.py        partial mappings as arrays, and counting over them
-effort.py      everything that decides how long a search takes, and nothing that decides its result
 """
 
 from __future__ import annotations

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..effort import EFFORT
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.intp] | slice
 """Which rows are taken; a slice copies nothing."""
 
-MANY_ROWS = 400
+MANY_ROWS = EFFORT.some
 """Rows from which on finding those that differ takes less time than counting for them all."""
 
 

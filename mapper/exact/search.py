@@ -61,6 +61,7 @@ from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.fixed_tiles import fixed_tiles_error
 from ..constraints.violations import violations
 from ..diagnosis import diagnose, shortage_error, unmet_limits
+from ..effort import EFFORT, Effort
 from ..garbage import collecting_rarely
 from ..kernel.best_first import BestFirst
 from ..kernel.frontier import Frontier
@@ -73,7 +74,6 @@ from ..space.regions import placements
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, factors
 from .counting.lines import never_fills_lines
-from .effort import EFFORT, Effort
 from .exploring.exploring import Exploring
 from .exploring.finishing import Finishing
 from .exploring.found import BestFound, FoundMapping

@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir import TilewrightError
+from ..means import MOST_NUMBERS
 
 Costs = npt.NDArray[np.float64]
-
-MOST_NUMBERS = 1 << 24
-"""Of one term, at most."""
 
 
 @dataclass(frozen=True)

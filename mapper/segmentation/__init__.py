@@ -3,7 +3,6 @@ least, with the proof.
 
 question.py   what is asked, and what is answered
 search.py     the way in, by objective
-effort.py     how a search goes about its work
 group_search.py the least of a weighted sum, with its certificate
 group_costs.py what groups cost: which are searched next, for how long
 left_aside.py what is proven where plans were left aside

@@ -13,11 +13,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..effort import AT_ONCE
 from ..pareto.weights import NOTHING, AtLeast
-from .effort import EFFORT
 from .lazy_path import Edge, along_runs
 
-MOST_LABELS = EFFORT.many
+MOST_LABELS = AT_ONCE
 """Of all states together: beyond, nothing is said."""
 
 

@@ -12,11 +12,11 @@ from ...arch import Architecture
 from ...cost_models import ENERGY
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..cascades import NothingBelow
+from ..effort import PLAN_EFFORT
 from ..means import Means
 from ..progress import SearchProgress, tell
 from ..question import TreeQuestion
 from .arenas import check_addresses
-from .effort import EFFORT
 from .group_fronts import Fact, GroupFront, known_tree
 from .kinds import used_by
 from .question import NetworkQuestion
@@ -87,7 +87,7 @@ class FrontSearches:
         assert not isinstance(outcome, NothingBelow), "anything within the limit was of interest"
         one.front.facts.append(Fact(one.taken, one.latency, outcome.certificate.lower_bound))
         try:
-            check_addresses(outcome.cost, self.question.arch, self.means.at_most(EFFORT.plan))
+            check_addresses(outcome.cost, self.question.arch, self.means.at_most(PLAN_EFFORT.plan))
         except NoPlanError:  # what it costs remains a bound
             return
         one.front.trees.append(known_tree(outcome, used_by(outcome.cost, self.residency)))

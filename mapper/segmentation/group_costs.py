@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
 from ..answer import Answer
 from ..cascades import Nearest, NothingBelow, bound_cascade, least_energies
+from ..effort import PLAN_EFFORT
 from ..fusing import answer_without_search
 from ..kernel.tolerance import is_better, reaches
 from ..means import Means
 from ..progress import SearchProgress, tell
 from ..question import Limits, TreeQuestion
 from .arenas import check_addresses
-from .effort import EFFORT
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
 from .question import NetworkQuestion
@@ -97,7 +97,7 @@ class GroupCosts:
         of what stays on chip: groups that have none together have to be left out."""
         spare = 1e-5 * len(self.steps.edges)
         if self.question.total_s is not None and (self.steps.residency.candidates or self.steps.weights.every):
-            spare += min(EFFORT.plan, 0.05 * self.question.total_s)
+            spare += min(PLAN_EFFORT.plan, 0.05 * self.question.total_s)
         return self.means.seconds_left - spare
 
     def find_out(self, asked: Sequence[Asked]) -> None:
@@ -247,8 +247,8 @@ class GroupCosts:
         limits = self.question.limits
         if self.question.total_s is not None:
             seconds = math.inf if limits.time_s is None else limits.time_s
-            seconds = min(seconds, EFFORT.first_share * self.question.total_s, self.seconds_left)
-            limits = replace(limits, time_s=max(EFFORT.least, seconds))
+            seconds = min(seconds, PLAN_EFFORT.first_share * self.question.total_s, self.seconds_left)
+            limits = replace(limits, time_s=max(PLAN_EFFORT.least, seconds))
         return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
     def _limits(self) -> Limits:
@@ -256,9 +256,11 @@ class GroupCosts:
         limits, total = self.question.limits, self.question.total_s
         if total is None:
             return limits
-        seconds = self.longer * min(total * EFFORT.first_share, math.inf if limits.time_s is None else limits.time_s)
-        left = max(EFFORT.least, self.seconds_left)
-        return replace(limits, time_s=min(max(EFFORT.least, seconds), left), within_s=left)
+        seconds = self.longer * min(
+            total * PLAN_EFFORT.first_share, math.inf if limits.time_s is None else limits.time_s
+        )
+        left = max(PLAN_EFFORT.least, self.seconds_left)
+        return replace(limits, time_s=min(max(PLAN_EFFORT.least, seconds), left), within_s=left)
 
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> TreeQuestion:
         """The question about a group with the room that is left, and the time."""
@@ -273,7 +275,7 @@ class GroupCosts:
         proof = answer.certificate
         self.interrupted = self.interrupted or proof.interrupted
         try:
-            check_addresses(answer.cost, self.question.arch, self.means.at_most(EFFORT.plan))
+            check_addresses(answer.cost, self.question.arch, self.means.at_most(PLAN_EFFORT.plan))
         except NoPlanError as error:
             kind.refused = NoPlanError(error.message, where=kind.cascade.name, hint=error.hint)
             return Finding(taken, below, proof.lower_bound)

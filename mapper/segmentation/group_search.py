@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from ...ir.units import plural
 from ..certificate import Certificate
+from ..effort import PLAN_EFFORT
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
-from .effort import EFFORT
 from .group_costs import GroupCosts
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
@@ -73,7 +73,7 @@ class GroupSearch:
             if self.means.limits_time:
                 self.costs.know_unsearched(alone)
                 self.costs.learn(sum(edge.value for edge in alone))
-                self.costs.bound_all(EFFORT.share)  # says how good the first plan is
+                self.costs.bound_all(PLAN_EFFORT.share)  # says how good the first plan is
                 self.steps.tell()
                 self._know_what_stays()
             self.costs.search_all(edge for edge in alone if edge.value == math.inf or not self.means.limits_time)
@@ -126,20 +126,20 @@ class GroupSearch:
         stays = bool(self.residency.candidates)
         if stays:
             single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
-            with self._at_most(EFFORT.share):
+            with self._at_most(PLAN_EFFORT.share):
                 self._cheapest(single)
         self._small_groups(apart)
         way = self._cheapest(self.steps.edges)
         if stays:
-            with self._at_most(EFFORT.share):
+            with self._at_most(PLAN_EFFORT.share):
                 self._cheapest(apart)
         while not self.costs.interrupted and 0 < self.costs.seconds_left < math.inf and _is_open(way):
             if not sum(kind.reopen() for kind in self.steps.kinds):
                 break
-            self.costs.longer *= EFFORT.longer
+            self.costs.longer *= PLAN_EFFORT.longer
             self.steps.tell()
             way = self._cheapest(self.steps.edges)
-        with self._at_most(EFFORT.share):
+        with self._at_most(PLAN_EFFORT.share):
             self.costs.doing = "each operation on its own, for longer"
             self._alone_for_longer()
         return way, self._cheapest(apart) if stays else way
@@ -166,7 +166,7 @@ class GroupSearch:
                 edges = [edge for edge in alone if not edge.is_known]
                 if not edges:
                     break
-                self.costs.longer *= EFFORT.longer
+                self.costs.longer *= PLAN_EFFORT.longer
                 self.costs.search_all(edges)
         except KeyboardInterrupt:
             self.costs.interrupted = True
@@ -181,11 +181,13 @@ class GroupSearch:
         groups = self.steps.groups
         if self.steps.is_wild or self.question.total_s is None:  # in a wild one groups are chosen as a whole
             return
-        self.costs.longer = 1 / EFFORT.longer
-        with self._at_most(EFFORT.share):
+        self.costs.longer = 1 / PLAN_EFFORT.longer
+        with self._at_most(PLAN_EFFORT.share):
             for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
                 self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self.costs.longer = EFFORT.longer ** (1 if self.residency.candidates else 2)  # there are many more kinds then
+        self.costs.longer = PLAN_EFFORT.longer ** (
+            1 if self.residency.candidates else 2
+        )  # there are many more kinds then
         for kind in self.steps.kinds:
             kind.reopen()
         self.steps.tell()

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from ...cost_models import ENERGY, evaluate, parse_objective
 from ...ir import NoPlanError, UndecidedError
 from ..answer import Answer
+from ..effort import PLAN_EFFORT
 from ..means import Means
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
-from .effort import EFFORT
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
 from .question import NetworkQuestion, Segment, StayingTensor
 from .steps import GroupEdge, NetworkSteps
@@ -47,7 +47,7 @@ class Segments:
         """
         self.steps = steps
         next_best = next_best or self._cheapest
-        self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + EFFORT.plan / 10))
+        self._means = replace(means, deadline=max(means.deadline, time.perf_counter() + PLAN_EFFORT.plan / 10))
         self._looked: dict[object, bool] = {}
         forbidden: set[tuple[Edge, ...]] = set()
         arenas, failed = self._planned(way)
@@ -113,14 +113,14 @@ class Segments:
     @property
     def _run_seconds(self) -> float:
         """The time for the addresses of consecutive groups."""
-        return max(EFFORT.plan, 0.1 * self._means.seconds_left) if self._means.limits_time else EFFORT.plan
+        return max(PLAN_EFFORT.plan, 0.1 * self._means.seconds_left) if self._means.limits_time else PLAN_EFFORT.plan
 
     def _has_addresses(self, run: Sequence[_Placed]) -> bool:
         """Whether consecutive groups have addresses together; also true where that is not decided in time."""
         key = tuple(one.edge for one in run), tuple(one.residents for one in run)
         if key not in self._looked:
             try:
-                self._arenas(run, EFFORT.plan / 10)
+                self._arenas(run, PLAN_EFFORT.plan / 10)
                 self._looked[key] = True
             except NoPlanError:
                 self._looked[key] = False

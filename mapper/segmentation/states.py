@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...workloads.graph import GraphReading, OperationGroup, bits_of, mask_of
+from ..effort import AT_ONCE
 from ..means import UNLIMITED, Means
-from .effort import EFFORT
 from .residency import Residency, Taken
 
 Stays = tuple[tuple[int, int], ...]
@@ -85,7 +85,7 @@ def state_graph(
     groups: Sequence[OperationGroup],
     residency: Residency,
     means: Means = UNLIMITED,
-    most: int = EFFORT.many,
+    most: int = AT_ONCE,
 ) -> StateGraph:
     """All states that can be come to, and all steps between them.
 

@@ -17,10 +17,10 @@ from ...ir import Mapping
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..answer import Answer
 from ..canonical import CascadeNames, form_of, under_names_of
+from ..effort import AT_ONCE, PLAN_EFFORT
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
 from .covers import CheapestCover
-from .effort import EFFORT
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
 from .question import FREE, NetworkQuestion, RunCost, cost_of_group, total, totals_of
@@ -127,9 +127,9 @@ class NetworkSteps:
         """All steps; with fewer choices where there are too many."""
         question = self.question
         most = 1 if question.fuse == "none" else question.most
-        most_steps = EFFORT.many
+        most_steps = AT_ONCE
         if question.total_s is not None:  # in ten seconds one goes through as many as there may always be
-            most_steps = min(most_steps, int(EFFORT.steps_a_second * max(10.0, question.total_s)))
+            most_steps = min(most_steps, int(PLAN_EFFORT.steps_a_second * max(10.0, question.total_s)))
         ladder = [(False, True), (True, True), (False, False)] if question.stays else [(False, False)]
         if find_spec("ortools") is None:
             ladder.append((True, False))

@@ -16,9 +16,9 @@ from ...arch import Architecture
 from ...ir import Cascade, Problem, Work
 from ...ir.units import count, plural, power_of_ten, significant
 from ...mapper.cascades import iterates
-from ...mapper.cascades.terms.effort import EFFORT
 from ...mapper.cascades.terms.operation_orders import orders
 from ...mapper.cascades.terms.sharing import SharedDim, shared_dims
+from ...mapper.effort import TREE_EFFORT
 from ...mapper.space.size import SpaceSize
 from ...mapper.space.textbook import TextbookEstimate
 from ..parts.sparse import density_rows, format_choices
@@ -46,8 +46,8 @@ _SENTENCES = (
     "Above the split of a branch of several operations stand shared loops, at most one for each dimension, in every "
     "order; at the root there may be none. Where the tiling is ragged, the last step of a loop over a dimension that "
     "is alone in its ranks may be shorter than the others: below it, tiles divide its own. Of dimensions of more than "
-    f"{EFFORT.some} elements only some tiles are tried: for each number of steps the smallest that is a multiple of 1, "
-    "of an array's axis, or of all of its instances.",
+    f"{TREE_EFFORT.some} elements only some tiles are tried: for each number of steps the smallest that is a multiple "
+    "of 1, of an array's axis, or of all of its instances.",
     "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
     "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
     "Inside a branch every mapping of the operation is searched, as of a single layer.",
@@ -186,12 +186,12 @@ def _sentences(cascade: Cascade) -> list[str]:
 
 def _orders(cascade: Cascade) -> int | None:
     """How many there are; None: more than are searched."""
-    number = len(list(islice(orders(cascade), EFFORT.many + 1)))
-    return number if number <= EFFORT.many else None
+    number = len(list(islice(orders(cascade), TREE_EFFORT.many + 1)))
+    return number if number <= TREE_EFFORT.many else None
 
 
 def _orders_text(number: int | None) -> str:
-    return plural(number, "order") if number is not None else f"more than {count(EFFORT.many)} orders"
+    return plural(number, "order") if number is not None else f"more than {count(TREE_EFFORT.many)} orders"
 
 
 def _intervals(cascade: Cascade) -> list[tuple[tuple[str, ...], tuple[SharedDim, ...]]]:

@@ -14,6 +14,7 @@ from ....cost_models.cascades import taken_bits
 from ....cost_models.layouts import has_lines
 from ....ir import Cascade, Problem
 from ...constraints import Constraints
+from ...effort import TREE_EFFORT
 from ...exact.search import ExactSearch
 from ...exact.tiles.instances import array_vectors
 from ...exact.tiles.visits import most_that_divide, short_visits
@@ -33,7 +34,6 @@ from ...pareto.weights import (
 from ...space import Space
 from ...tilings import Tiling
 from ..terms.branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
-from ..terms.effort import EFFORT
 from ..terms.sums import finishing
 from ..terms.upper_memories import UpperMemories, without_leakage
 from .branch_search import BranchSearches, with_endless_ports
@@ -74,7 +74,7 @@ class ExactBranches:
         self._branches = BranchSearches(self.arch, self.space, self.tiling)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._slow: set[str] = set()  # operations whose uneven visits take long to count
-        self._counting = EFFORT.share, EFFORT.patience
+        self._counting = TREE_EFFORT.share, TREE_EFFORT.patience
 
     @property
     def knows_all(self) -> bool:
@@ -138,7 +138,7 @@ class ExactBranches:
     def count_longer(self) -> bool:
         """Take longer from now on to count uneven visits; whether some have been left that took long, and are to take
         longer."""
-        longer = 0.5, EFFORT.few * EFFORT.patience
+        longer = 0.5, TREE_EFFORT.few * TREE_EFFORT.patience
         if self._counting == longer or not self._slow:
             return False
         self._counting = longer
@@ -202,7 +202,7 @@ class ExactBranches:
             return 0.0
         if not self.proves:
             return self._least(question, weights, cutoff, UNKNOWN).bound
-        means = self.means.share(EFFORT.share).at_most(EFFORT.moment)
+        means = self.means.share(TREE_EFFORT.share).at_most(TREE_EFFORT.moment)
         scale = scale_of(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
@@ -272,7 +272,7 @@ class ExactBranches:
         homes = {tensor.name: self.arch.memories[0].name for tensor in own.problem.tensors}
         question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), self._endless_room)
         unbounded = BranchSearches(with_endless_ports(self.arch), self.space, self.tiling)
-        means = self.means.share(EFFORT.share).at_most(EFFORT.moment)
+        means = self.means.share(TREE_EFFORT.share).at_most(TREE_EFFORT.moment)
         search = self._solved(unbounded.search(own, question, LATENCY, math.inf, means))
         best = search.found[0].value if search.found else math.inf
         bound = best if self._has_ended(search) else min(best, search.open_bound)

@@ -12,13 +12,13 @@ from ....arch import Architecture
 from ....cost_models.layouts import has_lines
 from ....ir import Cascade, Operation
 from ...canonical import form_of
+from ...effort import TREE_EFFORT
 from ...exact.tiles.symmetry import mirror_of
 from ...kernel.remembered import remembered
 from ...space import Space
 from ...tilings import Tiling
 from ..relaxations.known_branches import KnownBranches
 from ..terms.branch import BranchQuestion
-from ..terms.effort import EFFORT
 from ..terms.upper_memories import UpperMemories, with_room
 from .isomorphic import Isomorphism
 
@@ -84,7 +84,7 @@ class SharedBranches:
         roomy = with_room(arch, UpperMemories(arch).endless_room)
         every = self._known.setdefault((space, tiling), [])
         found = next((one for one in every if one.arch == roomy), None)
-        if found is not None and found.known.count > EFFORT.at_once:  # some kilobytes each
+        if found is not None and found.known.count > TREE_EFFORT.at_once:  # some kilobytes each
             every.remove(found)
             found = None
         if found is None:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ....ir import MappingError
+from ...effort import TREE_EFFORT
 from ...kernel.remembered import remembered
 from ...kernel.tolerance import cutoff_of
 from ...question import Fuse
 from ..branches.oracle import ExactBranches
 from ..tables.tables import TableBranches
-from ..terms.effort import EFFORT
 from ..terms.parts import FoundPart
 from ..tree_search import TreeSearch
 from ..tree_searches import Aside, TreeSearches
@@ -58,12 +58,14 @@ class FirstTrees(TreeSearches):
         else:
             best, is_done = None, False
             if self._is_short:
-                best, _ = found_with(self._unproven(True), EFFORT.few)
+                best, _ = found_with(self._unproven(True), TREE_EFFORT.few)
                 is_done = self.means.expired
             if best is None and not is_done and self.question.tiling == "perfect":
-                best, is_done = found_with(self.solver, self._beam or (None if self._proves_at_once else EFFORT.few))
+                best, is_done = found_with(
+                    self.solver, self._beam or (None if self._proves_at_once else TREE_EFFORT.few)
+                )
             if best is None and not is_done:
-                best, _ = found_with(self._unproven(False), self._beam or (EFFORT.few if search.ragged else None))
+                best, _ = found_with(self._unproven(False), self._beam or (TREE_EFFORT.few if search.ragged else None))
         return best if best is not None and self._is_valid(best) else None
 
     def _is_valid(self, best: FoundPart) -> bool:
@@ -86,7 +88,7 @@ class FirstTrees(TreeSearches):
     ) -> tuple[FoundPart | None, bool]:
         """A good tree of some kinds, as `fuse` and `flat` of `TreeSearch`, and whether means were enough."""
         means = self.means.share()
-        aside = Aside(solver, means.at_most(EFFORT.moment), beam)
+        aside = Aside(solver, means.at_most(TREE_EFFORT.moment), beam)
         best: FoundPart | None = None
         # A proof may take longer than a first tree, since it is needed in any case.
         own = means if solver is self.solver else aside.means
@@ -105,7 +107,7 @@ class FirstTrees(TreeSearches):
     @property
     def _is_short(self) -> bool:
         """Whether so little time is left that it may end before a first tree of searched branches is found."""
-        return self.means.seconds_left < EFFORT.moment
+        return self.means.seconds_left < TREE_EFFORT.moment
 
     @property
     def _proves_at_once(self) -> bool:
@@ -116,7 +118,7 @@ class FirstTrees(TreeSearches):
     @property
     def _beam(self) -> int | None:
         """Choices that a first tree is looked for among, where there are very many."""
-        return EFFORT.few if len(self.question.cascade.operations) > EFFORT.few else None
+        return TREE_EFFORT.few if len(self.question.cascade.operations) > TREE_EFFORT.few else None
 
     @remembered
     def _unproven(self, greedy: bool) -> ExactBranches:

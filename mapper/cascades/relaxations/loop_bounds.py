@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....ir import Cascade
+from ...effort import AT_ONCE
 from ...exact.rows import Flags, Ints
 from ...means import Means
-from ..terms.effort import EFFORT
 from ..terms.parts import VisitedPart
 from ..terms.placing import Placing
 from ..terms.sharing import SharedDim
@@ -161,7 +161,7 @@ class LoopBounds:
         # Where no tensor has a choice it is still seen whether there is room.
         every, later = (choices.open, choices.later[1:]) if choices.open else ((_NOTHING,), choices.later)
         for options, rest in zip(every, later, strict=True):
-            if len(least.bits) * len(column) * options.shape[1] > EFFORT.numbers:
+            if len(least.bits) * len(column) * options.shape[1] > AT_ONCE:
                 least, are_all, weights = least.of(least.values + options.min(axis=1).take(column, 1)), False, None
                 continue
             own = options if options is _NOTHING else options.take(column, 2)

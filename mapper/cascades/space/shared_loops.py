@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ....ir import Loop, SharedLoop
+from ...effort import TREE_EFFORT
 from ...pareto.weights import Yardstick
 from ...tilings import factors
 from ..relaxations.loop_bounds import LoopBounds, LoopOrder, OpenColumns
 from ..relaxations.loop_weights import LoopWeights, loop_weights
 from ..relaxations.part_bounds import PartBounds
 from ..relaxations.room_bounds import RoomBounds
-from ..terms.effort import EFFORT
 from ..terms.generations import Generations
 from ..terms.parts import VisitedPart
 from ..terms.ragged_loops import RaggedLoops, SharedTrips
@@ -135,7 +135,7 @@ class SharedLoops(TreeRules):
                 permuted = list(itertools.permutations(places))
                 for grid in _grids([steps[dim] for dim in dims]):
                     orders.add(places, permuted, grid)
-                    if orders.count >= EFFORT.at_once:
+                    if orders.count >= TREE_EFFORT.at_once:
                         yield from self._bounded(part, orders, weigh, cutoff)
                         orders = _Orders(shared)
         if orders.count:
@@ -210,7 +210,7 @@ class SharedLoops(TreeRules):
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:
     """All combinations, so many at once."""
     every = itertools.product(*steps)
-    while found := list(itertools.islice(every, EFFORT.at_once)):
+    while found := list(itertools.islice(every, TREE_EFFORT.at_once)):
         yield found
 
 

@@ -1,6 +1,5 @@
 """Trees hold these: branches, shared loops, nodes above splits, exchanges, windows, iterations; what each costs.
 
-effort.py            how a search goes about its work
 branch.py            what a branch of one operation is asked
 sharing.py           which dimensions may be one loop
 windowed.py          visits that are not alike: loops along what readers see through windows

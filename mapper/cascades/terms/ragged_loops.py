@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation, ceil_div
+from ...effort import TREE_EFFORT
 from .branch import Sizes
-from .effort import EFFORT
 from .sharing import LoopAbove, SharedDim
 
 
@@ -84,7 +84,7 @@ class RaggedLoops:
 @lru_cache(maxsize=1 << 10)
 def ragged_tiles(size: int, grains: Sequence[int]) -> tuple[int, ...]:
     """Tiles that do not divide a dimension, descending."""
-    if size <= EFFORT.some:
+    if size <= TREE_EFFORT.some:
         found: Iterable[int] = range(2, size)
     else:
         found = {g * ceil_div(ceil_div(size, trips), g) for g in grains for trips in range(2, ceil_div(size, g) + 1)}

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ...effort import EFFORT
 from ...tilings import Tiling
 from ..question.hierarchy import Hierarchy
 from ..rows import Floats, Ints, Rows, distinct, row_codes
@@ -22,7 +23,7 @@ T = TypeVar("T")
 Limit = float | Floats
 """One number, or one per group."""
 
-MOST_KNOWN = 16
+MOST_KNOWN = EFFORT.few
 """Different arrays of one fanout in a group of perfect tiles up to which tables look at each of them. With ragged
 tiles, where that takes longer and groups are larger, they look at a single one."""
 

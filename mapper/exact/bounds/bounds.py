@@ -28,9 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...effort import EFFORT, Effort
 from ...tilings import Tiling, grid
 from ..counting.footprints import Footprints
-from ..effort import EFFORT, Effort
 from ..question.hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from ..table_memo import TableBudget, TableMemo
@@ -50,17 +50,11 @@ PERFECT_CELLS = 5
 """Lattices of perfect tiles may have so many times as many cells as those of ragged tiles: they cannot be made coarser
 without losing what is perfect about them."""
 
-FEWEST_CELLS = 500
-"""Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
-
 FINER = 6
 """By how many times as many cells a lattice gets finer, at most."""
 
 FINER_AT_LEAST = 1.5
 """Less than so many times as many cells are not worth making all tables again."""
-
-MOST_STATES = 600
-"""States of a placement that are counted."""
 
 
 @dataclass(frozen=True)
@@ -393,9 +387,10 @@ def lattice_of(
 
 
 def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
-    """Return how many cells a lattice may have so that all tables of a placement take about so much memory."""
-    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
-    return int(max(FEWEST_CELLS, nbytes / (8 * columns * tables)))
+    """Return how many cells a lattice may have so that all tables of a placement take about so much memory; some, for
+    fewer would say nothing."""
+    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), EFFORT.some)
+    return int(max(EFFORT.some, nbytes / (8 * columns * tables)))
 
 
 def states_above(moves: LoopCharges, start: State, most: int) -> int:

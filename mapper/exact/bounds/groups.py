@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..effort import EFFORT, Effort
+from ...effort import EFFORT, Effort
 from ..question.hierarchy import State
 from ..rows import Ints
 from ..tiles.lattice import Lattice

@@ -29,6 +29,8 @@ from ....cost_models.layouts.choices import possible_layouts
 from ....cost_models.layouts.transfers import Arrangement
 from ....cost_models.ports import Port, ports_of
 from ....ir import Problem, Tensor
+from ...effort import AT_ONCE
+from ...means import MOST_NUMBERS
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 from ..tiles.lattice import Lattice
@@ -36,9 +38,7 @@ from .fill_point import FillPoint
 from .line_ranks import LinedRank, lined_rank
 from .traffic import TrafficModel
 
-_AT_ONCE = 1 << 18
-"""Numbers that are worked out at once, about."""
-_MOST_GAPS = 1 << 24
+_MOST_GAPS = MOST_NUMBERS
 """Tiles times layouts for which it is looked up what each takes; where there are more, the least of all holds."""
 
 
@@ -63,7 +63,7 @@ def _in_parts(columns: Sequence[Ints], ways: int, figure: Callable[[Ints], Float
     figure  takes the numbers of rows
     """
     first, which = distinct(row_codes(columns))
-    step = max(1, _AT_ONCE // ways)
+    step = max(1, AT_ONCE // ways)
     parts = [figure(first[at : at + step]) for at in range(0, len(first), step)]
     found: Floats = np.concatenate(parts, axis=-1)[..., which] if parts else figure(first)
     return found

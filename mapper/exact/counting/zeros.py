@@ -31,13 +31,14 @@ from ....cost_models.sparse.densities import TileWords
 from ....cost_models.sparse.formats import bits_for, metadata_bits
 from ....cost_models.sparse.shares import tile_words
 from ....ir import Tensor
+from ...effort import AT_ONCE
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..question.zero_rules import ALIKE, ZeroRules
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel
 
-MOST_LISTED = 1 << 18
+MOST_LISTED = AT_ONCE
 """Words of a tensor up to which figures of its tiles are kept in a list of all extents: 2 MB each."""
 
 Figure = Callable[[tuple[int, ...]], float]

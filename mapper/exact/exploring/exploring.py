@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ....ir import Mapping
+from ...effort import AT_ONCE, Effort
 from ...kernel.best_first import BestFirst
 from ..bounds.bounds import Bounds
-from ..effort import Effort
 from ..growing.array_choices import ArrayChoices, ArrayPlans
 from ..growing.batch import Batch
 from ..growing.context import SearchContext
@@ -303,7 +303,7 @@ class Exploring:
         is_ragged = self.context.tiling == "ragged"
         more = self._effort.many if is_ragged else min(self._effort.few * (1 + self._steps), self._effort.many)
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
-        made = self.context.pairs_at_once if is_ragged and _undecided(batch) else self._effort.looked_at_once
+        made = self.context.pairs_at_once if is_ragged and _undecided(batch) else AT_ONCE
         return min(alike, max(1, int(made / (each + 1))))
 
     def _measure(self, head: Batch, looked_at: int) -> None:

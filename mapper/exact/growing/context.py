@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ....cost_models import Objective
+from ...effort import EFFORT, Effort
 from ...means import Means
 from ...tilings import Tiling
 from ..bounds.bounds import Bounds
@@ -21,7 +22,6 @@ from ..counting.fill_point import FillPoint
 from ..counting.footprints import Footprints
 from ..counting.traffic import TrafficModel
 from ..counting.zeros import ZeroBounds
-from ..effort import EFFORT, Effort
 from ..question.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from ..question.limits import SearchLimits
 from ..rows import Floats, Ints, Rows

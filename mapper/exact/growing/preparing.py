@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ....arch import Architecture
 from ....cost_models import EDP, Cost, Objective
 from ....cost_models.ports import Port
+from ...effort import Effort
 from ...means import Means
 from ...tilings import has_few_tiles, linear_growth
 from ..bounds.bounds import Bounds, cells_for, lattice_of
@@ -18,7 +19,6 @@ from ..counting.cost_columns import CostColumns, rounds_unequally
 from ..counting.footprints import Footprints
 from ..counting.lines import LineBounds
 from ..counting.zeros import ZeroBounds
-from ..effort import Effort
 from ..question.limits import SearchLimits, wants_more
 from ..question.reduced import ReducedQuestion
 from ..question.single_axes import on_single_axes

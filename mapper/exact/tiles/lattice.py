@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ....ir import Problem, ProblemError
+from ...effort import AT_ONCE
 from ...tilings import Tiling, grid, linear_growth, prime_exponents
 from ..rows import Floats, Ints
 
@@ -28,8 +29,10 @@ LONGEST_DIMENSION = 2**25
 LONGEST_WINDOW = 2**14
 """The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
 
-STEPS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Cells for every doubling of a tile that are tried, where neighbours share cells."""
+_COUNTS = [count for doubling in range(6) for count in (2 << doubling, 3 << doubling)]
+STEPS = (*(1 / count for count in reversed(_COUNTS[:5])), 1, *_COUNTS[:-1])
+"""Cells for every doubling of a tile that are tried, where neighbours share cells: a power of two, or halfway to the
+next, of them; or as many doublings for a cell."""
 
 FEW = 8
 """So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
@@ -46,7 +49,7 @@ def check_searchable(problem: Problem, tiling: Tiling) -> None:
             raise ProblemError(message, where=problem.name, hint=hint)
 
 
-MOST_LISTED = 1 << 20
+MOST_LISTED = AT_ONCE
 """Tiles of a dimension of which each is listed with its cell; of more, cells are looked up."""
 
 

@@ -14,7 +14,7 @@ from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade, InfeasibleError
 from tilewright.mapper.cascades import SharedBranches, search_cascade, search_cascade_front, sharing
 from tilewright.mapper.cascades.space.fewer_steps import Chances
-from tilewright.mapper.cascades.terms.effort import EFFORT
+from tilewright.mapper.effort import TREE_EFFORT
 from tilewright.mapper.exact.search import ExactSearch
 from tilewright.mapper.question import Question, TreeQuestion
 from tilewright.workloads import cascade
@@ -122,7 +122,7 @@ def test_room_outside_arrays_is_no_part_of_a_machine() -> None:
 def test_what_is_known_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     shared, arch = SharedBranches(), load_arch("three_level")
     known = shared.of(arch, "even", "perfect")
-    known.known.count = EFFORT.at_once
+    known.known.count = TREE_EFFORT.at_once
     assert shared.of(arch, "even", "perfect") is known
     known.known.count += 1
     assert shared.of(arch, "even", "perfect") is not known

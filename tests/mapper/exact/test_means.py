@@ -191,7 +191,7 @@ import resource, sys
 limit = 256 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (limit + 2**30, limit + 2**30))
 from tilewright.arch import load_arch
-from tilewright.mapper.exact.effort import EFFORT
+from tilewright.mapper.effort import EFFORT
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import load_layer
 layer, arch, tiling, space = sys.argv[1:]

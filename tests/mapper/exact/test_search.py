@@ -13,7 +13,7 @@ from longer import blocks
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import EDP, OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem
-from tilewright.mapper.exact.effort import EFFORT, Effort
+from tilewright.mapper.effort import EFFORT, Effort
 from tilewright.mapper.exact.search import ExactSearch, search_exact
 from tilewright.mapper.means import Means
 from tilewright.mapper.space import SPACES, Space

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 from .....arch import Architecture
 from .....ir import MemoryPlanError, Place
+from ....effort import PLAN_EFFORT
 from ....means import Means
 from ....memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 from ....segmentation import Segment, planned_places
-from ....segmentation.effort import EFFORT
 from ...lowering.lifetimes import live_buffers
 from ...lowering.loop_program import Array, Statement
 
@@ -132,4 +132,4 @@ def _addresses(
 
 def plan_elements(buffers: BufferSet) -> MemoryPlan:
     """Addresses in as few elements as are found in a few seconds."""
-    return plan_memory(buffers, means=Means.from_now(EFFORT.plan))
+    return plan_memory(buffers, means=Means.from_now(PLAN_EFFORT.plan))

@@ -20,10 +20,10 @@ from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.violations import loops_by_memory, violations
+from tilewright.mapper.effort import EFFORT
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
-from tilewright.mapper.exact.effort import EFFORT
 from tilewright.mapper.exact.growing.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.growing.context import SearchContext
 from tilewright.mapper.exact.growing.fanouts import groups_of

@@ -10,7 +10,7 @@ import pytest
 
 import longer
 from tilewright.arch import load_arch
-from tilewright.mapper.exact.effort import Effort
+from tilewright.mapper.effort import Effort
 from tilewright.mapper.exact.growing import fanouts
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d

@@ -14,8 +14,8 @@ from generators import memory, random_architecture, random_problem
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import EDP, ENERGY, Objective
 from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.effort import EFFORT, Effort
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.exploring import exploring
 from tilewright.mapper.exact.exploring.own_tables import ArrayTurns, RoughGroups
 from tilewright.mapper.exact.growing import fanouts

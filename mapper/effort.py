@@ -1,6 +1,7 @@
-"""How a search goes about its work: everything that decides how long it takes, and nothing that decides its result.
+"""How searches go about their work: everything that decides how long they take, and nothing that decides their results.
 
-What the mechanisms are worth that these settings steer is measured by `benchmarks/ablation.py`: results/ablation.
+What the settings are worth, and the mechanisms that they steer, is measured by `benchmarks/ablation.py`:
+results/ablation.
 """
 
 from __future__ import annotations
@@ -8,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+AT_ONCE: Final = 200_000
+"""Rows, numbers or steps that are worked on together or listed, about: that bounds memory, and the time until the clock
+is looked at."""
+
 
 @dataclass(frozen=True)
 class Effort:
-    """Settings of one search. Whatever they are, its optimum and its proof are the same."""
+    """Settings of the exact search of one operation. Whatever they are, its optimum and its proof are the same."""
 
     share: float = 0.25
     """Part of the memory for what is open, and as much for tables and known rows: the rest is for what is being worked
@@ -26,8 +31,6 @@ class Effort:
     about as long to look at as tables for one more group of arrays take to make."""
     many: int = 40_000
     """Rows that are grown together, arrays that are decided together, and innermost tiles that are tried with them."""
-    looked_at_once: int = 200_000
-    """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
     near: float = 0.15
     """Rows whose bound is nearer to the best one's than this part of the way to the cutoff are grown with it, however
     many; and bounds nearer than this part to the cutoff are raised by growing rows alone, where choices of arrays are
@@ -64,5 +67,50 @@ class Effort:
         return self.first_cells // self.few
 
 
+@dataclass(frozen=True)
+class TreeEffort:
+    """Settings of all searches over trees."""
+
+    few: int = 4
+    """Choices of nodes and loops that a first tree is looked for among, and times as many where none has been found;
+    operations of which all ways to part them are bounded, and all choices looked at for a first tree."""
+    some: int = 64
+    """Elements of a dimension of which all ragged tiles are tried."""
+    many: int = 1_000
+    """Orders of operations that are looked at."""
+    at_once: int = 10_000
+    """Combinations of steps that are bounded together; answers about branches after which they are forgotten."""
+    share: float = 0.1
+    """Of the time that is left, at most, for bounds on a branch."""
+    moment: float = 2.0
+    """Seconds, at most, for what a whole operation costs at least, for a first tree, and to say why nothing fits."""
+    patience: float = 30.0
+    """Seconds, at most, to count uneven visits of a branch of which bounds are known; `few` times as many once all
+    trees have been searched, and such a bound is what leaves a gap."""
+
+
+@dataclass(frozen=True)
+class PlanEffort:
+    """Settings of all searches over segmentations."""
+
+    first_share: float = 0.02
+    """Of all the time, at most, for a group at first, and for the bound of one: where many groups take long, a good way
+    is known sooner."""
+    share: float = 0.2
+    """Of the time, at most, for bounds of groups before any is searched; for ways of smaller groups than there may be;
+    and for what the best is told beside: operations on their own, and the best where nothing stays between groups."""
+    longer: int = 4
+    """By how much longer a group is searched in the next round, and by how much less in ways of smaller groups."""
+    least: float = 0.1
+    """Seconds that a bound, or the search of a group, has at least."""
+    plan: float = 5.0
+    """Seconds for the addresses of one group's tiles, or of those of groups between which something stays, in one
+    memory; a tenth of them where time is up, or where all of some groups have none."""
+    steps_a_second: int = 500
+    """Steps for each second that there is for the whole: each path through more would take much of it."""
+
+
 EFFORT: Final = Effort()
+TREE_EFFORT: Final = TreeEffort()
+PLAN_EFFORT: Final = PlanEffort()
 """Those that have shown themselves to be fast."""
