@@ -25,6 +25,7 @@ import eyeriss
 import tilewright as tw
 from tilewright.arch import Architecture, Memory
 from tilewright.cost_models.intensity import compulsory_words
+from tilewright.cost_models.padding import counted
 from tilewright.ir import LoopNest, Mapping, Problem
 from tilewright.report.parts.figures import figure_style, new_figure, plain_ticks, save_figure
 from tilewright.report.parts.palette import GREY, colour
@@ -122,20 +123,22 @@ def gemmini() -> Iterator[Point]:
 
 def nvdla_layer(row: dict[str, Any]) -> Problem:
     """A layer for the images that the sheet has at a time: several for fully connected layers of AlexNet."""
-    sizes = {key: value for key, value in row["layer"].items() if key not in "HW"}
-    return tw.conv2d(N=row.get("images", 1), **sizes)
+    layer = row["layer"]
+    sizes = {key: value for key, value in layer.items() if key not in "HW"}
+    return tw.padded(tw.conv2d(N=row.get("images", 1), **sizes), layer["R"] // 2, (layer["H"], layer["W"]))
 
 
 def nvdla_dram_kib(row: dict[str, Any]) -> float:
-    """Words of an image, each once: inputs as they lie in DRAM, without padding and with what strides pass over;
-    weights, in Winograd's form where that is used, and a strided 1 x 1 filter as one that has all pixels; outputs after
-    pooling, and where a residual is added, that too."""
-    layer, least = row["layer"], compulsory_words(nvdla_layer(row))
+    """Words of an image, each once: inputs as the machine counts them, with what the strides of 1 x 1 filters pass
+    over; weights, in Winograd's form where that is used, and a strided 1 x 1 filter as one that has all pixels; outputs
+    after pooling, and where a residual is added, that too."""
+    layer, images = row["layer"], row.get("images", 1)
+    least = compulsory_words(counted(nvdla_layer(row), tw.load_arch("nvdla_full")))
     strided = layer["stride"] ** 2 if layer["R"] == 1 else 1
     weights = least["W"] * (WINOGRAD_WEIGHTS if row["winograd"] else strided)
     outputs = row.get("pooled", least["O"]) * (2 if "elwise" in row["kind"] else 1)
-    inputs = layer["C"] * layer["H"] * layer["W"] * row.get("input_reads", 1)
-    return float(inputs + (weights + outputs) / row.get("images", 1)) / 1024
+    inputs = least["I"] / images if strided == 1 else layer["C"] * layer["H"] * layer["W"]
+    return float(inputs * row.get("input_reads", 1) + (weights + outputs) / images) / 1024
 
 
 def nvdla() -> Iterator[Point]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from ..arch import Architecture
 from ..ir import Cascade, Mapping, Pad, Problem, ProblemError, Rank, Stored, Tensor, TilewrightError, Work
 from .sets import reached_sums
@@ -22,6 +24,22 @@ def counted(problem: Problem, arch: Architecture) -> Problem:
         message = f"{arch.name} has 'padding: free', which is not known of operands with a density"
         raise TilewrightError(message, where=problem.name, hint="set padding=read, or leave the densities out")
     return _without_zeros(problem)
+
+
+def points_with_words(problem: Problem) -> int:
+    """Points of a problem that take no zero of padding that is not stored; at least, of several padded tensors."""
+
+    def of(tensor: Tensor) -> int:
+        points = problem.macs
+        for rank, stored in tensor.stored_ranks:
+            if stored is not None:
+                sums = np.zeros(1, dtype=np.int64)
+                for dim, coefficient in rank:
+                    sums = np.add.outer(sums, coefficient * np.arange(problem.sizes[dim])).ravel()
+                points = points // len(sums) * int(((stored.first <= sums) & (sums < stored.end)).sum())
+        return points
+
+    return max(0, problem.macs - sum(problem.macs - of(tensor) for tensor in problem.tensors))
 
 
 def refuse_free_padding(work: Work, arch: Architecture, where: str) -> None:

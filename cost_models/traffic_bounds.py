@@ -17,7 +17,8 @@ one dimension, p, is looked at for fixed values of the others: r then does not a
 appears in one tensor only contributes sqrt(size) to f, one in none its size. For convolutions, f = sqrt(R S) or less.
 
 Where operands have zeros, G are the multiplications without a zero: whichever these are, phases hold for them. The
-bound is linear in G, so that its mean over all masks is that of the mean G. Words are nonzero ones.
+bound is linear in G, so that its mean over all masks is that of the mean G. Words are nonzero ones. Where zeros of
+padding are no words, G are the multiplications without them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import math
 
 from ..ir import Problem, Tensor
 from .intensity import compulsory_words
+from .padding import points_with_words
 
 
 def traffic_bound(problem: Problem, words: int) -> float:
@@ -58,7 +60,8 @@ def reuse_bound(problem: Problem, words: int) -> float | None:
     """2 G / (f sqrt(words)) - 2 words, which may be negative; None where there are not two operands."""
     if len(problem.operands) != 2:
         return None
-    return 2 * done_macs(problem) / (sharing_factor(problem) * math.sqrt(words)) - 2 * words
+    done = points_with_words(problem) if problem.stores_less else done_macs(problem)
+    return 2 * done / (sharing_factor(problem) * math.sqrt(words)) - 2 * words
 
 
 def sharing_factor(problem: Problem) -> float:

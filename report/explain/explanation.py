@@ -10,6 +10,7 @@ from ...cost_models import Cost
 from ...cost_models.cascades import Held, ways_of
 from ...cost_models.closed_form import Nest
 from ...cost_models.crossings import Crossing, crossings_in, crossings_of
+from ...cost_models.padding import counted_mapping
 from ...ir import Loop, Mapping
 from ...ir.display import Shown
 from ...ir.tree import loop_of
@@ -59,6 +60,7 @@ class Explanation(Facts, Shown):
 
 def explain_mapping(mapping: Mapping, arch: Architecture, cost: Cost) -> Explanation:
     """All facts about a mapping that costs `cost`, except what searching again would say."""
+    mapping = counted_mapping(mapping, arch)
     leaves = leaves_of(mapping, arch, cost)
     if not mapping.is_of_cascade:
         crossings = crossings_of(mapping, arch)

@@ -21,7 +21,7 @@ from ..parts.costs import cost_rows
 from ..parts.lines import other_layout_rows
 from ..parts.sparse import density_rows, zero_rows
 from ..parts.text import columns, pairs, section
-from ..parts.work import work_rows
+from ..parts.work import padding_rows, work_rows
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement, Lifetime, MemoryLoad, OperationFacts, SharedLoopFacts
@@ -39,7 +39,7 @@ _TOP = 3
 def explanation_page(e: Facts) -> Group:
     """All of it, the result first; then operation by operation, and what several of them share."""
     work, cost = e.mapping.work, e.cost
-    head = [*work_rows(work), *density_rows(work), ("Architecture", e.arch.name)]
+    head = [*work_rows(work), *padding_rows(work, e.arch), *density_rows(work), ("Architecture", e.arch.name)]
     if not e.mapping.is_of_cascade:
         parts: list[RenderableType] = [pairs([*head, *cost_rows(cost, e.arch)[:3], *zero_rows(cost)])]
         parts += _layer_parts(e, e.operations[0], cost)

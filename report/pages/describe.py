@@ -58,6 +58,7 @@ def architecture_page(arch: Architecture) -> Group:
     rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []
     rows += [] if arch.first_read_elision else [("First reads", "partial sums are read at their first visit")]
     rows += [("Footprint", "the box around a tile, gaps included")] if arch.footprint == "box" else []
+    rows += [("Padding", "zeros around a tensor are not stored, and not moved")] if arch.padding == "free" else []
     rows += [("Latency", "with fill and drain times")] if arch.latency == "with_fill" else []
     leaking = arch.total_leakage_pj_per_cycle
     rows += [("Leakage", f"{energy(leaking)} per cycle, {watts(leaking * arch.clock_hz)}")] if leaking else []

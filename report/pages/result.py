@@ -25,7 +25,7 @@ from ..parts.nest import mapping_lines
 from ..parts.proofs import front_words, proof_rows, pruned_row, ranking_words, verdict_of
 from ..parts.sparse import MEANS, density_rows, zero_rows
 from ..parts.text import architecture_rows, columns, pairs, section, wrapped
-from ..parts.work import work_rows
+from ..parts.work import padding_rows, work_rows
 
 NOT_IN_THE_SPACE = "parts of an array that work on different operations at once"
 
@@ -80,7 +80,7 @@ def _sections(mapping: Mapping, arch: Architecture, cost: Cost) -> list[Renderab
     zeros = [row for part in parts for row in zero_rows(part)]
     lines = mapping_lines(mapping, arch, cost)
     found: list[RenderableType] = [
-        pairs([*work_rows(work), *density_rows(work), *architecture_rows(arch)]),
+        pairs([*work_rows(work), *padding_rows(work, arch), *density_rows(work), *architecture_rows(arch)]),
         section(_form_of(mapping), Text("\n".join(lines), no_wrap=True)),
     ]
     if cost.operations and mapping.cascade.intermediates:

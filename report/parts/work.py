@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from rich.table import Table
 
+from ...arch import Architecture
+from ...cost_models.cost import tensor_tile_words
 from ...cost_models.layouts.layout import tensor_extents
+from ...cost_models.padding import counted
 from ...ir import Problem, Work
 from ...ir.units import count, plural
 from .text import columns
@@ -25,6 +29,20 @@ def work_rows(work: Work) -> list[tuple[str, str]]:
         form = [("Forms", f"{len(work.forms)}: {names}"), ("First", work.form)]
     lines = (*str(work).splitlines(), plural(work.macs, "point"))
     return [("Cascade", work.name), *form, *(("", line) for line in lines)]
+
+
+def padding_rows(work: Work, arch: Architecture) -> list[tuple[str, str]]:
+    """How many words of padded tensors are stored, on a machine that neither stores nor moves zeros of padding."""
+    if not isinstance(work, Problem):
+        return []
+    rows = []
+    for tensor in counted(work, arch).tensors:
+        if tensor.stored:
+            stored, every = (tensor_tile_words(t, work.sizes) for t in (tensor, replace(tensor, stored=())))
+            rows.append(
+                ("Padding", f"zeros around {tensor.name} are not moved: {count(stored)} words of {count(every)}")
+            )
+    return rows
 
 
 def tensor_table(work: Work) -> Table:

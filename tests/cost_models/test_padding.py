@@ -1,0 +1,112 @@
+"""Zeros of padding: which words a machine with `padding: free` counts, and who refuses to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import tilewright as tw
+from tilewright.arch import Architecture, parse_arch
+from tilewright.cost_models import parse_objective
+from tilewright.cost_models.intensity import compulsory_words
+from tilewright.cost_models.padding import counted
+from tilewright.cost_models.traffic_bounds import reuse_bound
+from tilewright.ir import ArchitectureError, LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
+from tilewright.mapper.question import Question
+from tilewright.run.documents.parts import layer_of, layer_part
+from tilewright.workloads import cascade
+
+LAYER = tw.padded(tw.conv2d(K=2, C=1, P=7, Q=7, R=3, S=3), 1)
+NEST = "DRAM keeps I W O\nL1 keeps I W O\nfor K in 2\n for P in 7\n  for Q in 7\n   for R in 3\n    for S in 3"
+
+
+def machine(padding: str, more: str = "", size: str = "unbounded") -> Architecture:
+    return parse_arch(
+        f"name: m\nclock: 1 GHz\nword: 8 bit\npadding: {padding}\nlevels:\n"
+        f"  - {{memory: DRAM, access: 8 bit, read: 1 pJ, write: 1 pJ{more}}}\n"
+        f"  - {{memory: L1, size: {size}, access: 8 bit, read: 1 pJ, write: 1 pJ}}\nmac: {{energy: 1 pJ}}\n"
+    )
+
+
+def reads(arch: Architecture, memory: str) -> int:
+    traffic = tw.evaluate(Mapping(LAYER, LoopNest.parse(NEST)), arch).traffic
+    return int(next(t.reads for t in traffic if (t.memory, t.tensor) == (memory, "I")))
+
+
+def test_words_of_seven_rows_under_three() -> None:
+    """65 % more words with the zeros; 19 x 19 of 21 x 21 points take a word."""
+    assert [reads(machine(padding), "DRAM") for padding in ("read", "free")] == [81, 49]
+    assert [reads(machine(padding), "L1") for padding in ("read", "free")] == [2 * 441, 2 * 361]
+    free = counted(LAYER, machine("free"))
+    assert (compulsory_words(LAYER)["I"], compulsory_words(free)["I"]) == (81, 49)
+    assert (reuse_bound(free, 8) or 0) + 16 == pytest.approx(((reuse_bound(LAYER, 8) or 0) + 16) * 361 / 441)
+    assert counted(LAYER, machine("read")) is LAYER
+
+
+def test_room_of_what_is_stored() -> None:
+    """Of input, weights and output 49 + 18 + 98 words are held; with zeros 81 of the input."""
+    mapping, room = Mapping(LAYER, LoopNest.parse(NEST)), f"{49 + 18 + 98} B"
+    assert tw.evaluate(mapping, machine("free", size=room)).memories[1].occupied_bits == 8 * 165
+    with pytest.raises(MappingError, match="tiles of I, W, O need 197 B, capacity is 165 B"):
+        tw.evaluate(mapping, machine("read", size=room))
+
+
+def test_what_a_question_depends_on() -> None:
+    """Pads are part of it where they count."""
+    plain = tw.conv2d(K=2, C=1, P=7, Q=7, R=3, S=3)
+
+    def key(problem: Problem, padding: str) -> str:
+        return Question(problem, machine(padding), parse_objective("edp"), "perfect").key
+
+    assert key(LAYER, "read") == key(plain, "read")
+    assert key(LAYER, "free") != key(plain, "free")
+
+
+def test_documents_say_pads() -> None:
+    assert layer_of(layer_part(LAYER), "mapping.json") == LAYER
+    part = layer_part(LAYER)
+    wrong = part.operations[0].model_copy(update={"pads": (("I", ((5, 5),) * 4),)})
+    with pytest.raises(MappingError, match="5 and 5 zeros around a rank of 1"):
+        layer_of(part.model_copy(update={"operations": (wrong,)}), "mapping.json")
+
+
+ASKED: dict[str, Callable[[Architecture], object]] = {
+    "trees of operations": lambda arch: tw.search(
+        cascade(
+            ["T[c,p] = exp(I[c,p])", "O[k,p] += T[c,p+r] * W[k,c,r] pad T[0,1:1]"], {"c": 2, "p": 7, "k": 2, "r": 3}
+        ),
+        arch,
+    ),
+    "strategy cpsat": lambda arch: tw.search(LAYER, arch, strategy="cpsat", tiling="perfect"),
+    "the numpy program": lambda arch: tw.search(LAYER, arch).verify(),
+    "Timeloop's files": lambda arch: tw.search(LAYER, arch, tiling="perfect").emit("timeloop"),
+}
+
+
+@pytest.mark.parametrize("who", ASKED)
+def test_refused_where_zeros_would_count(who: str) -> None:
+    with pytest.raises(TilewrightError, match=r"m has 'padding: free', and .* is padded: it counts zeros") as error:
+        ASKED[who](machine("free"))
+    assert error.value.where == who
+    assert "set padding=read" in (error.value.hint or "")
+    ASKED["the numpy program"](machine("read"))
+
+
+def test_refused_beside_lines_and_densities() -> None:
+    with pytest.raises(ArchitectureError, match="DRAM has lines: 'padding: free' knows none"):
+        machine("free", ", line: 64 B, layout: row-major")
+    with pytest.raises(ArchitectureError, match="padding"):
+        machine("sometimes")
+
+
+def test_pads_of_nothing_but_zeros() -> None:
+    with pytest.raises(ProblemError, match="4 and 5 zeros around a rank of 9"):
+        tw.padded(tw.conv2d(K=2, C=1, P=7, Q=7, R=3, S=3), 4, (0, 0))
+    with pytest.raises(ProblemError, match="expected a number for each of 2 axes"):
+        tw.padded(tw.conv2d(K=2, C=1, P=7, Q=7, R=3, S=3), (1, 1, 1))
+
+
+def test_explained() -> None:
+    found = tw.search(LAYER, machine("free"))
+    assert "zeros around I are not moved: 49 words of 81" in " ".join(str(tw.explain(found)).split())
