@@ -160,7 +160,7 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
                 told(first_s=processor_seconds() - before)
 
         limits = {"total_limit": chosen.total_limit, "workers": chosen.workers}
-        result = tw.compile(network, chosen.arch, objective=chosen.objective, watch=watch, **limits)
+        result = tw.compile(network, machine(chosen.arch), objective=chosen.objective, watch=watch, **limits)
         proof = result.certificate
         told(
             wall_s=time.perf_counter() - began,
@@ -185,6 +185,14 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
         predicted = {" + ".join(one.names): one.totals.latency_cycles for one in result.segments if one.answer}
         if result.macs <= MOST_MACS_OF_GROUPS and "run_s" in told.row:
             told(of_groups=times_of_groups(Path(folder), predicted))
+
+
+def machine(name: str) -> Any:
+    """The machine that is planned for: vectors of `cpu` are those of the one that runs this."""
+    import tilewright as tw
+
+    is_wide = name != "cpu" or "avx512f" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return tw.load_arch(name, {} if is_wide else {"lanes": 8, "vectors": 16})
 
 
 def times_of_groups(folder: Path, predicted: Mapping[str, float]) -> list[tuple[float, float]]:
