@@ -161,9 +161,10 @@ def _add_detail(answer: NetworkAnswer, number: int, segment: Segment, details: D
     like = answer.segments[segment.alike].answer or found
     told = [("On chip", ", ".join(kept))] if (kept := _kept(segment)) else []
     told += [("As", f"group {segment.alike + 1}, but for names")] if segment.alike < number - 1 else []
+    told += [("Files", f"groups/{segment.alike + 1}, in the folder of this page")]
     parts = mapping_parts(details, like.mapping, answer.question.arch, like.cost, found.certificate, told)
     time = seconds(totals.latency_cycles / answer.question.arch.clock_hz)
-    figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}; in the folder of this page:"
+    figures = f"{energy(totals.energy_pj)}, {time}, {verdict_of(found.certificate)}."
     command = f"tilewright explain groups/{segment.alike + 1}/mapping.json"
     return details.add(
         f"group-{number}", Detail(f"Group {number}: {' + '.join(segment.names)}", figures, parts, command)
