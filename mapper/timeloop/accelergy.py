@@ -21,7 +21,6 @@ COMPUTE = ("mac_random", "mult_random", "mac", "mult", "compute")
 """What Timeloop looks for in an ERT, the first that is there."""
 
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
-_SQUARE_MICROMETRES = 1e-6  # in square millimetres
 _VERSIONS = ("0.3", "0.4")
 _NO_BEARING = ("primitive_estimations", "primitive_estimation(s)")
 """Who estimated a figure; summaries have it beside each."""
@@ -63,7 +62,7 @@ def areas(art: Field) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in _rows(art):
         members = row.members({"name": "a name", "area": "an area in square micrometres"}, _NO_BEARING)
-        found[_name(members["name"])] = number(members["area"]) * _SQUARE_MICROMETRES
+        found[_name(members["name"])] = number(members["area"]) * 1e-6
     return found
 
 
