@@ -17,6 +17,7 @@ from ..cost_models.cost import held_width_bits, tensor_tile_words
 from ..cost_models.formula import number_text
 from ..cost_models.layouts import has_lines, layout_in, line_box, tensor_extents
 from ..cost_models.layouts.choices import possible_layouts, with_layouts
+from ..cost_models.padding import counted
 from ..cost_models.ports import port_cycles
 from ..cost_models.sets import Move, lines_along_rank
 from ..ir import Problem, Tensor, TilewrightError, ceil_div
@@ -112,7 +113,8 @@ def _lowering_cost(form: Lowered, problem: Problem, machine: Architecture, close
     """
     outer = machine.memories[0]
     image, operand = form.image, form.operand
-    words = tensor_tile_words(image, problem.sizes), math.prod(problem.sizes[dim] for dim in operand.dims)
+    stored = counted(problem, machine).tensor(image.name)
+    words = tensor_tile_words(stored, problem.sizes), math.prod(problem.sizes[dim] for dim in operand.dims)
     read = words[0] * held_width_bits(machine, outer, image)
     written = words[1] * held_width_bits(machine, outer, operand)
     if outer.line_bits is not None:

@@ -49,7 +49,7 @@ def lowered(problem: Problem) -> Lowered:
     taps = [dim for rank in image.ranks for dim, _ in rank if dim not in outer]
     ranks: tuple[Rank, ...] = tuple(((dim, 1),) for dim in (*outer, *taps))
     tensors = tuple(replace(t, name=LOWERED, ranks=ranks) if t is image else t for t in problem.tensors)
-    return Lowered(image, replace(problem, name=f"{problem.name} as a product", tensors=tensors))
+    return Lowered(image, replace(problem, name=f"{problem.name} as a product", tensors=tensors, pads=()))
 
 
 def _is_window(rank: Rank) -> bool:

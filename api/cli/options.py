@@ -90,7 +90,7 @@ NetworkArgument = Annotated[
 ConvOption = Annotated[
     str | None,
     typer.Option(
-        "--conv", metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."
+        "--conv", metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation, pad."
     ),
 ]
 GemmOption = Annotated[

@@ -21,6 +21,7 @@ from ...arch import Architecture, Memory
 from ...arch.ports import bits_per_cycle
 from ...cost_models import Cost, roofline
 from ...cost_models.intensity import FLOP_PER_MAC, arithmetic_intensity, attainable, ridge_point
+from ...cost_models.padding import counted
 from ...ir import Problem, TilewrightError, did_you_mean
 from ...ir.units import percent, significant
 from ..parts.figures import figure_style, legend_above, new_figure
@@ -202,7 +203,7 @@ def _dot(
     name, repeat, problem, cost = layer
     lines = roofline(cost, arch)
     moved = sum(roof.bytes_moved for roof in lines.roofs if roof.memory == memory.name)
-    compulsory = arithmetic_intensity(problem, arch.word_bits)
+    compulsory = arithmetic_intensity(counted(problem, arch), arch.word_bits)
     return Dot(
         name=name,
         repeat=repeat,

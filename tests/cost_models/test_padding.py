@@ -110,3 +110,9 @@ def test_pads_of_nothing_but_zeros() -> None:
 def test_explained() -> None:
     found = tw.search(LAYER, machine("free"))
     assert "zeros around I are not moved: 49 words of 81" in " ".join(str(tw.explain(found)).split())
+
+
+def test_a_convolution_as_a_product_reads_what_is_stored() -> None:
+    """The image, once, to lay its patches out; the product then has them as words of its own."""
+    read, free = (tw.search_im2col(LAYER, machine(padding)).image_words for padding in ("read", "free"))
+    assert (read, free) == (81, 49)
