@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -79,7 +80,6 @@ ASKED: dict[str, Callable[[Architecture], object]] = {
         arch,
     ),
     "strategy cpsat": lambda arch: tw.search(LAYER, arch, strategy="cpsat", tiling="perfect"),
-    "the numpy program": lambda arch: tw.search(LAYER, arch).verify(),
     "Timeloop's files": lambda arch: tw.search(LAYER, arch, tiling="perfect").emit("timeloop"),
 }
 
@@ -90,7 +90,17 @@ def test_refused_where_zeros_would_count(who: str) -> None:
         ASKED[who](machine("free"))
     assert error.value.where == who
     assert "set padding=read" in (error.value.hint or "")
-    ASKED["the numpy program"](machine("read"))
+
+
+def test_the_program_counts_zeros_and_says_so(tmp_path: Path) -> None:
+    """Where a memory has room for what is stored alone, too."""
+    found = tw.search(LAYER, machine("free", size="165 B"))
+    checked = found.verify()
+    assert checked
+    assert checked.message.endswith("zeros of padding count as words here")
+    assert "with 'padding: read'" in found.emit("numpy")
+    found.save(tmp_path / "result")
+    assert tw.load_mapping(tmp_path / "result" / "mapping.json").mapping == found.mapping
 
 
 def test_refused_beside_lines_and_densities() -> None:

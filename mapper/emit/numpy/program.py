@@ -13,7 +13,7 @@ from types import ModuleType
 
 from ....arch import Architecture
 from ....cost_models.cascades import count_way
-from ....cost_models.padding import refuse_free_padding
+from ....cost_models.padding import counted_mapping
 from ....cost_models.sparse import Structured, densities_of
 from ....cost_models.sparse.formats import nonzero_share
 from ....ir import Mapping, Problem
@@ -126,6 +126,12 @@ PASSES_NOTE = [
     "",
 ]
 
+PADDING_NOTE = [
+    "# Zeros of padding are words here, which buffers hold and which are counted: the counts are those of the same",
+    "# machine with 'padding: read'.",
+    "",
+]
+
 RUNTIME = (
     runtime,
     runtime_meters,
@@ -167,7 +173,9 @@ def emit_numpy(
     Raises MappingError when a node or loop stands where the architecture has no place for it, when its words cannot be
     counted yet, or when it is deeper than Python and numpy can express.
     """
-    refuse_free_padding(mapping.work, arch, "the numpy program")
+    zeros_count = not mapping.is_of_cascade and counted_mapping(mapping, arch) is not mapping
+    if zeros_count:
+        arch = arch.model_copy(update={"padding": "read"})
     taken = names_taken()
     schedules = Schedules(mapping, arch, taken, fast=fast, depths=depths)
     packing = _packing(mapping.problem, arch) if mapping.work.has_zeros else {}
@@ -179,6 +187,7 @@ def emit_numpy(
     parts = [
         [TITLE],
         PASSES_NOTE if passes else [],
+        PADDING_NOTE if zeros_count else [],
         comment(heading(mapping, arch)),
         ["", IMPORTS],
         _packing_lines(packing),

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....arch import Architecture
+from ....cost_models.padding import counted_mapping
 from ....ir import Mapping
 from .program import emit_numpy
 
@@ -99,6 +100,7 @@ def verify_numpy(
         expected=expected,
         message=_message(wrong, differing, moved, expected)
         + program["steps_note"](steps, ran)
+        + ("" if counted_mapping(mapping, arch) is mapping else "; zeros of padding count as words here")
         + ("" if zeros is None else f"; {zeros.message}"),
         steps=steps,
         steps_run=ran,
