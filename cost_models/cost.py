@@ -171,6 +171,28 @@ class Cost(ShownCost):
     operations: dict[str, Cost] = field(default_factory=dict, hash=False)
     occupancy: Occupancy = field(default_factory=dict, hash=False)
 
+    def renamed(self, operations: MappingABC[str, str], tensors: MappingABC[str, str]) -> Cost:
+        """The cost of the same tree of a cascade whose operations and tensors have other names."""
+        return replace(
+            self,
+            traffic=tuple(replace(one, tensor=tensors[one.tensor]) for one in self.traffic),
+            networks=tuple(replace(one, tensor=tensors[one.tensor]) for one in self.networks),
+            operations={operations[name]: one.renamed(operations, tensors) for name, one in self.operations.items()},
+            occupancy={
+                operations[name]: tuple(replace(tile, tensor=tensors[tile.tensor]) for tile in tiles)
+                for name, tiles in self.occupancy.items()
+            },
+        )
+
+    def on(self, arch: Architecture) -> Cost:
+        """The cost on a machine whose memories have other sizes, and differ in nothing else."""
+        sizes = {memory.name: capacity_bits(memory) for memory in arch.memories}
+        return replace(
+            self,
+            memories=tuple(replace(one, capacity_bits=sizes[one.name]) for one in self.memories),
+            operations={name: one.on(arch) for name, one in self.operations.items()},
+        )
+
     @property
     def parts(self) -> dict[str, Cost]:
         """What each operation costs, in the order in which they are done; where there is but one, it has no name."""
@@ -341,7 +363,7 @@ def memory_use(
         name=memory.name,
         instances=arch.instances(memory.name),
         occupied_bits=(2 if memory.double_buffered else 1) * held,
-        capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
+        capacity_bits=capacity_bits(memory),
         cycles=longest(ports),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
@@ -401,6 +423,11 @@ def held_bits(arch: Architecture, memory: Memory, tensor: Tensor, words: int, li
     if memory.line_bits is not None and (held := lines.held.get((memory.name, tensor.name))) is not None:
         return held * memory.line_bits
     return words * held_width_bits(arch, memory, tensor)
+
+
+def capacity_bits(memory: Memory) -> int | None:
+    """Bits of one instance; None is unbounded."""
+    return sum(part.bits for part in capacity_parts(memory)) or None
 
 
 @dataclass(frozen=True)

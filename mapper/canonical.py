@@ -79,13 +79,17 @@ def treatment(arch: Architecture, tensor: Tensor) -> object:
     return tensor.is_output, tensor.density, *widths, memories
 
 
-def under_names_of(mapping: Mapping, cascade: Cascade) -> Mapping:
-    """The same tree for another cascade of the same form."""
-    ours, theirs = CascadeNames.of(mapping.cascade), CascadeNames.of(cascade)
-    renaming = Renaming(
+def renaming(cascade: Cascade, other: Cascade) -> Renaming:
+    """From the names of a cascade to those of another one of the same form."""
+    ours, theirs = CascadeNames.of(cascade), CascadeNames.of(other)
+    return Renaming(
         _pairs(ours.operations, theirs.operations), _pairs(ours.tensors, theirs.tensors), _pairs(ours.dims, theirs.dims)
     )
-    return Mapping(cascade, renaming.tree(mapping.tree))
+
+
+def under_names_of(mapping: Mapping, cascade: Cascade) -> Mapping:
+    """The same tree for another cascade of the same form."""
+    return Mapping(cascade, renaming(mapping.cascade, cascade).tree(mapping.tree))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...arch import Architecture
 from ...ir import Cascade, Mapping, OperationPath
 from ..boundaries import Boundary
 from ..closed_form import Nest
-from ..cost import Cost, Held, MemoryUse, NetworkUse, Occupancy, TensorTraffic, capacity_parts, cost_of
+from ..cost import Cost, Held, MemoryUse, NetworkUse, Occupancy, TensorTraffic, capacity_bits, cost_of
 from ..counts import Counts
 from ..layouts import LineCounts, Lines, has_lines
 from ..layouts.lines import count_layouts
@@ -162,7 +162,7 @@ def _memory_use(arch: Architecture, index: int, operations: dict[str, Cost], occ
     return replace(
         uses[0],
         occupied_bits=max(occupied_bits(tiles, memory.name) for tiles in occupied.values()),
-        capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
+        capacity_bits=capacity_bits(memory),
         cycles=sum(use.cycles for use in uses),
         energy_pj=sum(use.energy_pj for use in uses),
         read_bits=sum(use.read_bits for use in uses),

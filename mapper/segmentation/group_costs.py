@@ -119,8 +119,9 @@ class GroupCosts:
         Where groups are chosen as a whole, first the one that is bounded by most: what it turns out to cost changes the
         choice soonest.
         """
-        edges = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
-        times = Counter(id(edge.kind) for edge, _ in edges)
+        every = [(edge, below) for edge, below in asked if isinstance(edge, GroupEdge)]
+        times = Counter(id(edge.kind) for edge, _ in every)
+        edges = {(id(edge.kind), edge.taken): (edge, below) for edge, below in reversed(every)}.values()  # equal blocks
 
         def lift(one: tuple[GroupEdge, float]) -> tuple[float, float]:
             edge, _ = one
@@ -279,6 +280,7 @@ class GroupCosts:
         except NoPlanError as error:
             kind.refused = NoPlanError(error.message, where=kind.cascade.name, hint=error.hint)
             return Finding(taken, below, proof.lower_bound)
+        answer = replace(answer, cost=answer.cost.on(self.question.arch))  # which has more room than was left
         return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.steps.residency))
 
     def bound_all(self, share: float = 1.0) -> None:

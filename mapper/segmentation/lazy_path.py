@@ -172,10 +172,9 @@ def cheapest_but(
     """
     last = states - 1 if last is None else last
     begun = {run[:length] for run in forbidden for length in range(1, len(run) + 1)}
-    labels: list[dict[tuple[Edge, ...], Label]] = [{} for _ in range(states)]
-    labels[first][()] = 0.0, 0, None, ()
+    labels: dict[int, dict[tuple[Edge, ...], Label]] = {first: {(): (0.0, 0, None, ())}}
     for edge in edges:
-        if not labels[edge.start] or edge.start == last:
+        if edge.start not in labels or edge.start == last:
             continue
         more = cost(edge)
         if more == math.inf:
@@ -185,10 +184,11 @@ def cheapest_but(
             if along in forbidden:
                 continue
             reached, ranked = so_far + more, rank + 1000 * edge.stays - 1
-            known = labels[edge.end].get(along)
+            there = labels.setdefault(edge.end, {})
+            known = there.get(along)
             if known is None or _is_less((reached, ranked), known[:2]):
-                labels[edge.end][along] = reached, ranked, edge, run
-    found = min(labels[last].items(), key=lambda one: one[1][:2], default=None)
+                there[along] = reached, ranked, edge, run
+    found = min(labels.get(last, {}).items(), key=lambda one: one[1][:2], default=None)
     if found is None:
         return math.inf, []
     way: list[Edge] = []

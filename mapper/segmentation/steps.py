@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective, evaluate
+from ...cost_models import Cost, Objective
 from ...cost_models.least_cost import least_cost_of_cascade
 from ...ir import Mapping
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..answer import Answer
-from ..canonical import CascadeNames, form_of, under_names_of
+from ..canonical import CascadeNames, form_of, renaming
 from ..effort import AT_ONCE, PLAN_EFFORT
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
@@ -285,8 +285,9 @@ class NetworkSteps:
             return answer.of(cascade)
         key = id(edge), id(best.answer)
         if key not in self._renamed:
-            mapping = under_names_of(answer.mapping, cascade)
-            cost = evaluate(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge)])
+            names = renaming(answer.mapping.cascade, cascade)
+            mapping = Mapping(cascade, names.tree(answer.mapping.tree))
+            cost = answer.cost.renamed(names.operations, names.tensors)
             self._renamed[key] = edge, best.answer, mapping, cost  # the first two, so that none else has their ids
         *_, mapping, cost = self._renamed[key]
         return Answer(mapping, cost, answer.certificate, answer.unfused)
