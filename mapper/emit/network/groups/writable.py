@@ -33,7 +33,9 @@ def check_writable(graph: NetworkGraph, element: NetworkElement = "double", form
     outside = (name for group in operation_groups(graph, 1) if group.cascade is None for name in group.names)
     unstated = [graph.shown(graph.by_name[n]) for n in outside if graph.by_name[n].sources and n not in known]
     if unstated:
-        message = f"how {', '.join(unstated)} come{'s' * (len(unstated) == 1)} from what is read there is not stated"
+        more = f" and {len(unstated) - 4:,} more" if len(unstated) > 4 else ""
+        names = f"{', '.join(unstated[:4])}{more}"
+        message = f"how {names} come{'s' * (len(unstated) == 1)} from what is read there is not stated"
         hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
         raise MappingError(message, where=network, hint=hint)
     for name, apart in known.items():
