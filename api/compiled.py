@@ -312,6 +312,7 @@ class CompiledNetwork(Shown):
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
+        checks.text(command, "the command", "the text of one")
         from .report.networks.plan_html import network_plan_html
         from .report.traces import network_trace
         from .run.documents.network_plans import dump_network_plan

@@ -170,6 +170,11 @@ class Problem(Shown):
         """Points of the iteration space: multiply-accumulates of the whole problem."""
         return math.prod(size for _, size in self.dims)
 
+    def extents(self, tensor: str) -> tuple[int, ...]:
+        """Positions of every rank of a tensor, from the least to the largest that is used."""
+        ranks = self.tensor(tensor).ranks
+        return tuple(1 + sum(c * (self.sizes[dim] - 1) for dim, c in rank) for rank in ranks)
+
     def tensor(self, name: str) -> Tensor:
         """Return the tensor of that name; ProblemError suggests the nearest name otherwise."""
         return entry(self._by_name, name, "tensor", ProblemError, self.name)

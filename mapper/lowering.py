@@ -15,7 +15,7 @@ from ..arch import Architecture, Memory
 from ..cost_models import Objective, evaluate_open, parse_objective
 from ..cost_models.cost import held_width_bits, tensor_tile_words
 from ..cost_models.formula import number_text
-from ..cost_models.layouts import has_lines, layout_in, line_box, tensor_extents
+from ..cost_models.layouts import has_lines, layout_in, line_box
 from ..cost_models.layouts.choices import possible_layouts, with_layouts
 from ..cost_models.padding import counted
 from ..cost_models.ports import port_cycles
@@ -124,7 +124,7 @@ def _lowering_cost(form: Lowered, problem: Problem, machine: Architecture, close
             memory = closed.memories[0]
             width = held_width_bits(closed, memory, operand)
             box = line_box(memory, form.product, operand, layout_in(memory, operand), width)
-            extents = tensor_extents(form.product, operand)
+            extents = form.product.extents(operand.name)
             written = outer.line_bits * math.prod(map(ceil_div, extents, box))
     cycles = port_cycles(outer, {image.role: (read, written)})
     energy = (read * outer.read_energy_pj + written * outer.write_energy_pj) / outer.access_bits

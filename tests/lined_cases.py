@@ -11,7 +11,7 @@ import brute_force
 from generators import random_architecture, random_problem
 from tilewright.arch import Architecture, Memory
 from tilewright.cost_models.cost import held_width_bits
-from tilewright.cost_models.layouts import parse_layout, rank_names, tensor_extents
+from tilewright.cost_models.layouts import parse_layout, rank_names
 from tilewright.cost_models.layouts.lines import laid_out
 from tilewright.ir import Problem
 
@@ -54,7 +54,7 @@ def different_layouts(problem: Problem, arch: Architecture, memory: Memory, name
     names = [rank[0] for rank in rank_names(of)]
     found: dict[object, str] = {}
     for order in orders(problem, name):
-        for words in itertools.product(*(range(1, extent + 1) for extent in tensor_extents(problem, of))):
+        for words in itertools.product(*(range(1, extent + 1) for extent in problem.extents(of.name))):
             if math.prod(words) * width <= (memory.line_bits or 0):
                 blocks = [f"{rank}{count}" for rank, count in zip(names, words, strict=True) if count > 1]
                 text = ",".join([order, *blocks])

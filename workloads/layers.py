@@ -103,12 +103,12 @@ def convolution(
 
 
 @known_keywords
-def padded(problem: Problem, pad: int | Sequence[int], image: Sequence[int] | None = None) -> Problem:
+def padded(problem: Problem, pad: int | Sequence[int], image: int | Sequence[int] | None = None) -> Problem:
     """A convolution that says how much of its input is padding: no words, on machines with `padding: free`.
 
     problem  the convolution
     pad      zeros before the first element of every axis that the filter steps over: one number, or one an axis
-    image    elements of each of these axes that are no zeros. By default the largest image that makes as many outputs:
+    image    elements of these axes that are no zeros. By default the largest image that makes as many outputs:
              as many zeros follow it, less those that no filter reaches under the stride
 
     Raises ProblemError for numbers below 0, for more or fewer than there are axes, and where only zeros are read.
@@ -116,15 +116,17 @@ def padded(problem: Problem, pad: int | Sequence[int], image: Sequence[int] | No
     checked(problem, Problem, "the problem", "a convolution, as conv2d makes one", ProblemError)
     sliding = problem.operands[0]
     axes = [i for i, rank in enumerate(sliding.ranks) if len(rank) == 2]
-    before = [pad] * len(axes) if isinstance(pad, int) else pad
-    if len(before) != len(axes) or (image is not None and len(image) != len(axes)):
+    before, stored = (each if isinstance(each, list | tuple) else [each] * len(axes) for each in (pad, image))
+    if len(before) != len(axes) or len(stored) != len(axes):
         raise ProblemError(f"expected a number for each of {len(axes)} axes", where=f"{problem.name}: pad")
     pads = [(0, 0)] * len(sliding.ranks)
     for number, i in enumerate(axes):
         (out, stride), (tap, dilation) = sliding.ranks[i]
         zeros = whole("pad", before[number], problem.name, 0)
         reached = 1 + stride * (problem.sizes[out] - 1) + dilation * (problem.sizes[tap] - 1)
-        after = zeros - stride + 1 if image is None else reached - zeros - image[number]
+        after = (
+            zeros - stride + 1 if image is None else reached - zeros - whole("image", stored[number], problem.name, 0)
+        )
         pads[i] = zeros, max(0, after)
     return replace(problem, pads=((sliding.name, tuple(pads)),)) if any(map(any, pads)) else problem
 

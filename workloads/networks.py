@@ -76,9 +76,6 @@ def load_network(
     symbols of an ONNX file that are unknown or missing, a phase that the network lacks, and a batch where a table
     fixes it.
     """
-    checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
-    if inputs is not None:
-        checks.mapping(inputs, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
     return network_at(name_or_path, sizes_asked(dims, phase, batch), widths, inputs)
 
 
@@ -89,8 +86,10 @@ def network_at(
     inputs: Mapping[str, object] | None = None,
 ) -> Network:
     """The same, with its phase and its batch among the sizes."""
-    path = os.fspath(name_or_path)
+    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
     check_widths(widths, path)
+    if inputs is not None:
+        checks.mapping(inputs, "inputs", 'a dict such as {"sr": 16000}', ProblemError)
     if is_onnx(path):
         from .onnx import FixedInput, load_onnx
 

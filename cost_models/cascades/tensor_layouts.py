@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingABC
 from ...arch import Architecture, Memory
 from ...ir import Cascade, Mapping, MappingError, Operation, Problem, Tensor, TilewrightError, Work
 from ..cost import capacity_parts, held_width_bits
-from ..layouts import has_lines, layout_in, tensor_extents
+from ..layouts import has_lines, layout_in
 from ..layouts.choices import is_open, with_layouts
 from ..layouts.layout import ANY
 from ..layouts.lines import LaidOut, laid_out
@@ -104,6 +104,6 @@ def check_lined_cascade(cascade: Cascade, arch: Architecture, error: type[Tilewr
         if operation.generations:
             raise error("generations of a tensor are not laid out in lines yet", where=operation.name, hint=hint)
         for tensor in operation.problem.operands:
-            if tensor_extents(operation.problem, tensor) != cascade.extents(tensor.name):
+            if operation.problem.extents(tensor.name) != cascade.extents(tensor.name):
                 message = f"{operation.name} reads {tensor.name} with zeros around it, or a part of it"
                 raise error(f"{message}: not laid out in lines yet", where=operation.name, hint=hint)

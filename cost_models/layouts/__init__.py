@@ -1,6 +1,6 @@
 """Where words lie: layouts of tensors, and the lines of a memory that a transfer touches (docs/layouts.md)."""
 
-from .layout import ROW_MAJOR, Layout, layout_in, parse_layout, rank_names, tensor_extents
+from .layout import ROW_MAJOR, Layout, layout_in, parse_layout, rank_names
 from .lines import LineCounts, Lines, LineTable, arrangement, count_lines, has_lines, line_box, packed, refuse_lines
 from .transfers import Arrangement
 
@@ -20,5 +20,4 @@ __all__ = [
     "parse_layout",
     "rank_names",
     "refuse_lines",
-    "tensor_extents",
 ]

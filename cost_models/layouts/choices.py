@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError
-from .layout import ANY, Layout, parse_layout, tensor_extents
+from .layout import ANY, Layout, parse_layout
 from .lines import LaidOut, arranged, laid_out, room_of
 
 
@@ -48,7 +48,7 @@ def possible_layouts(
     wide = tensor.is_output and memory is arch.memories[0]
     sums_bits = arch.partial_width_bits(tensor) if wide else word_bits
     room, sums_room = room_of(memory, tensor, word_bits), room_of(memory, tensor, sums_bits)
-    return dict(_open_layouts(tensor, tensor_extents(problem, tensor), room, sums_room, memory.banks or 1))
+    return dict(_open_layouts(tensor, problem.extents(tensor.name), room, sums_room, memory.banks or 1))
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...arch import Memory
-from ...ir import Problem, Tensor, TilewrightError
+from ...ir import Tensor, TilewrightError
 
 _TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
 _DIGITS = re.compile(r"\d*$")
@@ -84,11 +84,6 @@ def rank_names(tensor: Tensor) -> list[tuple[str, ...]]:
             names.append("C")
         found.append(tuple(names))
     return found
-
-
-def tensor_extents(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
-    """Indices along each rank, from the least to the largest that is used."""
-    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
 
 
 def layout_in(memory: Memory, tensor: Tensor) -> Layout:

@@ -27,7 +27,7 @@ from ..moves import ALL, EVERY, FIRST, Place, most_lines_along_rank
 from ..passing import sums_drained, sums_inwards
 from ..ports import AccessBits
 from ..sets import IntArray
-from .layout import Layout, layout_in, tensor_extents
+from .layout import Layout, layout_in
 from .transfers import Arrangement, BankCycles, LinesTouched, Transfers, moved, once_each, periods
 
 
@@ -109,7 +109,7 @@ def arrangement(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout
     Raises TilewrightError where a line is smaller than a word.
     """
     room = room_of(memory, tensor, word_bits)
-    return arranged(tensor, tensor_extents(problem, tensor), layout, room, memory.banks or 1)
+    return arranged(tensor, problem.extents(tensor.name), layout, room, memory.banks or 1)
 
 
 def room_of(memory: Memory, tensor: Tensor, word_bits: int) -> int:

@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from ...ir import Problem, Tensor, TilewrightError, did_you_mean
 from ...ir.errors import shown
-from ..layouts.layout import tensor_extents
 from .densities import Banded, Density, Measured, Structured, Uniform
 
 _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
@@ -70,7 +69,7 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
             raise TilewrightError(message, where=where, hint="give a fraction, or a .npy file")
         return Banded(int(match[1]))
     if text.startswith(_MASK):
-        return Measured(_unpacked(text, tensor_extents(problem, tensor), where))
+        return Measured(_unpacked(text, problem.extents(tensor.name), where))
     if text.endswith(".npy"):
         return Measured(_array(Path(text), where))
     if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
@@ -199,7 +198,7 @@ def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str)
             where=where,
             hint="give a fraction, such as W=0.35",
         )
-    shape = tensor_extents(problem, tensor)
+    shape = problem.extents(tensor.name)
     if isinstance(density, Measured):
         # TilewrightError for an array that is none of numbers: of texts and missing values none is zero.
         values = density.values

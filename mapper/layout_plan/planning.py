@@ -22,7 +22,7 @@ import numpy as np
 
 from ...cost_models import Objective
 from ...cost_models.cost import held_width_bits
-from ...cost_models.layouts import line_box, parse_layout, tensor_extents
+from ...cost_models.layouts import line_box, parse_layout
 from ...cost_models.ports import port_cycles
 from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
@@ -249,7 +249,7 @@ class _Planning:
         use = tensor.writers[0]
         width = held_width_bits(self.arch, self.outer, use.tensor)
         box = line_box(self.outer, use.problem, use.tensor, parse_layout(use.tensor, use.text(layout)), width)
-        return math.prod(map(ceil_div, tensor_extents(use.problem, use.tensor), box))
+        return math.prod(map(ceil_div, use.problem.extents(use.tensor.name), box))
 
     # ---- the choice ----------------------------------------------------------------------------------------
 

@@ -8,9 +8,6 @@ from math import prod
 from rich.table import Table
 
 from ...arch import Architecture
-from ...cost_models.cost import tensor_tile_words
-from ...cost_models.layouts.layout import tensor_extents
-from ...cost_models.padding import counted
 from ...ir import Problem, Work
 from ...ir.units import count, plural
 from .text import columns
@@ -35,6 +32,9 @@ def padding_rows(work: Work, arch: Architecture) -> list[tuple[str, str]]:
     """How many words of padded tensors are stored, on a machine that neither stores nor moves zeros of padding."""
     if not isinstance(work, Problem):
         return []
+    from ...cost_models.cost import tensor_tile_words
+    from ...cost_models.padding import counted
+
     rows = []
     for tensor in counted(work, arch).tensors:
         if tensor.stored:
@@ -50,7 +50,7 @@ def tensor_table(work: Work) -> Table:
     if isinstance(work, Problem):
         table = columns(("tensor", "role"), ("words", "shape"))
         for tensor in work.tensors:
-            _add(table, (str(tensor), tensor.role), tensor_extents(work, tensor))
+            _add(table, (str(tensor), tensor.role), work.extents(tensor.name))
         return table
     table = columns(("tensor", "written by", "read by"), ("words", "shape"))
     for name in work.tensors:

@@ -94,6 +94,7 @@ class Border:
             "load_mapping tree": (tw.load_mapping, {"text_or_path": folder / "two" / "mapping.json"}),
             "load_network": (tw.load_network, {"name_or_path": network}),
             "load_network_plan": (tw.load_network_plan, {"path": folder / "whole" / "plan.json"}),
+            "padded": (tw.padded, {"problem": tw.conv2d(K=2, C=2, P=4, Q=4, R=3, S=3), "pad": 1}),
             "plan_layouts": (
                 tw.plan_layouts,
                 {"network": network, "arch": lined, "tiling": "perfect", "layouts": ["row-major"]},

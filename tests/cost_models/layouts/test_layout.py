@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from tilewright.arch import load_arch
-from tilewright.cost_models.layouts import Layout, layout_in, line_box, parse_layout, tensor_extents
+from tilewright.cost_models.layouts import Layout, layout_in, line_box, parse_layout
 from tilewright.cost_models.layouts.choices import possible_layouts, with_layouts
 from tilewright.ir import Problem, Tensor, TilewrightError
 from tilewright.workloads import conv2d, gemm
@@ -72,7 +72,7 @@ def test_wrong_texts_say_what_there_is(text: str, found: str) -> None:
 def strides(problem: Problem, layout: str) -> dict[str, int]:
     """Words between neighbours along each rank of the input of a 1 x 1 convolution."""
     tensor = problem.tensor("I")
-    parsed, extents = parse_layout(tensor, layout), tensor_extents(problem, tensor)
+    parsed, extents = parse_layout(tensor, layout), problem.extents(tensor.name)
     one = {"C": (0, 1, 0, 0), "H": (0, 0, 1, 0), "W": (0, 0, 0, 1)}
     return {rank: parsed.address(tensor, extents, place) for rank, place in one.items()}
 
@@ -84,7 +84,7 @@ def test_element_orders_of_a_small_image() -> None:
 
 
 def test_addresses_are_all_words_once() -> None:
-    tensor, extents = CONV.tensor("O"), tensor_extents(CONV, CONV.tensor("O"))
+    tensor, extents = CONV.tensor("O"), CONV.extents("O")
     for text in ("NHWC", "NCHW", "NCHW16c", "HWC_C4W2"):
         layout = parse_layout(tensor, text)
         places = itertools.product(*(range(extent) for extent in extents))

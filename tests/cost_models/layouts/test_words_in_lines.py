@@ -10,7 +10,7 @@ import pytest
 
 import longer
 from generators import memory, random_problem, tensor
-from tilewright.cost_models.layouts import Layout, line_box, parse_layout, tensor_extents
+from tilewright.cost_models.layouts import Layout, line_box, parse_layout
 from tilewright.ir import Problem, Tensor, TilewrightError
 
 Place = tuple[int, ...]
@@ -53,7 +53,7 @@ def test_words_share_a_line_where_they_share_a_box(seed: int) -> None:
     ranks = rng.sample(range(len(of.ranks)), len(of.ranks))
     blocks = tuple((rng.choice(ranks), rng.choice([2, 3, 4])) for _ in range(rng.choice([0, 0, 1, 2])))
     layout, room = Layout(tuple(ranks), blocks), rng.randint(1, 20)
-    extents = tensor_extents(problem, of)
+    extents = problem.extents(of.name)
     box = line_box(memory("L", line_bits=8 * room), problem, of, layout, 8)
     lines = defaultdict(set)
     for index, line in laid_out(layout, of, extents, room).items():
@@ -73,7 +73,7 @@ IMAGE = Problem(
 def test_an_image_of_three_by_three_by_three(text: str, strides: Place) -> None:
     """Element orders of a small image: with channels last, neighbours along W stand three words apart."""
     image = IMAGE.tensor("I")
-    layout, extents = parse_layout(image, text), tensor_extents(IMAGE, image)
+    layout, extents = parse_layout(image, text), IMAGE.extents(image.name)
     neighbours = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     assert tuple(layout.address(image, extents, place) for place in neighbours) == strides
     places = itertools.product(range(3), repeat=3)
@@ -111,7 +111,7 @@ def test_the_names_that_frameworks_give(text: str, order: Place | None, blocks: 
 def test_a_block_that_does_not_divide_is_padded() -> None:
     """20 channels in blocks of 16: the second block of a pixel has 4, and a line of its own."""
     image = CONVOLUTION.tensor("I")
-    layout, extents = parse_layout(image, "NCHW16c"), tensor_extents(CONVOLUTION, image)
+    layout, extents = parse_layout(image, "NCHW16c"), CONVOLUTION.extents(image.name)
     lines = laid_out(layout, image, extents, 16)
     assert len(set(lines.values())) == 2 * 10 * 10
     assert layout.address(image, extents, (0, 16, 0, 0)) == 10 * 10 * 16
