@@ -21,6 +21,7 @@ from .arguments import (
     tiling_or_default,
 )
 from .cost_models import ObjectiveLike, parse_objective
+from .cost_models.padding import with_padding_read
 from .forms import EXTERN_FILE, HEADER_FILE, NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import MappingError, ProblemError
@@ -445,7 +446,8 @@ def network_question(
     wanted, kind = parse_objective(objective, arch.clock_hz), tiling_or_default(tiling)
     check_objective(wanted)
     uncounted = network.uncounted
-    return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits, uncounted=uncounted)
+    machine = with_padding_read(arch)
+    return NetworkQuestion(network.wiring, machine, wanted, kind, space, fuse, count, limits, uncounted=uncounted)
 
 
 def with_choices(

@@ -42,10 +42,21 @@ def points_with_words(problem: Problem) -> int:
     return max(0, problem.macs - sum(problem.macs - of(tensor) for tensor in problem.tensors))
 
 
+def is_padded(work: Work) -> bool:
+    """Whether an operation reads zeros around an operand."""
+    return any(o.pads or o.problem.pads for o in work) if isinstance(work, Cascade) else bool(work.pads)
+
+
+def with_padding_read(arch: Architecture) -> Architecture:
+    """A machine as trees of operations count it: zeros of padding are words. Its settings say so."""
+    if arch.padding == "read":
+        return arch
+    return arch.model_copy(update={"padding": "read", "settings": {**arch.settings, "padding": "read"}})
+
+
 def refuse_free_padding(work: Work, arch: Architecture, where: str) -> None:
     """TilewrightError where a part of the house would count zeros of padding that a machine does not store."""
-    padded = any(o.pads or o.problem.pads for o in work) if isinstance(work, Cascade) else bool(work.pads)
-    if padded and arch.padding == "free":
+    if is_padded(work) and arch.padding == "free":
         message = f"{arch.name} has 'padding: free', and {work.name} is padded: it counts zeros of padding as words"
         hint = "set padding=read: then all count them"
         raise TilewrightError(message, where=where, hint=hint)

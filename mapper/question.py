@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeGuard, TypeVar, 
 
 from ..arch import Architecture
 from ..cost_models import Objective
-from ..cost_models.padding import counted, refuse_free_padding
+from ..cost_models.padding import counted, is_padded, with_padding_read
 from ..ir import Cascade, Mapping, Problem, Work
 from .constraints import Constraints
 from .constraints.trees import ANY_TREE, TreeConstraints
@@ -110,8 +110,8 @@ class Question(Generic[W, K]):
     def __post_init__(self) -> None:
         if self.constraints is None:
             object.__setattr__(self, "constraints", ANY_TREE if isinstance(self.work, Cascade) else FREE)
-        if isinstance(self.work, Cascade):
-            refuse_free_padding(self.work, self.arch, "trees of operations")
+        if isinstance(self.work, Cascade) and is_padded(self.work):
+            object.__setattr__(self, "arch", with_padding_read(self.arch))
 
     @property
     def problem(self: NestQuestion) -> Problem:

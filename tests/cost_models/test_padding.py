@@ -72,12 +72,20 @@ def test_documents_say_pads() -> None:
         layer_of(part.model_copy(update={"operations": (wrong,)}), "mapping.json")
 
 
+PADDED = cascade(
+    ["T[c,p] = exp(I[c,p])", "O[k,p] += T[c,p+r] * W[k,c,r] pad T[0,1:1]"], {"c": 2, "p": 7, "k": 2, "r": 3}
+)
+
+
+def test_trees_count_zeros_as_words_and_say_so() -> None:
+    free, read = (tw.search(PADDED, machine(padding), "energy", "perfect") for padding in ("free", "read"))
+    assert free.energy_pj == read.energy_pj
+    assert free.arch.settings == {"padding": "read"}
+
+
 ASKED: dict[str, Callable[[Architecture], object]] = {
-    "trees of operations": lambda arch: tw.search(
-        cascade(
-            ["T[c,p] = exp(I[c,p])", "O[k,p] += T[c,p+r] * W[k,c,r] pad T[0,1:1]"], {"c": 2, "p": 7, "k": 2, "r": 3}
-        ),
-        arch,
+    "trees of operations": lambda arch: tw.evaluate(
+        tw.search(PADDED, machine("read"), "energy", "perfect").mapping, arch
     ),
     "strategy cpsat": lambda arch: tw.search(LAYER, arch, strategy="cpsat", tiling="perfect"),
     "Timeloop's files": lambda arch: tw.search(LAYER, arch, tiling="perfect").emit("timeloop"),
