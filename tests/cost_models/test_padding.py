@@ -79,7 +79,7 @@ PADDED = cascade(
 
 def test_trees_count_zeros_as_words_and_say_so() -> None:
     free, read = (tw.search(PADDED, machine(padding), "energy", "perfect") for padding in ("free", "read"))
-    assert free.energy_pj == read.energy_pj
+    assert free.cost.energy_pj == read.cost.energy_pj
     assert free.arch.settings == {"padding": "read"}
 
 
