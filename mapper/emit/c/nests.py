@@ -15,8 +15,22 @@ from .direct import number_text, point_text
 from .text import affine_text
 
 VECTORS = """
-/* Vectors of LANES elements. Those of compilers that have no vectors of their own are arrays. */
+/* Vectors of LANES elements. Those of compilers that have no vectors of their own are arrays. Where that is known, the
+   widest vectors of the processor that this is compiled for, and how many it has. */
 #define LANES {lanes}
+#if defined(__AVX512F__)
+#define WIDEST_BYTES 64
+#define WIDEST_COUNT 32
+#elif defined(__AVX__)
+#define WIDEST_BYTES 32
+#define WIDEST_COUNT 16
+#elif defined(__SSE2__)
+#define WIDEST_BYTES 16
+#define WIDEST_COUNT 16
+#elif defined(__ARM_NEON)
+#define WIDEST_BYTES 16
+#define WIDEST_COUNT 32
+#endif
 #ifdef __GNUC__
 typedef element lanes __attribute__((vector_size(LANES * sizeof(element))));
 typedef lanes lanes_anywhere __attribute__((aligned(sizeof(element)), may_alias));

@@ -4,15 +4,17 @@ tensors that lie as who makes them has it compute what numpy does, to the last b
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
-from emitted_networks import needs_gcc, random_answer, self_checked
+from emitted_networks import built, needs_gcc, random_answer, self_checked
 from test_emit_networks import NETWORKS, graph_of, run_agrees
 
+import tilewright
 from generators import random_architecture
 from longer import TIMES
-from tilewright.arch import Architecture, Memory
+from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.mapper.emit.lowering.loop_program import RegisterTile, statements_of
 from tilewright.mapper.emit.network import NetworkProgram, emit_c_network, network_program
 from tilewright.mapper.emit.network.c import group
@@ -76,3 +78,19 @@ def test_compilers_without_vectors_take_arrays(tmp_path: Path) -> None:
     assert "#ifdef NOTHING" in text
     done = self_checked(tmp_path, program, text, 0)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_gcc
+@pytest.mark.parametrize(("lanes", "says"), [(16, True), (4, False)])
+def test_a_program_planned_for_wider_vectors_says_so(lanes: int, says: bool, tmp_path: Path) -> None:
+    """Both for processors of 128 bits, which gcc takes unless it is told more."""
+    path = tmp_path / "one.yaml"
+    up = "{name: up, op: gemm, M: 4, N: 32, K: 8, weight: true}"
+    path.write_text(f"network: one\nlayers: [{up}]\ngraph: [up]\n", encoding="utf-8")
+    arch = load_arch("cpu", set={"lanes": lanes})
+    tilewright.compile(path, arch, tiling="perfect", fuse="none", workers=1).save_program(tmp_path, element="float")
+    made = built(tmp_path, (tmp_path / "network.c").read_text(encoding="ascii"))
+    done = subprocess.run([made], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    note = "note: planned for vectors of 16 elements, compiled for 4"
+    assert done.stdout.startswith(note) == ("--set lanes=4 --set vectors=" in done.stdout) == says

@@ -120,7 +120,7 @@ def test_one_tensor_as_both_operands_is_a_layer(tmp_path: Path) -> None:
 
 @needs_gcc
 def test_functions_to_link(tmp_path: Path) -> None:
-    """The linker names one that is missing; the stub has all of them, and stops where one is called."""
+    """The linker and the file's head name one that is missing; the stub has all, and stops where one is called."""
     nodes = [
         node("MatMul", ["x", "u"], ["a"], "product"),
         node("Hardmax", ["a"], ["b"], "hard max"),
@@ -131,7 +131,9 @@ def test_functions_to_link(tmp_path: Path) -> None:
     assert graph is not None
     assert linked(graph) == ("network_extern_hard_max",)
     program = network_program(random_answer(random.Random(1), graph, random_architecture(random.Random(1))))
-    (tmp_path / "network.c").write_text(emit_c_network(program))
+    text = emit_c_network(program)
+    assert "/*     network_extern_hard_max */" in text.partition("#include")[0]
+    (tmp_path / "network.c").write_text(text)
     stub = extern_stub(program, "double")
     (tmp_path / "stub.c").write_text(stub)
     program_file = [str(GCC), "-std=c99", "-Wall", "-Wextra", "-o", "network", "network.c", "-lm"]

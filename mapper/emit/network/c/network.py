@@ -16,11 +16,13 @@ from ...lowering.loop_program import RegisterTile, buffers_of, statements_of
 from ...lowering.register_tiles import registers_of
 from ..groups.addresses import ArenaKey, Staying
 from ..groups.exact import is_rounded
+from ..groups.extern import extern_name, is_plain
 from ..groups.files import NetworkElement
 from ..groups.program import (
     LINE,
     ApartCall,
     NetworkProgram,
+    computed_of,
     padded_buffer,
     scratch_buffer,
     scratch_height,
@@ -106,9 +108,12 @@ def c_network_header(program: NetworkProgram, element: NetworkElement) -> str:
 
 def _header_lines(program: NetworkProgram) -> Iterator[str]:
     yield from c_comment(f"The network {program.network} on {program.arch.name}, in C99. Written by tilewright.")
-    yield from c_comment(
-        "    cc -O3 -march=native -fopenmp network.c -lm -o network && ./network [seed] [runs] [weights]"
-    )
+    functions = [extern_name(one) for one in computed_of(program) if not is_plain(one)]
+    command = f"cc -O3 -march=native -fopenmp network.c{' network_extern_stub.c' if functions else ''} -lm -o network"
+    yield from c_comment(f"    {command} && ./network [seed] [runs] [weights]")
+    if functions:
+        yield from c_comment("Functions that it leaves to link; write their bodies in network_extern_stub.c:")
+        yield from (line for function in functions for line in c_comment(f"    {function}"))
     yield ""
     yield from c_comment(
         "run() executes it. Inputs and outputs are in this order, row by row; every thread needs an arena of its own."

@@ -464,6 +464,13 @@ static int beside_plain_loops(uint64_t state, long runs, void *inputs[], void *o
 
 int main(int argc, char **argv)
 {
+#ifdef WIDEST_BYTES
+    const int lanes_here = WIDEST_BYTES / sizeof(element);
+    if (LANES > lanes_here)
+        printf("note: planned for vectors of %d elements, compiled for %d, and perhaps many times slower so: compile\\n"
+               "with -march=native, or plan with --set lanes=%d --set vectors=%d (of cpu)\\n",
+               LANES, lanes_here, lanes_here, WIDEST_COUNT);
+#endif
     int64_t bytes = 0;
     char path[4096];
     const char *named = argc > 3 && argv[1][0] != '-' ? argv[3] : NULL;
