@@ -12,6 +12,7 @@ from onnx import helper
 
 import tilewright as tw
 from onnx_models import model_of, saved
+from pages import run
 
 node = helper.make_node
 PRODUCT = [node("MatMul", ["x", "w"], ["y"], "product")]
@@ -37,6 +38,20 @@ def test_all_operators_without_a_program_are_named(tmp_path: Path) -> None:
     message = said(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, ("y", "u"), stored=stored)))
     assert "RandomNormalLike noise: its words are random; Unique different: there is no program where" in message
     assert "what a program can have stands in docs/networks.md" in message
+
+
+def test_outputs_of_unknown_size_are_said_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        node("MatMul", ["x", "w"], ["boxes"], "product"),
+        node("NonMaxSuppression", ["boxes", "scores"], ["y"], "best"),
+    ]
+    model = model_of(nodes, {"x": [1, 6, 4], "scores": [1, 2, 6]}, stored={"w": [4, 4]})
+    monkeypatch.setattr("tilewright.compiled.compiled", None)  # nothing is searched
+    command = ["compile", str(saved(tmp_path, model)), "--arch", "three_level", "--out", str(tmp_path / "out")]
+    for form in ("c", "numpy"):
+        done = run([*command, "--emit", form])
+        assert done.exit_code == 2
+        assert "NonMaxSuppression best: there is no program where the shape of y depends on data" in done.stderr
 
 
 def test_operators_of_others_are_named_together(tmp_path: Path) -> None:
