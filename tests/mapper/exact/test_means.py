@@ -81,7 +81,7 @@ def test_whenever_the_time_is_up_the_certificate_is_true(seeds: range, monkeypat
         assert found.lower_bound <= least * SLACK
         assert found.value * SLACK >= least
         stopped += not found.proven
-    assert stopped > len(seeds) / 5
+    assert longer.occurs(stopped > len(seeds) / 5)
 
 
 @pytest.mark.parametrize("seeds", longer.blocks(60, 20))

@@ -29,7 +29,7 @@ def test_no_intervals_share_more() -> None:
         shared = words / len(any_of_them)
         assert shared <= bound * (1 + 1e-12), seed
         reached += shared == bound
-    assert reached > 20
+    assert longer.occurs(reached > 20)
 
 
 def test_no_windows_share_more_of_what_is_new() -> None:

@@ -114,9 +114,9 @@ def test_the_same_optimum_with_all_that_saves_work(
         case = case_of(seed)
         expected = plainly(monkeypatch, case)
         assert optimum(case, BUSY) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
-    assert work["groups together"] > 0
+    assert longer.occurs(work["groups together"] > 0)
     assert longer.occurs(work["split later"] > 0)
-    assert work["settled"] > 0
+    assert longer.occurs(work["settled"] > 0)
 
 
 WINDOWS = conv2d(K=6, C=5, P=7, Q=5, R=3, S=3)
