@@ -156,6 +156,9 @@ def operations() -> Iterator[Asked]:
     yield Asked("operations", "vgg16:conv4_2", "simba", "energy")
     yield Asked("operations", "resnet50:layer1.0.conv2", "eyeriss_v2_like", "edp")
     yield Asked("operations", dense, "v100", "edp", "perfect", "uneven")
+    # Sizes that few numbers divide.
+    for arch, objective in (("simba", "edp"), ("simba", "latency"), ("eyeriss", "energy"), ("quad.yaml", "edp")):
+        yield Asked("operations", "gpt2_small:lm_head", arch, objective, "ragged")
 
 
 def minutes() -> Iterator[Asked]:
@@ -264,6 +267,7 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "tables for choices": ("operations", ((f"{EXACT}.exploring.own_tables", "OwnTablesAsked.pay", _no),)),
     "bounds by own arrays": ("operations", ((f"{EXACT}.growing.context", "SearchContext.many_arrays", property(_no)),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
+    "larger sizes first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_larger_sizes", _none),)),
     "halos from loop to loop": (
         "operations",
         ((f"{EXACT}.question.reduced", "ReducedQuestion.follows_halos", property(_no)),),

@@ -128,3 +128,15 @@ def prime_exponents(number: int) -> Mapping[int, int]:
             number //= prime
         prime += 1
     return MappingProxyType(found)
+
+
+@lru_cache(maxsize=4096)
+def rounded_up(size: int, least: int = 0) -> int:
+    """The number with most divisors of those up to a 32nd above a size, if these are more than twice its own and the
+    size is above the least."""
+
+    def divisors(number: int) -> int:
+        return prod(1 + exponent for exponent in prime_exponents(number).values())
+
+    best = max(range(size, size + min(size // 32, 1024) + 1), key=divisors)
+    return best if size > least and divisors(best) > 2 * divisors(size) else size

@@ -53,7 +53,17 @@ from ...cost_models import LATENCY, Capped, Cost, Objective, ObjectiveLike, pars
 from ...cost_models.layouts import packed
 from ...cost_models.least_cost import least_cost
 from ...cost_models.padding import counted
-from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
+from ...ir import (
+    InfeasibleError,
+    Loop,
+    LoopNest,
+    Mapping,
+    Node,
+    Problem,
+    TilewrightError,
+    UndecidedError,
+    ceil_div,
+)
 from ...ir.units import plural
 from ..certificate import Certificate, Ended, OpenPart
 from ..constraints import Constraints
@@ -72,7 +82,7 @@ from ..simplest import simplest_mapping, unsearched_mappings
 from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling, factors
+from ..tilings import TILINGS, Tiling, factors, rounded_up
 from .counting.lines import never_fills_lines
 from .exploring.exploring import Exploring
 from .exploring.finishing import Finishing
@@ -406,7 +416,12 @@ class ExactSearch:
         if first.solve(proof) and relaxed_by is not None and proof:
             self.floor = max(self.floor, min(first.open_bound, first.found[0].value) + relaxed_by)
         self._first = None
-        self.found.start_from(first.found)
+        if first.original is self.original:
+            self.found.start_from(first.found)
+        elif first.found:
+            mapping = cut_to(self.original, first.found[0].mapping)
+            if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
+                self.found.evaluate(mapping)
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt
@@ -457,6 +472,7 @@ class ExactSearch:
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
         elif not self.reduced.visit.perfect.all():
             self._start_from(TILINGS[0], self.space, self.count)
+            self._start_from_larger_sizes()
         elif self.count > 1:
             self._start_from(self.tiling, self.space, 1)
             for best in tuple(self.found):
@@ -470,6 +486,17 @@ class ExactSearch:
         if first.found and first.is_finished and (tiling, space) != (self.tiling, self.space):
             asked = f"tiling {tiling}" if tiling != self.tiling else f"space {space}"
             self._cheaper = first.found[0].value, asked, time.perf_counter() - started
+
+    def _start_from_larger_sizes(self) -> None:
+        """Search tiles that divide larger sizes first, where few divide large ones that are asked for: cut to these,
+        the best mapping is an incumbent, found long before most that have shorter last tiles."""
+        sizes = {dim: rounded_up(size, self.effort.some) for dim, size in self.original.dims}
+        if sizes == self.original.sizes or not self._may_start_elsewhere or self.original.pads:
+            return
+        larger, means = replace(self.original, dims=tuple(sizes.items())), self.means.share(self.effort.share)
+        first = replace(self, original=larger, tiling=TILINGS[0], means=means, known=None)
+        with suppress(InfeasibleError):
+            self._search_ahead(first)
 
     def _look_around(self, mapping: Mapping) -> None:
         """Evaluate mappings near one of the even space: most of the best ones are."""
@@ -535,6 +562,19 @@ class ExactSearch:
 
 
 @collecting_rarely
+def cut_to(problem: Problem, mapping: Mapping) -> Mapping:
+    """A mapping of a problem with larger sizes, as one of smaller sizes: loops that would go beyond them end sooner."""
+    left, kept = dict(problem.sizes), list[Loop | Node]()
+    for item in reversed(mapping.nest.items):
+        if isinstance(item, Loop):
+            trips = min(item.trips, left[item.dim])
+            left[item.dim] = ceil_div(left[item.dim], trips)
+            item = replace(item, trips=trips)
+        if not isinstance(item, Loop) or item.trips > 1:
+            kept.append(item)
+    return Mapping(problem, LoopNest(tuple(reversed(kept))))
+
+
 def with_innermost_halos(arch: Architecture) -> Architecture:
     """Return the machine with `halo: innermost` in place of `halo: exact`, on which no mapping costs less."""
     levels = tuple(
