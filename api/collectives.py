@@ -54,7 +54,7 @@ def collective(
     """
     names: dict[str, Operation] = {name: name for name in OPERATIONS}
     asked = checks.text(operation, "the operation", "a collective such as all_reduce").replace("_", "-")
-    found = entry(names, asked, "collective")
+    found = entry(names, asked, "collective operation")
     chosen = None if axes is None else checks.items(axes, "axes", "a list of names such as ['node']")
     for name in chosen or ():
         checks.text(name, "a name in axes", "a text such as node")

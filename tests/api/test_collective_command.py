@@ -91,7 +91,7 @@ def test_systems_are_shown(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("all-sum", "1 GB"), "unknown collective 'all-sum'"),
+        (("all-sum", "1 GB"), "unknown collective operation 'all-sum'"),
         (("all-reduce", "1 GX"), "'GX' in '1 GX' is not a unit of size"),
         (("all-reduce", "4 bit"), "4 bit is 4 bit, expected whole bytes"),
         (("all-reduce", "0 B"), "'0 B' is zero"),

@@ -194,6 +194,9 @@ class Asked:
             base = without_option(
                 base, *(("--gemm", "--network") if self.command not in ("gpu advise",) else ("--gemm",))
             )
+        if self.command == "collective" and self.is_argument:
+            given = {"operation": "all-reduce", "size": "1 MB"} | {self.option: value}
+            return ["collective", *base[2:], "--", *given.values()]
         if self.is_argument:
             base = base if base and base[0].startswith("--") else base[1:]
             before = {"list": ["layers"]}.get(self.command, []) if self.metavar == "NETWORK" else []
@@ -201,7 +204,7 @@ class Asked:
         sizes = ["--layer"] if self.command in ("evaluate", "explain", "emit", "verify") else []
         beside = [*sizes, "m=2,n=2,k=2"] if self.option == "--einsum" else []
         beside = without_option(beside, self.option)
-        without = ("--no-cache",) if self.option == "--store" else ()
+        without = ("--no-cache",) if self.option in ("--store", "--mapping") else ()
         base = [word for word in without_option(base, self.option) if word not in without]
         if self.option == "--op":  # operations have their sizes where other commands have the mapping
             base = ["m=2,n=2,k=2" if word == "mapping.json" else word for word in base]
