@@ -110,7 +110,8 @@ class Attempts:
         return outcome
 
     def _room(self, height: int) -> tuple[int, np.ndarray] | None:
-        """The height in units, and how far below it every block has to end; None if one is too large."""
+        """Return the height in units, and for each block the least room between its end and that height, as its place
+        is aligned or fixed; None if a block does not fit."""
         unit, sections = self.sections.unit, self.sections
         sizes = np.array([block.size for block in sections.blocks], np.int64)
         latest = (height - sizes) // (unit * sections.step) * sections.step

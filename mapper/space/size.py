@@ -209,7 +209,8 @@ def _multiply(
     grown: Sequence[tuple[tuple[Loops, ...], Indices]],
     means: Means,
 ) -> CountArray:
-    """Per target, the sum over its steps of the source's polynomial times the step's factor."""
+    """Multiply polynomials along steps: each target gets the sum, over the steps that lead to it, of the source's
+    polynomial times the step's factor."""
     order = np.argsort(target, kind="stable")
     source, target, factors = source[order], target[order], factors[order]
     shape = tuple(len(terms) for terms, _ in grown)

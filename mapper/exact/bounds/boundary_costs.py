@@ -116,8 +116,8 @@ class BoundaryBounds:
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def _bits_at_tiles(self, boundary: MemoryBoundary) -> Bits | None:
-        """Bound from below (cells,) the bits per word of an operand at the outer and at the inner memory of a boundary,
-        by the tile that charges it. The inner memory's tile lies inside that tile, and the outer memory's around it."""
+        """Bound from below (cells,) the bits per word of an operand in the outer and in the inner memory of a boundary,
+        by the tile that charges it: the inner memory's tile lies inside that one, the outer memory's contains it."""
         if self._bits is None or self.tensors[boundary.tensor].is_output:
             return None
         outer = self._bits.around(boundary.outer, boundary.tensor)

@@ -1,16 +1,18 @@
-"""Memories with lines, as the search sees them: it costs words packed without a gap, which is a bound, and more where
-tiles are known to leave gaps; the cost model counts the lines of complete mappings.
+"""Lower bounds on the lines that transfers touch, and on the cycles of banks, in memories that move whole lines.
 
-Of the words of a transfer, along each rank at most W different ones, a line holds min(W, b), where b fit into it, and
-a bank moves them in one go if min(W, b n) of them lie in as many lines and banks as there are. So there are at least
+The search charges words as if lines were packed without a gap, and more where tiles are known to leave gaps; the cost
+model counts the lines of complete mappings.
+
+A transfer has at most W different words along a rank. Where a line holds b neighbours along that rank, it holds at most
+min(W, b) of these words, and one line of each of n banks together at most min(W, b n). So there are at least
 
     lines = words / (product over ranks of min(W, b))
     cycles of banks = words / (product over ranks of min(W, b n)) / ports
 
-and of tiles of a rank with one dimension, the lines that all of them touch are counted (`line_ranks.py`).
+Where all tiles along a rank are known, the lines that they touch are counted (`line_ranks.py`).
 
-Where instances share transfers, which lines they touch together is known once all fanouts are passed: then lines are
-counted (`counted_gaps`), since loops further out only bring every place of the tiles that there is.
+Which lines instances that share transfers touch together is known once all fanouts are passed, and these lines are
+counted then (`counted_gaps`): loops further out only repeat the positions of the tiles.
 """
 
 from __future__ import annotations
@@ -39,28 +41,32 @@ from .line_ranks import LinedRank, lined_rank
 from .traffic import TrafficModel
 
 _MOST_GAPS = MOST_NUMBERS
-"""Tiles times layouts for which it is looked up what each takes; where there are more, the least of all holds."""
+"""How many tiles times layouts are looked up one by one; beyond that, the least gap of any tile bounds them all."""
 
 
 class LineGaps(NamedTuple):
-    """Words of full lines over words that are wanted, 1 or more: as sums lie until they are finished, and as words lie
-    else. Only the outermost memory tells them apart."""
+    """Words that full lines have room for, per word that is wanted: 1 or more.
+
+    sums   in the layout of partial sums
+    words  in the layout of operands and finished outputs, which differs in the outermost memory alone
+    """
 
     sums: Floats | float = 1.0
     words: Floats | float = 1.0
 
     def of_finished(self, words: Floats, wide: int, narrow: int) -> Floats:
-        """Bits that lines of finished words take beyond as many bits of lines of sums; no word is known to take more
-        than a sum does."""
+        """Return the bits to add where finished words were charged with the gaps of partial sums; a finished word never
+        takes more than a partial sum."""
         bits: Floats = words * (np.minimum(narrow * self.words, wide * self.sums) - narrow * self.sums)
         return bits
 
 
 def _in_parts(columns: Sequence[Ints], ways: int, figure: Callable[[Ints], Floats]) -> Floats:
-    """(figures, rows) figures of some columns, asked once for rows that are alike, and for few at once.
+    """Return (figures, rows) figures of rows of some columns, worked out once for equal rows, and for a limited number
+    of rows at a time.
 
-    ways    that are looked at for each row
-    figure  takes the numbers of rows
+    ways    layouts that are looked at for each row
+    figure  takes the indices of rows
     """
     first, which = distinct(row_codes(columns))
     step = max(1, AT_ONCE // ways)
@@ -71,11 +77,11 @@ def _in_parts(columns: Sequence[Ints], ways: int, figure: Callable[[Ints], Float
 
 @dataclass(frozen=True)
 class _LiesIn:
-    """A tensor in a memory.
+    """The layouts that a tensor may have in a memory.
 
-    ways   in which it may lie there, and the width of a word in bits
-    sums   which of these are ways of sums that are not finished, and which of all other words
-    ports  lines that a bank moves in a cycle; 0: there are no banks
+    ways         each layout, with the width of its words in bits
+    sums, words  per layout, whether partial sums may have it, and whether all other words may
+    ports        lines that a bank moves in a cycle; 0: there are no banks
     """
 
     ranks: tuple[LinedRank, ...]
@@ -86,7 +92,7 @@ class _LiesIn:
     ports: int
 
     def least_gaps(self, of_ways: Floats) -> LineGaps:
-        """Of (ways, ...) words of full lines over words that are wanted: the least, and 1 at least."""
+        """Return the least gaps of any layout, and 1 at least, from the gaps (ways, ...) of each."""
         least = (np.maximum(of_ways[list(each)].min(axis=0), 1.0) for each in (self.sums, self.words))
         return LineGaps(*least)
 
@@ -96,17 +102,17 @@ class _LiesIn:
 
     @cached_property
     def line(self) -> Ints:
-        """(ways, ranks) words of a line."""
+        """(ways, ranks) neighbours along each rank that one line holds."""
         return np.array([way.line for way, _ in self.ways], dtype=np.int64)
 
     @cached_property
     def spread(self) -> Ints:
-        """(ways, ranks) words in different lines or banks."""
+        """(ways, ranks) neighbours along each rank that one line of every bank holds."""
         return self.line * np.array([way.banks for way, _ in self.ways], dtype=np.int64)
 
     def at_tiles(self, lattice: Lattice, whole: bool) -> LineGaps:
-        """`words_per_word` for the tiles of every cell of a lattice, to which it can be broadcast; `whole` as for a
-        rank."""
+        """Bound `words_per_word` from below for the tiles of every cell of a lattice, to which the result broadcasts;
+        `whole` is that of `LinedRank.at_tiles`."""
         along: list[dict[int, Floats | float]] = []
         for r, rank in enumerate(self.ranks):
             each = np.unique(self.line[:, r])
@@ -124,12 +130,12 @@ class _LiesIn:
 
     @cached_property
     def least_of_all(self) -> LineGaps:
-        """The same where all words of a tensor pass, once or several times, along every rank but one."""
+        """The least gaps where all words of the tensor pass, once or several times, along every rank but one."""
         return self._of_whole([np.array(rank.sizes[:1] if rank.is_plain else [0]) for rank in self.ranks])
 
     @cached_property
     def least(self) -> LineGaps:
-        """Words of full lines over words that are wanted, at least, wherever tiles begin and end."""
+        """The least gaps wherever tiles begin and end."""
         return self._of_whole([np.array([0])] * len(self.ranks))
 
     def _of_whole(self, tiles: Sequence[Ints]) -> LineGaps:
@@ -138,11 +144,12 @@ class _LiesIn:
 
     @cached_property
     def room(self) -> Floats:
-        """(ways,) words of a line that is packed without a gap."""
+        """(ways,) words that a line packed without a gap holds."""
         return self.line_bits / np.array([width for _, width in self.ways])
 
     def words_per_word(self, most: Sequence[Ints], tiles: Sequence[Ints]) -> Floats:
-        """(ways, rows) words of full lines over words that are wanted, at least."""
+        """Bound from below (ways, rows) the gaps of each layout, by the most words of a transfer and the code of its
+        tiles along each rank."""
         found: Floats = np.tile(self.room[:, None], len(most[0]))
         for r, rank in enumerate(self.ranks):
             each, which = np.unique(self.line[:, r], return_inverse=True)
@@ -150,7 +157,7 @@ class _LiesIn:
         return found
 
     def cycles_per_word(self, most: Sequence[Ints]) -> Floats:
-        """(rows,) cycles of the busiest bank over words that are wanted, at least."""
+        """Bound from below (rows,) the cycles of the busiest bank per word that is wanted."""
         together = np.ones((len(self.ways), len(most[0])))
         for r in range(len(self.ranks)):
             together *= np.minimum(self.spread[:, r, None], most[r])
@@ -160,8 +167,10 @@ class _LiesIn:
 
 @dataclass(frozen=True)
 class LineBounds:
-    """How many lines words take at least, and how long these keep banks busy, by memory and tensor, as numbers of the
-    hierarchy."""
+    """Lower bounds on the lines that words take, and on how long these keep banks busy.
+
+    lies  the layouts of a tensor in a memory, by (memory, tensor) as the hierarchy numbers them
+    """
 
     hierarchy: Hierarchy
     lies: dict[tuple[int, int], _LiesIn]
@@ -180,8 +189,8 @@ class LineBounds:
         )
 
     def are_words(self, dim: int) -> bool:
-        """Whether no line holds two neighbours along a dimension, and no others lie in different banks: then lines are
-        counted along its ranks as words are, and what holds of words as its loops grow holds of lines."""
+        """Whether neighbours along a dimension never share a line and never differ in their bank: then lines along its
+        ranks are counted like words, and what is proven of words while loops grow holds for lines."""
         return all(
             (lies.spread[:, r] == 1).all()
             for lies in self.lies.values()
@@ -190,23 +199,25 @@ class LineBounds:
         )
 
     def bank_ports(self) -> tuple[Port, ...]:
-        """Ports for what waits for the banks of a memory, tensor by tensor."""
+        """Return the ports of each memory with banks, once for each tensor there, as they wait for the banks of that
+        tensor."""
         waiting = [(self.hierarchy.memories[m], t) for (m, t), lies in self.lies.items() if lies.has_banks]
         return tuple(port.of_banks(t) for memory, t in waiting for port in ports_of(memory))
 
     def are_counted(self, boundary: MemoryBoundary) -> bool:
-        """Whether lines outside a boundary are counted once all fanouts are passed, and only bounded before."""
+        """Whether the lines that a boundary touches in its outer memory are counted once all fanouts are passed, and
+        only bounded before."""
         joined = any(self.hierarchy.joins(f, boundary) for f in range(len(self.hierarchy.fanouts)))
         return joined and (boundary.outer, boundary.tensor) in self.lies and not self._keeps_overlaps(boundary)
 
     def counted_gaps(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None, served: Floats
     ) -> LineGaps:
-        """(rows,) words of the lines that pass outside a boundary of which these are counted, over those that are
-        served, where all fanouts are passed.
+        """Return (rows,) the words of the lines touched in the outer memory of a boundary, per word served, once all
+        fanouts are passed.
 
-        Lines along a rank are counted at every place of its tiles, those that instances take together as one. Loops
-        further out only bring each of these places again.
+        Lines along a rank are counted at every position of its tiles; lines that instances share count once. Loops
+        further out only repeat these positions.
         """
         lies, repeats = self.lies[boundary.outer, boundary.tensor], model.repeats(rows, boundary, fill_point)
         lines, kept = (np.ones((len(lies.ways), len(rows))) for _ in range(2))
@@ -228,7 +239,8 @@ class LineBounds:
         fill_point: FillPoint | None,
         lengths: Ints,
     ) -> tuple[Ints, Ints]:
-        """(lengths, rows) lines along a rank, wanted and held over where a tile slides, for lines of so many words."""
+        """Return (lengths, rows) the lines wanted along a rank, and those still held when the tile slides, for lines of
+        each length in words."""
         names, inner = self.hierarchy.problem.dim_names, -1
         if fill_point is not None:
             inner = model.path.node_group_of(boundary.inner, boundary.tensor)
@@ -241,8 +253,8 @@ class LineBounds:
     def words_per_word(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int, fill_point: FillPoint | None
     ) -> LineGaps:
-        """(rows,) words of the lines that pass at one end of a boundary, charged as given, over those that are wanted,
-        at least."""
+        """Bound from below (rows,) the words of the lines touched at one end of a boundary, charged as given, per word
+        that is wanted."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None:
             return LineGaps()
@@ -258,8 +270,8 @@ class LineBounds:
         return LineGaps(*_in_parts([*most, *tiles], len(lies.ways), least))
 
     def cycles_per_word(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | None:
-        """(rows,) cycles of the busiest bank at one end of a boundary over words that are wanted, at least; None: it
-        has no banks."""
+        """Bound from below (rows,) the cycles of the busiest bank at one end of a boundary, per word that is wanted;
+        None: there are no banks."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None or not lies.has_banks:
             return None
@@ -271,15 +283,15 @@ class LineBounds:
         return _in_parts(most, len(lies.ways), lambda some: lies.cycles_per_word([m[some] for m in most]))
 
     def least_gaps(self, boundary: MemoryBoundary, memory: int) -> LineGaps:
-        """`words_per_word` at one end of a boundary, whatever tile it is charged at."""
+        """Bound `words_per_word` from below at one end of a boundary, whatever tile charges it."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None:
             return LineGaps()
         return lies.least if self._keeps_overlaps(boundary) else lies.least_of_all
 
     def gaps_at_tiles(self, boundary: MemoryBoundary, memory: int, lattice: Lattice, passed: int) -> LineGaps:
-        """The same, for the tiles of every cell of a lattice, to which it can be broadcast; charged inside fanout
-        `passed`: what the instances inside it take together is one tile."""
+        """Bound it by the tile that charges the boundary inside fanout `passed`, for every cell of a lattice, to which
+        the result broadcasts; the tiles of all instances inside that fanout count as one tile."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None:
             return LineGaps()
@@ -290,18 +302,20 @@ class LineBounds:
         return lies.at_tiles(lattice, whole)
 
     def _keeps_overlaps(self, boundary: MemoryBoundary) -> bool:
-        """Whether what passes is not all of a tile along every rank but one."""
+        """Whether the inner memory keeps overlaps of tiles (`halo: exact`), so that a charge may bring less than the
+        tile along several ranks."""
         is_operand = not self.hierarchy.problem.tensors[boundary.tensor].is_output
         return is_operand and boundary.inner != MAC and self.hierarchy.memories[boundary.inner].halo == "exact"
 
     def _most(self, rank: LinedRank, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, outside: bool) -> Ints:
-        """(rows,) words of one transfer along a rank, at most."""
+        """Return (rows,) the most words that one transfer has along a rank."""
         tiles = [self._tile(dim, model, rows, boundary) for dim in rank.dims]
         found = rank.most_words(tiles, self._sharing(rank, rows, boundary, outside))
         return np.broadcast_to(found, len(rows))
 
     def _sharing(self, rank: LinedRank, rows: Rows, boundary: MemoryBoundary, outside: bool) -> Ints:
-        """(rows,) instances that share a transfer, and may share its lines, with different tiles along a rank."""
+        """Return (rows,) how many instances with different tiles along a rank share a transfer, and so may share its
+        lines."""
         shared = np.ones(len(rows), dtype=np.int64)
         for f in range(len(self.hierarchy.fanouts)) if outside else ():
             if self.hierarchy.joins(f, boundary):
@@ -317,7 +331,8 @@ class LineBounds:
         outside: bool,
         fill_point: FillPoint | None,
     ) -> Ints:
-        """(rows,) the code of the tiles along a rank whose lines can be counted, all of them; 0: none can."""
+        """Return (rows,) the code of the tiles along a rank where every line that they touch can be counted, and 0
+        where not."""
         none = np.zeros(len(rows), dtype=np.int64)
         if self._keeps_overlaps(boundary) or not (rank.is_plain or rank.is_window):
             return none
@@ -347,8 +362,8 @@ class LineBounds:
         outside: bool,
         fill_point: FillPoint | None,
     ) -> tuple[Ints, Ints, Ints]:
-        """(rows,) instances with different tiles along a rank: those below the charge that share transfers, those
-        further out that do, and those below it that do not."""
+        """Return (rows,) the numbers of instances with different tiles along a rank: those below the charge that share
+        transfers, those further out that do, and those that do not share."""
         below, beyond, alone = (np.ones(len(rows), dtype=np.int64) for _ in range(3))
         for f in range(len(self.hierarchy.fanouts)) if outside else ():
             if not self.hierarchy.between(f, boundary):
@@ -371,15 +386,13 @@ class LineBounds:
 
 
 def least_gaps(problem: Problem, machine: Architecture, memory: Memory, tensor: Tensor) -> LineGaps:
-    """Words of full lines over words that pass at a memory with lines for a tensor of a problem, at least, whatever the
-    mapping."""
+    """Bound from below the gaps that a tensor leaves in the lines of a memory, whatever the mapping."""
     lies = _lies_in(problem, machine, problem.dim_names, memory, tensor)
     return lies.least if any(each.halo == "exact" for each in machine.memories) else lies.least_of_all
 
 
 def never_fills_lines(problem: Problem, machine: Architecture) -> bool:
-    """Whether lines of some tensor stay partly empty in the outermost memory, which every word of it passes, whatever
-    the mapping."""
+    """Whether every mapping leaves gaps in the lines of the outermost memory, which all words of each tensor pass."""
     outermost = machine.memories[0]
     if outermost.line_bits is None:
         return False

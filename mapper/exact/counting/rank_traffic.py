@@ -1,5 +1,5 @@
-"""Words along single ranks of a tensor, for many partial mappings at once: along ranks of several dimensions (windows)
-they are looked up for every distinct setting of the loops (`windows.py`)."""
+"""Words that pass along one rank of a tensor, for many partial mappings at once; along ranks of several dimensions
+(windows) they are counted once for each distinct setting of the loops (`windows.py`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NONE: frozenset[int] = frozenset()
 
 
 class RankTraffic:
-    """Words along ranks, of rows that have taken one path."""
+    """Counts words along ranks, for rows that have taken the same path."""
 
     def __init__(self, loops: RowLoops, footprint: Footprint) -> None:
         self.loops = loops
@@ -40,13 +40,14 @@ class RankTraffic:
         sharings: Sequence[frozenset[int]],
         above: frozenset[int] = NONE,
     ) -> list[tuple[Ints, Ints]]:
-        """Words wanted over the whole run, and held over when the tile slides; for each of some ways to be served.
+        """Count the words wanted along a rank over the whole run, and those still held when the tile slides, for each
+        way in which instances may be served.
 
-        rank_stored  and the words along it that count; None: all do
-        inner     the node group that is filled
-        along     the dimension along which its tile slides
-        sharings  of each way, fanouts whose instances are served together
-        above     those that are looked at above the charge too, as far as they have been passed
+        rank_stored  the rank, and the words along it that count; None: all do
+        inner        the node group that is filled
+        along        the dimension along which its tile slides
+        sharings     for each way, the fanouts whose instances are served together
+        above        fanouts above the charge whose instances count too, as far as they have been passed
         """
         rank, stored = rank_stored
         dims = self._dims(rank)
@@ -70,9 +71,9 @@ class RankTraffic:
         sharing: frozenset[int],
         per_line: tuple[int, ...],
     ) -> tuple[Ints, Ints]:
-        """(rows, lengths) lines that the words of a charge lie in, wanted over the whole run, and held over when the
-        tile slides; for lines of several numbers of words. Instances that share are looked at together wherever they
-        stand, as far as their fanouts have been passed.
+        """Count (rows, lengths) the lines wanted along a rank over the whole run, and those still held when the tile
+        slides, for each length of a line in words. Instances that share are counted together wherever they stand, as
+        far as their fanouts have been passed.
 
         fill_point  None: the MACs take single words
         """
@@ -94,8 +95,9 @@ class RankTraffic:
     def _charge(
         self, rows: Rows, dims: Sequence[int], inner: int, fill_point: FillPoint, above: frozenset[int]
     ) -> tuple[list[Ints], list[list[RowLoop]], tuple[int, int] | None, Ints]:
-        """Of the rows that differ along some dimensions: the tile of a node group that is filled, the loops above it,
-        and the dimension and the loop along which it slides; and (rows,) which of them each row is like."""
+        """Return what a charge depends on along some dimensions, once for equal rows: the tile that is filled, the
+        loops above it, and the dimension and the loop along which it slides; and (rows,) the place of each row among
+        these."""
         kinds = fill_point.kinds(rows, dims)
         outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, above) for d in dims]
         inside = [self.loops.instances(kinds.rows, d, inner, fill_point.band) for d in dims]
@@ -116,11 +118,11 @@ class RankTraffic:
         in_passes: bool = False,
         stored: Stored | None = None,
     ) -> Ints:
-        """(rows, 2 x sharings) words wanted and held, of tiles under loops along the dimensions of a rank, which have
-        loops of the same kinds.
+        """Count (rows, 2 x sharings) words wanted and held along a rank; all rows have loops of the same kinds.
 
-        held     per dimension, (rows,) elements of the tile
-        sliding  the dimension along which the tile slides, and which of its loops makes it
+        held       per dimension, (rows,) elements of the tile
+        loops      per dimension, the loops above the tile
+        sliding    the dimension along which the tile slides, and which of its loops makes it slide
         in_passes  whether that is the loop over the passes of an uneven visit
         """
         columns, ways = _key(held, loops), _kinds(loops, sharings)
@@ -138,8 +140,8 @@ class RankTraffic:
     def _visits(
         self, dims: Sequence[int], key: tuple[int, ...], whole: bool
     ) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-        """How many visits have so many positions along some dimensions, and the tiles and loops of a key in them; of
-        uneven ones how many passes, or how many whole visits."""
+        """Yield each size of visit: how often it occurs, its positions along some dimensions, and the tiles and loops
+        of a key in it. Uneven visits are yielded pass by pass, or `whole`."""
         sizes, width = tuple(int(self.sizes[d]) for d in dims), len(key) // len(dims)
         place = next((place for place, d in enumerate(dims) if self.loops.uneven[d]), None)
         uneven = None if place is None else self.loops.uneven[dims[place]]
@@ -153,7 +155,7 @@ class RankTraffic:
             yield times, (*sizes[:place], positions, *sizes[place + 1 :]), own
 
     def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int], stored: Stored | None = None) -> Ints:
-        """Words that all steps want: instances that share a step want a word once."""
+        """Count the words that the MACs take in all steps: instances that share a step take a word once."""
         dims = self._dims(rank)
         sizes = [int(self.sizes[d]) for d in dims]
         total = np.int64(math.prod(sizes))
@@ -185,18 +187,19 @@ class RankTraffic:
         slides: int | None = None,
         stored: Stored | None = None,
     ) -> Floats:
-        """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
+        """Bound from above (rows,) how many instances of some fanouts above a tile (rows, dims) share a word of a
+        window.
 
-        apart   (rows, dims) how far these instances stand from each other, at least, each of which wants all of the
-                tile; None: at least a tile apart, of which each may want a part
+        apart   (rows, dims) the least distance between these instances, each of which wants all of the tile; None: at
+                least a tile, and each may want a part of it
         slides  the dimension along which the tile slides, if it does
-        stored  the words that count; None: all do. Zeros of padding lie at the edges, where fewer windows meet than on
-                average: what is said of any word holds without them, what is said of the average does not
+        stored  the words that count; None: all do. Padding lies at the edges, where fewer windows overlap than on
+                average: a bound for every single word still holds without it, a bound on the average does not
 
-        Along one dimension, a word lies in so many instances as the window of the tile covers, and on average in no
-        more than `shared_by_neighbours`; along the others, it may lie in all. And n instances along a dimension make
-        the window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1
-        elements at least. Of windows of one word, the fewest words that one array of them may want are known.
+        Along one dimension a word lies in at most as many instances as the window of the tile covers, and on average in
+        at most `shared_by_neighbours`; along the others it may lie in all. Whatever their distance, n instances along a
+        dimension lengthen the window by at least n - 1 words, since a set of sums A + B has at least |A| + |B| - 1
+        elements. For windows of one word, the fewest words that one array wants are known (`_least_union`).
         """
         if len(rank) <= 1 or not fanouts:
             return np.ones(len(rows))
@@ -223,8 +226,8 @@ class RankTraffic:
         return shared
 
     def _gapless(self, dims: Sequence[tuple[int, int]], tile: Ints) -> Flags:
-        """(rows,) whether all words between the first and the last of a window belong to it, however much of it is
-        left at the end of a dimension; for the (dimension, coefficient) pairs of its rank."""
+        """Whether (rows,) windows contain every word between their first and their last, even where the end of a
+        dimension cuts a tile off; `dims` are the (dimension, coefficient) pairs of the rank."""
         coefficients = [c for _, c in dims]
         if self.footprint == "box" or max(coefficients) == 1:
             return np.ones(len(tile), dtype=bool)
@@ -235,20 +238,21 @@ class RankTraffic:
         return whole
 
     def _least_union(self, rank: Rank, spread: Sequence[Ints]) -> Ints:
-        """(rows,) words that so many instances along the two dimensions of a rank want together, at least, if each
-        wants one."""
+        """Bound from below (rows,) the distinct words that instances along the two dimensions of a rank want together,
+        if each wants one."""
         sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
         coefficients = tuple(coefficient for _, coefficient in rank)
         return per_distinct_row(spread, lambda counts: (fewest_sums(coefficients, sizes, counts), 0))[:, 0]
 
 
 def _key(held: Sequence[Ints], loops: Sequence[Sequence[RowLoop]]) -> list[Ints]:
-    """Columns of what words along a rank depend on: per dimension, the tile that is held, and its loops."""
+    """Return the columns that determine the words along a rank: per dimension, the tile that is held and its loops."""
     return [column for tile, each in zip(held, loops, strict=True) for column in (tile, *_columns(each))]
 
 
 def _kinds(loops: Sequence[Sequence[RowLoop]], sharings: Sequence[frozenset[int]]) -> list[tuple[LoopKind, ...]]:
-    """Of each way in which fanouts share words, the kinds of the loops along every dimension."""
+    """Return, for each way of sharing, the kinds of the loops along a dimension; they are the same for every
+    dimension."""
     return [
         tuple("time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0])
         for sharing in sharings
@@ -260,20 +264,20 @@ def _columns(loops: Sequence[RowLoop]) -> list[Ints]:
 
 
 def shared_by_neighbours(count: Ints, span: Ints, step: Ints, clipped: Ints, moves: bool = False) -> Floats:
-    """(rows,) of so many intervals of `span` words, that begin at least `step` words after each other, and the last of
-    which may be shorter by up to `clipped` words: words in them over words in any of them, at most.
+    """Bound from above (rows,) the words in `count` intervals, per word of their union. Intervals have `span` words,
+    begin at least `step` words after each other, and the last may be shorter by up to `clipped` words.
 
-    moves  whether it is also to hold for what is new in them, once they have all moved on by equally many words
+    moves  whether the bound also holds for the words that are new once all intervals have moved on by the same distance
 
-    Lemma. Of n intervals of s words, the last one e words shorter, each but the last has min(step, s) words at least
-    that no later one has, and the last one has s - e. So that is (n s - e) / ((n - 1) min(step, s) + s - e) at most. It
-    rises with n and s, and with e, as long as e < s: fewer intervals, or shorter ones, share no more.
+    Lemma. Of n intervals of s words, the last one e words shorter, each but the last has at least min(step, s) words
+    that no later one has, and the last one has s - e. So the ratio is at most (n s - e) / ((n - 1) min(step, s) + s -
+    e). It rises with n, with s, and with e as long as e < s: fewer or shorter intervals share no more.
 
-    What is new begins where the intervals ended before. If all have l new words, those of the last one begin step - e
-    after the ones before them: n l / ((n - 2) min(step, l) + min(step - e, l) + l), which rises with l, up to s. If the
-    last interval is new as a whole, it is g words less than e that the others had over: it has l - (e - g) new words,
-    step - g after the ones before them. That is at most as much, and so is the above. Of fewer intervals, two or all
-    share most, since with n that rises or falls all along.
+    New words begin where the intervals ended before. If all intervals have l new words, those of the last one begin
+    step - e after the ones before them, and the ratio is at most n l / ((n - 2) min(step, l) + min(step - e, l) + l),
+    which rises with l, up to s. If the last interval is new as a whole, it has l - (e - g) new words for some g from 0
+    to e, step - g after the ones before them: the ratio is at most as high, and so is the first one. With n it rises or
+    falls all along, so of fewer intervals two or all share most.
     """
     if not moves:
         words = count * span - clipped

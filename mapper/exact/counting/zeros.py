@@ -1,15 +1,14 @@
-"""Operands with zeros, as the search sees them: what is left, at least, of the words that it counts, and how many bits
-they take, at least. The cost model has the last word on complete mappings.
+"""Lower bounds for operands with zeros: which share of the counted words still passes, and how many bits these take.
+The cost model has the last word on complete mappings.
 
-What is left of the words across a boundary depends on what is used with one access (`cost_models/sparse/`). With
-perfect tiles that is known when the boundary is charged: what the loops inside touch, and the instances that share the
-access. A memory further out that leaves out accesses has larger tiles, which are empty less often; so of all memories
-out to the outermost, the chance that they leave out an access is no more than it would be for these tiles. Before the
-charge, and with ragged tiles, whose last ones are smaller, a single word of the operand that decides has the largest
-chance.
+Whether an access is left out depends on the words of other operands that are used with it (`cost_models/sparse/`). With
+perfect tiles these are known when the boundary is charged: what the loops inside touch, in all instances that share the
+access. Memories further out have larger tiles, which are empty less often; so none of them leaves out an access with a
+higher probability than these tiles give. Before the charge, and with ragged tiles, whose last ones are smaller, the
+bound is that of a single word, which is empty most often.
 
-How bits depend on tiles is known as soon as both tiles of a boundary are: until then the least bits count, and the
-words are kept beside the costs (`cost_columns.py`), so that of two rows the better one is better whatever follows.
+Bits per word depend on the tiles on both sides of a boundary. Until both are known the least bits are charged, and the
+words are kept beside the costs (`cost_columns.py`), so that a row that dominates another one does so whatever follows.
 """
 
 from __future__ import annotations
@@ -42,11 +41,12 @@ MOST_LISTED = AT_ONCE
 """Words of a tensor up to which figures of its tiles are kept in a list of all extents: 2 MB each."""
 
 Figure = Callable[[tuple[int, ...]], float]
-"""Of the extents of a tile along a tensor's ranks."""
+"""Works out a number from the extents of a tile along a tensor's ranks."""
 
 
 class Left(NamedTuple):
-    """Of the dense words across a boundary, those that cost energy, and those that take time; at least."""
+    """Lower bounds on the share of the dense words across a boundary that costs energy, and on the share that takes
+    time."""
 
     moved: Floats | float = 1.0
     timed: Floats | float = 1.0
@@ -56,12 +56,12 @@ EVERYTHING = Left()
 
 
 class FurtherIn(NamedTuple):
-    """The words and operations at the MACs that remain beyond those counted, by what the only saver of an operand lets
-    pass.
+    """What remains at the MACs beyond what has been counted, once it is known which share of an operand's words its
+    only saver lets pass.
 
-    boundary  of the operand at the MAC
-    moved     of the dense words across it
-    done      of the operations that have been counted
+    boundary  between the operand's innermost memory and the MAC
+    moved     further words, as a share of the dense words across it
+    done      further operations, as a share of those that have been counted
     """
 
     boundary: MemoryBoundary
@@ -71,7 +71,8 @@ class FurtherIn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ZeroBounds:
-    """What the rules mean in the numbers of a hierarchy, which may have fewer dimensions, for many partial mappings."""
+    """Bounds by the rules for zeros (`question/zero_rules.py`) for many partial mappings at once; the hierarchy may
+    have fewer dimensions than the problem of the rules."""
 
     rules: ZeroRules
     hierarchy: Hierarchy
@@ -92,7 +93,7 @@ class ZeroBounds:
     # ---- bits of a word ------------------------------------------------------------------------------------
 
     def least_bits(self, memory: int, tensor: int) -> float:
-        """Bits that a word of an operand takes with its metadata in a memory, at least, on average."""
+        """Return the least bits, on average, that a word of an operand takes in a memory, with its metadata."""
         key = ("least", memory, tensor)
         if key not in self._known:
             which, kinds = self._tensor(tensor), self.rules.formats(self._memory(memory), self._tensor(tensor))
@@ -105,8 +106,8 @@ class ZeroBounds:
         return self._known[key]
 
     def _least_of(self, tensor: Tensor, kind: SparseFormat, words: int) -> float:
-        """The least bits of a word in a format, over all tiles of so many words at most: indices are no shorter in
-        larger tiles."""
+        """Return the least bits of a word in a format, over all tiles of at most `words` words; indices are no shorter
+        in larger tiles."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
         density = self.rules.densities.get(tensor.name)
         if kind == "uncompressed":
@@ -124,8 +125,8 @@ class ZeroBounds:
         return nonzero * width + min(self._csr_bits(tensor, row, words) for row in rows)
 
     def _csr_bits(self, tensor: Tensor, row: int, words: int) -> float:
-        """The least bits of metadata for a word, in rows of a length, of tiles of so many words at most: of all whose
-        pointers are as long, the largest has the fewest."""
+        """Return the least bits of CSR metadata per word, with rows of `row` words, over all tiles of at most `words`
+        words: among tiles whose pointers are equally long, the largest has the fewest."""
         least, most = (self._most_nonzero(tensor, max(row, count)).bit_length() for count in (1, words))
         found = math.inf
         for pointer in range(least, most + 1):
@@ -134,20 +135,21 @@ class ZeroBounds:
         return found + self.rules.nonzero(tensor) * bits_for(row)
 
     def _known_of(self, tensor: Tensor, words: int) -> TileWords | None:
-        """What is known of a tile of so many words, where that depends on nothing else."""
+        """Return what is known of every tile of so many words, or None where it depends on more than their number."""
         density, one = self.rules.densities[tensor.name], tuple(1 for _ in tensor.ranks[1:])
         if not isinstance(density, Uniform):
             return None
         return tile_words(density, (words, *one), (math.prod(self.rules.shape(tensor)), *one))
 
     def _most_nonzero(self, tensor: Tensor, words: int) -> int:
-        """Nonzero words in the fullest tile of so many words or more, at least; 1 where that depends on the tile."""
+        """Bound from below the nonzero words in the fullest tile of at least `words` words; 1 where they depend on the
+        tile's shape."""
         known = self._known_of(tensor, words)
         return known.most if known else 1
 
     def _most_words(self, memory: Memory, tensor: Tensor) -> int:
-        """Words of the largest tile that a memory has room for, at most: where any words may be nonzero, as many may
-        be as there are."""
+        """Bound from above the words of a tile that fits a memory. With a uniform density any words of a tile may be
+        the nonzero ones, so it needs room for all of its words, up to as many as the tensor has nonzero ones."""
         words, density = math.prod(self.rules.shape(tensor)), self.rules.densities.get(tensor.name)
         width = held_width_bits(self.rules.arch, memory, tensor)
         for part in capacity_parts(memory):
@@ -184,8 +186,8 @@ class ZeroBounds:
     # ---- room ----------------------------------------------------------------------------------------------
 
     def room(self, memory: int, tensor: int, tiles: Ints, exactly: bool) -> Ints:
-        """(rows,) bits of the fullest tiles (rows, dims) in a memory, in the format that takes the fewest; at least,
-        and never less in larger tiles, unless `exactly`."""
+        """Bound from below (rows,) the bits of the fullest tiles (rows, dims) in a memory, in the format that takes the
+        fewest, by a bound that never falls as tiles grow; `exactly`: the bits themselves, which may."""
         which, where = self._tensor(tensor), self._memory(memory)
         kinds = self.rules.formats(where, which)
         width = held_width_bits(self.rules.arch, self.rules.arch.memories[-1 - memory], which)
@@ -220,7 +222,7 @@ class ZeroBounds:
     # ---- what is left --------------------------------------------------------------------------------------
 
     def least_left(self, boundary: MemoryBoundary) -> Left:
-        """Of the words across a boundary, at least, whatever the tiles."""
+        """Return the least share of the words across a boundary that passes, whatever the tiles."""
         ones = np.ones((1, len(self._index)), dtype=np.int64)
         key = ("left", boundary)
         if (key, "moved") not in self._known:
@@ -229,13 +231,14 @@ class ZeroBounds:
         return Left(self._known[key, "moved"], self._known[key, "timed"])
 
     def left(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None) -> Left:
-        """(rows,) of the words across a boundary that is charged there, at least."""
+        """Return (rows,) the least share of the words that passes a boundary charged at a fill point."""
         if self.rules.tiling == "ragged" or not self._outwards(boundary):
             return self.least_left(boundary)
         return self.left_of(boundary, self._used_together(model, rows, boundary, fill_point))
 
     def vary_with_use(self, boundary: MemoryBoundary) -> bool:
-        """Whether less of the words across a boundary is left out, the more is used with one access of them."""
+        """Whether a smaller share of the words across a boundary is left out, the more words are used with one
+        access."""
         tensor, decide = self._tensor(boundary.tensor), set()
         for _, memory in self._outwards(boundary):
             decide |= {*memory.gates.get(tensor.role, ()), *memory.skips.get(tensor.role, ())}
@@ -246,16 +249,16 @@ class ZeroBounds:
     def further_in(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, moved: Floats | float
     ) -> FurtherIn | None:
-        """What is left besides of what an operand's only saver leaves out further in, now that it is known which part
-        of the words across a boundary it lets pass; None: that is not the boundary of an only saver."""
+        """Return what remains at the MACs beyond what has been counted, given the share of words that passes the
+        boundary of an operand's only saver; None where the boundary is not that of an only saver."""
         if not self.decides_further_in(boundary):
             return None
         at_mac = MemoryBoundary(boundary.tensor, MAC, model.path.placement[boundary.tensor][0])
         return self._further_in(at_mac, self.left(model, rows, at_mac, None).moved, moved)
 
     def further_in_of_any(self, boundary: MemoryBoundary, moved: Floats) -> FurtherIn | None:
-        """Bound from below what `further_in` finds in any mapping that charges the boundary where it lets a part of the
-        words pass; None where other memories may stand further in, or instances share what they read there."""
+        """Bound from below what `further_in` finds in any mapping in which a share `moved` passes the boundary; None
+        where other memories may stand further in, or instances share what they read there."""
         at_mac = MemoryBoundary(boundary.tensor, MAC, boundary.inner)
         shared = any(self.hierarchy.joins(f, at_mac) for f in range(len(self.hierarchy.fanouts)))
         innermost = self.hierarchy.fullest_placement[boundary.tensor][0] == boundary.inner
@@ -276,7 +279,7 @@ class ZeroBounds:
         return FurtherIn(at_mac, np.maximum(moved - counted, 0.0), done)
 
     def _outwards(self, boundary: MemoryBoundary) -> list[tuple[int, Memory]]:
-        """Memories from the outer one of a boundary outwards that may leave out words that pass it."""
+        """Return the memories, from the outer one of a boundary outwards, that may leave out words that pass it."""
         tensor = self._tensor(boundary.tensor)
         if tensor.is_output:
             outwards = range(boundary.outer, boundary.outer + 1) if boundary.inner == MAC else range(0)
@@ -289,8 +292,8 @@ class ZeroBounds:
         ]
 
     def left_of(self, boundary: MemoryBoundary, tiles: Ints) -> Left:
-        """Return the part of a boundary's words that savings of its outer memory, and of memories further out, let pass
-        if the words used together are those of tiles (rows, dims)."""
+        """Return the share of the words across a boundary that the outer memory and all further out let pass, if one
+        access is used with tiles (rows, dims)."""
         tensor = self._tensor(boundary.tensor)
         moved = timed = np.ones(len(tiles))
         for number, memory in self._outwards(boundary):
@@ -313,8 +316,8 @@ class ZeroBounds:
     def _used_together(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None
     ) -> Ints:
-        """(rows, dims) what the loops touch while one access serves: those inside the charge but for instances that are
-        served apart, and instances that share it."""
+        """Return (rows, dims) the tile that one access serves: that of the loops inside the charge, without instances
+        that are served apart, and with those that share the access."""
         tensor, path = self.hierarchy.problem.tensors[boundary.tensor], model.path
         if fill_point is None:
             tiles = np.ones((len(rows), len(self._index)), dtype=np.int64)
@@ -332,16 +335,16 @@ class ZeroBounds:
     # ---- tiles ---------------------------------------------------------------------------------------------
 
     def _of_tiles(self, key: object, tensor: Tensor, tiles: Ints, figure: Figure, by_words: bool = True) -> Floats:
-        """(rows,) a figure of the extents of tiles (rows, dims) along a tensor's ranks, asked for each of them once.
+        """Return (rows,) a figure of tiles (rows, dims), worked out once for equal extents along a tensor's ranks.
 
-        by_words  whether their number says all, where any words are alike
+        by_words  whether it depends on the number of words alone where the density is uniform
         """
         return self._of_extents(key, tensor, self._extents(tensor, tiles), figure, by_words)
 
     def _of_extents(
         self, key: object, tensor: Tensor, columns: Sequence[Ints], figure: Figure, by_words: bool
     ) -> Floats:
-        """(rows,) the same of extents, (rows,) per rank."""
+        """Return (rows,) the same figure from the extents (rows,) along each rank."""
         shape = self.rules.shape(tensor) or (1,)
         if self._is_joined(tensor) or (by_words and isinstance(self.rules.densities.get(tensor.name), Uniform)):
             ones = [np.ones_like(columns[0]) for _ in shape[1:]]
@@ -364,7 +367,7 @@ class ZeroBounds:
         return values
 
     def _extents(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
-        """(rows,) per rank of a tensor, as it is searched."""
+        """Return (rows,) the extents of tiles along each rank of a tensor, in the dimensions that are searched."""
         which = (
             next(t for t in self.hierarchy.problem.tensors if t.name == tensor.name)
             if self._is_joined(tensor)
@@ -382,18 +385,19 @@ class ZeroBounds:
         return found or [np.ones(len(tiles), dtype=np.int64)]
 
     def _is_joined(self, tensor: Tensor) -> bool:
-        """Whether some of a tensor's dimensions are searched as one: which of its ranks has which part of them says
-        nothing where any words are alike. Those of a single element are left out."""
+        """Whether the search joins some of a tensor's dimensions into one; which rank has which part of it does not
+        matter then, since the density is uniform. Dimensions of one element are left out of the search, and do not
+        count."""
         left_out = (dim for dim in tensor.dims if dim not in self._index)
         return any(self.rules.problem.sizes[dim] > 1 for dim in left_out)
 
     def _sums(self, coefficients: tuple[int, ...], tiles: Ints) -> Ints:
-        """(rows,) distinct sums."""
+        """Return (rows,) the number of distinct places along a rank that tiles of its dimensions touch."""
         return distinct_sums_of(coefficients, list(tiles.T), self.rules.arch.footprint)
 
 
 def _rows_of(columns: Sequence[Ints], index: Ints) -> Iterator[tuple[int, ...]]:
-    """Some rows of columns."""
+    """Iterate over chosen rows of some columns, as tuples."""
     return zip(*(column[index].tolist() for column in columns), strict=True)
 
 
@@ -405,14 +409,15 @@ def _known(known: dict[tuple[int, ...], float], extents: tuple[int, ...], figure
 
 
 def _product(columns: Sequence[Ints]) -> Ints:
-    """(rows,) of columns."""
+    """Return (rows,) the product of columns."""
     found: Ints = np.prod(columns, axis=0)
     return found
 
 
 def _least_metadata(kind: SparseFormat, density: Density, nonzeros: int, tile: tuple[int, ...]) -> int:
-    """Bits of metadata of a tile with so many nonzero words, or more: never less in a larger tile, which has as many
-    rows, rows as long, and as many nonzero words at least (`cost_models/sparse/formats.py`)."""
+    """Bound from below the bits of metadata of a tile with at least `nonzeros` nonzero words. The bound never falls as
+    tiles grow: a larger tile has no fewer rows, no shorter rows, and no fewer nonzero words
+    (`cost_models/sparse/formats.py`)."""
     words = math.prod(tile)
     match kind:
         case "bitmask":
@@ -427,7 +432,8 @@ def _least_metadata(kind: SparseFormat, density: Density, nonzeros: int, tile: t
 
 
 def fewest_in_fullest(density: Density, tile: tuple[int, ...], tensor: tuple[int, ...]) -> int:
-    """Nonzero words in the fullest tile, at least: those of the first one, which are never fewer in a larger tile."""
+    """Bound from below the nonzero words in the fullest tile by those of the first tile, which never decrease as tiles
+    grow."""
     if isinstance(density, Structured):
         extent = tile[density.rank]
         whole, rest = divmod(extent, density.block)

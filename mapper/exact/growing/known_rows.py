@@ -9,9 +9,9 @@ groups and tiles from there on, and the arrays. Then whatever may follow one may
 have room, and costs as much: what is charged further out depends on the tile that charges it, and on instances between
 the holders, which lie inside. (Of node groups without a loop between them one order is tried; so the last one has to be
 the same.) So a row that has cost no more in any column, takes no more time steps, and no more room in any memory that
-is still to hold something, stands for the other one: it may be left aside, whatever steps it has taken.
+is still to hold something, dominates the other one, which may be pruned, whatever steps it has taken.
 
-Only rows stand for others that have been queued before: all that grows from them is looked at, or bounded by what was
+Only rows that have been queued before dominate others: all that grows from them is looked at, or bounded by what was
 let go of. Rows that dives have looked at are dropped again, and do not count.
 """
 

@@ -53,7 +53,7 @@ class ReducedQuestion:
 
     @property
     def counted(self) -> Tiling:
-        """How words are counted: as of perfect tiles where all are."""
+        """The tiling by which words are counted: perfect where the tiles of all dimensions are."""
         return self.visit.counted
 
     @property

@@ -1,19 +1,21 @@
-"""What zeros of operands mean for a search, before anything of a mapping is known, and which of its rules still hold.
+"""Which pruning rules of the search still hold where operands have zeros, before anything of a mapping is known.
 
-- Loops that charge nothing stand best as far inside as they can. That is so without savings: tiles of nodes do not
-  depend on the order between them. With savings it is so where, of a tensor, all memories out to some one skip alike: a
-  loop of n trips further inside makes n accesses one, of what is used with it n times as much, which is in use no more
-  often than one of the n parts is; and nothing that has been charged depends on it. And it is so where each access that
-  may be left out meets one word of every operand that decides: then the same part is left out, whatever the mapping.
-  (`orders_count`: it is not so.)
-- Rows that cost no less in any column are left aside. That is so if columns say all: not where words pass that a memory
-  further out may leave out, where units or memories leave out operations by what stands further in, nor where the
-  format that takes the fewest bits may not be the one that fits. (`rows_count`)
-- Complete rows of perfect tiles with equal columns cost the same, also where every order is tried since one memory
-  alone saves accesses of an operand, outside the innermost holder: what is left out further in is the part that is left
-  out there, and is charged with it. (`columns_tell`)
-- With ragged tiles, loops no longer than leaves as many tiles: so if a word takes no more bits in a smaller tile, and
-  nothing is left out. (`trips_count`)
+Without zeros four rules prune loops and rows; a property of `ZeroRules` says of each whether it still holds.
+
+- A loop that charges nothing stands as far inside as it can. Without savings this loses nothing, since the tiles of
+  nodes do not depend on the order of the loops between them. With savings it loses nothing in two cases. Either all
+  memories of a tensor, from the inside out to the last one that saves, skip alike: moved inwards, a loop of n trips
+  makes one access of n, which is needed no more often than the n together, and no cost that has been charged changes.
+  Or each access that may be left out meets one word of every operand that decides: the same share is left out in every
+  mapping. (`orders_count`: the rule fails.)
+- A row that another one dominates, costing no more in any column, is pruned. This needs columns that say everything.
+  They do not where words pass that a memory further out may leave out, where units or memories leave out operations by
+  what stands further in, or where the smallest format may not fit. (`rows_count`: the rule fails.)
+- Complete rows of perfect tiles with equal columns cost the same. This also holds where every order of loops is tried
+  because one memory alone, outside the innermost holder, saves accesses of an operand: the share that it leaves out is
+  left out further in as well, and is charged with it. (`columns_tell`: the rule holds.)
+- With ragged tiles, a loop is no longer than it must be to leave the same number of tiles. This loses nothing if a word
+  takes no more bits in a smaller tile and nothing is left out. (`trips_count`: the rule fails.)
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from ....ir import Problem, Role, Tensor
 from ...tilings import Tiling
 
 ALIKE: frozenset[SparseFormat] = frozenset(("uncompressed", "bitmask", "blocks"))
-"""Formats in which every word of a tensor has as many bits on average, whatever its tile."""
+"""Formats in which a word takes the same number of bits on average in every tile."""
 
 
 @dataclass(frozen=True)
 class ZeroRules:
-    """What zeros mean for a problem on a machine, before anything of a mapping is known.
+    """Which pruning rules hold for a problem with zeros on a machine, before anything of a mapping is known.
 
     problem, arch  as they are given; the search may see smaller ones
     """
@@ -51,31 +53,32 @@ class ZeroRules:
 
     @cached_property
     def densities(self) -> dict[str, Density]:
-        """By tensor."""
+        """The densities of operands with zeros, by the tensor's name."""
         return densities_of(self.problem)
 
     def shape(self, tensor: Tensor) -> tuple[int, ...]:
-        """Places along each rank."""
+        """Return the extent of a tensor along each rank."""
         return box(tensor, self.problem.sizes, self.arch.footprint)
 
     def nonzero(self, tensor: Tensor) -> float:
-        """The chance that a word is not zero."""
+        """Return the probability that a word of a tensor is not zero."""
         if tensor.name not in self.densities:
             return 1.0
         return nonzero_share(self.densities[tensor.name], self.shape(tensor))
 
     def formats(self, memory: Memory, tensor: Tensor) -> tuple[SparseFormat, ...]:
-        """How a memory may hold a tensor."""
+        """Return the formats in which a memory may hold a tensor."""
         if tensor.name not in self.densities:
             return ("uncompressed",)
         return possible_formats(memory, tensor, self.densities[tensor.name])
 
     def keeping(self, tensor: Tensor) -> list[Memory]:
-        """The memories that may keep a tensor, outermost first."""
+        """Return the memories that may keep a tensor, outermost first."""
         return [memory for memory in self.arch.memories if memory.keeps[tensor.role] != "never"]
 
     def deciding(self, tensor: Tensor, roles: Sequence[Role]) -> list[Tensor]:
-        """The operands with zeros of some roles, other than a tensor."""
+        """Return the operands of some roles, other than the tensor, whose zeros decide which of its accesses are left
+        out."""
         return [
             other
             for other in self.problem.operands
@@ -88,17 +91,17 @@ class ZeroRules:
 
     @cached_property
     def orders_count(self) -> bool:
-        """Whether loops that charge nothing may pay elsewhere than as far inside as they can stand."""
+        """Whether a loop that charges nothing may pay elsewhere than as far inside as it can stand."""
         return not all(self._is_known(tensor) and self._mac_finds_all(tensor) for tensor in self._varying)
 
     @cached_property
     def rows_count(self) -> bool:
-        """Whether a row may be wanted that costs no less than another one in every column."""
+        """Whether a row may lead to the best mapping although another one costs no more in every column."""
         return self._has_choices or self.orders_count or (self.tiling == "ragged" and bool(self._varying))
 
     @property
     def columns_tell(self) -> bool:
-        """Whether complete rows of perfect tiles cost what their columns say."""
+        """Whether complete rows of perfect tiles with equal columns cost the same."""
         varying = [tensor for tensor in self._varying if not (self._is_known(tensor) and self._mac_finds_all(tensor))]
         return not self._has_choices and len(varying) <= 1 and all(map(self._is_counted, varying))
 
@@ -112,14 +115,14 @@ class ZeroRules:
         )
 
     def only_saver(self, tensor: Tensor) -> Memory | None:
-        """The memory that alone may leave out accesses of an operand; None: several may, or none."""
+        """Return the one memory that may leave out accesses of an operand; None where several may, or none."""
         savers = [memory for memory in self.keeping(tensor) if self.saves(memory, tensor)]
         return savers[0] if len(savers) == 1 and not tensor.is_output else None
 
     def _is_counted(self, tensor: Tensor) -> bool:
-        """Whether all that its only saver leaves out, further in as well, is known as soon as words that pass there are
-        (`CostColumns.book_further_in`): one memory holds the operand inside, all words that decide are alike, and the
-        time of operations does not depend on it."""
+        """Whether all that an operand's only saver leaves out, further in as well, is known once the words that pass it
+        are (`CostColumns.book_further_in`): exactly one memory holds the operand inside it, the operands that decide
+        have uniform zeros, and what it skips does not change the time of operations."""
         saver = self.only_saver(tensor)
         if saver is None or saver.keeps[tensor.role] != "must":
             return False
@@ -133,8 +136,9 @@ class ZeroRules:
         )
 
     def least_done(self, tensor: Tensor) -> tuple[float, float]:
-        """Of the operations that the zeros of the other operand leave, where an operand has one saver: the part that
-        `machine` counts, and the most, which the units leave out by themselves in any case."""
+        """Return, for an operand with one saver, the least and the most share of operations that the zeros of the other
+        operand leave: the least is what `machine` counts, the most is what remains if the units alone leave out
+        operations."""
         kept, most = 1.0, 1.0
         for other in self.deciding(tensor, ("input", "weight")):
             nonzero = self.nonzero(other)
@@ -144,12 +148,12 @@ class ZeroRules:
 
     @cached_property
     def trips_count(self) -> bool:
-        """Whether loops may pay that are longer than leaves as many tiles."""
+        """Whether a longer loop may pay than the shortest one that leaves the same number of tiles."""
         return self.rows_count or bool(self.unsettled)
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
-        """Operands, as numbers, the bits of whose words depend on tiles, but for those of the outermost memory."""
+        """The operands, as numbers, whose bits per word depend on tiles in a memory other than the outermost one."""
         return tuple(
             t
             for t, tensor in enumerate(self.problem.tensors)
@@ -158,7 +162,7 @@ class ZeroRules:
 
     @cached_property
     def _varying(self) -> list[Tensor]:
-        """Tensors of which some memory may leave out accesses, more or fewer of them by the mapping."""
+        """The tensors of which some memory leaves out more accesses in one mapping than in another."""
         return [
             tensor
             for tensor in self.problem.tensors
@@ -168,8 +172,8 @@ class ZeroRules:
         ]
 
     def _meets_words(self, memory: Memory, tensor: Tensor) -> bool:
-        """Whether each access of a memory to a tensor meets one word of every other operand, whatever the mapping, and
-        these are alike: nothing keeps the tensor further in, and no instances share accesses there."""
+        """Whether in every mapping each access of a memory to a tensor meets one word of every other operand, with
+        uniform zeros: nothing keeps the tensor further in, and no instances share accesses there."""
         inside = self.arch.levels[self.arch.levels.index(memory) + 1 :]
         holders = [level for level in inside if isinstance(level, Memory) and level.keeps[tensor.role] != "never"]
         shares = [
@@ -182,13 +186,14 @@ class ZeroRules:
         return memory.keeps[tensor.role] == "must" and not holders and not any(shares) and alike
 
     def is_alike(self, memory: Memory, tensor: Tensor) -> bool:
-        """Whether a word takes as many bits in every tile."""
+        """Whether a word of a tensor takes the same number of bits in every tile that a memory holds."""
         kinds = self.formats(memory, tensor)
         return len(kinds) == 1 and kinds[0] in ALIKE
 
     def _is_known(self, tensor: Tensor) -> bool:
-        """Whether what is left of a tensor's words follows from what lies inside: no memory leaves out more than those
-        inside it do, by skipping, and words that decide are alike."""
+        """Whether what is left out of a tensor's words follows from what the innermost memories leave out: all memories
+        out to the last one that saves skip by the same roles, none of them gates, and the operands that decide have
+        uniform zeros."""
         inwards = self.keeping(tensor)[::-1]
         if tensor.is_output:  # the innermost holder alone leaves anything out, whichever that is
             saving = [memory for memory in inwards if self.saves(memory, tensor)]
@@ -201,7 +206,8 @@ class ZeroRules:
         return len(skips) == 1 and not gating and alike
 
     def _mac_finds_all(self, tensor: Tensor) -> bool:
-        """Whether the units skip all that is left out of an operand on its way: they skip every zero of the other."""
+        """Whether the MAC units skip every zero of the other operands, and so all that memories leave out of a
+        tensor."""
         if tensor.is_output:
             return True  # what is left out of an output is no operation
         mac, others = self.arch.mac, self.deciding(tensor, ("input", "weight"))
@@ -212,8 +218,8 @@ class ZeroRules:
 
     @property
     def apart(self) -> frozenset[str]:
-        """Dimensions that stay on their own in the problem that is searched: where not only the number of words in a
-        tile counts."""
+        """The dimensions that the searched problem must not join: those of tensors for which more counts than the
+        number of words in a tile."""
         found: set[str] = set()
         for tensor in self.problem.operands:
             density = self.densities.get(tensor.name)
@@ -224,7 +230,7 @@ class ZeroRules:
 
     @property
     def machine(self) -> Architecture:
-        """The machine whose units leave out as many operations as any mapping may: of it, costs are bounds."""
+        """The machine whose MAC units leave out as many operations as any mapping may: costs on it are lower bounds."""
         energy = cycles = 1.0
         for tensor in self.problem.operands:
             if tensor.name not in self.densities:

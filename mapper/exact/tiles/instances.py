@@ -21,7 +21,7 @@ Pairs = frozenset[Pair]
 
 
 _VECTORS = TableBudget(most=32 << 20).memo()
-"""Those that were asked for last: the searches of a cascade's branches ask for equal ones over and over."""
+"""The vectors that were asked for last: searches of a cascade's branches ask for the same ones again and again."""
 
 Span = tuple[int, int]
 """The least and the most trips on one axis."""
@@ -40,12 +40,13 @@ class Spreading:
 def spreadings(
     left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair = (1, 1)
 ) -> tuple[Spreading, ...]:
-    """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
+    """Return the ways to spread `left` tiles over two axes of at most `limits` instances each (1: the axis may not be
+    used)."""
     return _least_of(_every_pair(left, limits, tiling, even, least_trips))
 
 
 def _every_pair(left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair) -> Iterator[tuple[int, Pair]]:
-    """The same, as the instances in use of every pair of axis trips, and that pair."""
+    """Yield every pair of axis trips that spreads the tiles, each after the number of instances that it uses."""
     for x in _trips(left, limits[0], tiling, even):
         if x < least_trips[0]:
             continue
@@ -56,7 +57,7 @@ def _every_pair(left: int, limits: Pair, tiling: Tiling, even: bool, least_trips
 
 
 def _least_of(found: Iterable[tuple[int, Pair]]) -> tuple[Spreading, ...]:
-    """The least of the pairs for each number of instances."""
+    """Return, for each number of instances, the pairs of axis trips that no other pair undercuts."""
     pairs: dict[int, set[Pair]] = {}
     for instances, pair in found:
         pairs.setdefault(instances, set()).add(pair)
@@ -64,10 +65,11 @@ def _least_of(found: Iterable[tuple[int, Pair]]) -> tuple[Spreading, ...]:
 
 
 def _trips(left: int, most: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
-    """Instances worth trying on one axis for `left` tiles, up to some number, in ascending order.
+    """Return the numbers of instances worth trying on one axis for `left` tiles, at most `most`, in ascending order.
 
-    Of all that take as many rounds the fewest; those of which the last round needs one only; and all of those that take
-    three rounds or more: loops outside may then deal out the last round, and not all of the others.
+    Of ragged tiles these are: the fewest instances for each number of rounds; those that leave one tile for the last
+    round; and all that take three rounds or more, since loops further out may then spread the last round and not the
+    others.
     """
     if tiling == "perfect":
         return tuple(f for f in factors(left, tiling, even) if f <= most)
@@ -77,7 +79,7 @@ def _trips(left: int, most: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
 
 
 def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:
-    """Pairs that no other pair undercuts on both axes."""
+    """Return the pairs that no other pair undercuts on both axes."""
     kept: list[Pair] = []
     for x, y in sorted(pairs):
         if not kept or y < kept[-1][1]:
@@ -86,7 +88,7 @@ def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:
 
 
 def most(rooms: set[Pair]) -> Pairs:
-    """Rooms that no other one has at least as much of on both axes."""
+    """Return the rooms for which no other has at least as much on both axes."""
     kept: list[Pair] = []
     for x, y in sorted(rooms, reverse=True):
         if not kept or y > kept[-1][1]:
@@ -116,10 +118,10 @@ def axis_spans(
 
 @dataclass
 class AxisUse:
-    """What the dimensions spread so far leave of the axes, as small numbers that stand for sets of rooms: how often
-    the instances in use fit an axis, which is all that later dimensions ask for, and takes few different numbers.
+    """Numbers what the dimensions spread so far leave of an array's axes, as states.
 
-    State 0 is the empty array; -1 is an array that is too small.
+    A state is a set of rooms: how often the instances in use fit each axis. Later dimensions depend on nothing else,
+    and there are few different rooms. State 0 is the empty array; -1 says that the axes are too small.
     """
 
     sizes: Pair
@@ -136,7 +138,7 @@ class AxisUse:
         return cls((sizes[0], sizes[1] if len(sizes) > 1 else 1))
 
     def after(self, state: int, pairs: Pairs) -> int:
-        """The state after one more dimension."""
+        """Return the state after one more dimension is spread by any of some pairs of axis trips."""
         key = (state, pairs)
         if key not in self._next:
             left = {(x // dx, y // dy) for x, y in self._states[state] for dx, dy in pairs if x >= dx and y >= dy}
@@ -201,7 +203,8 @@ def array_vectors(
     even: Sequence[bool],
     spans: Sequence[AxisSpans] | None = None,
 ) -> Ints:
-    """(vectors, dims) all instances per dimension that a fanout can realize, for some tile below it."""
+    """Return (vectors, dims) all combinations of instances per dimension that a fanout can realize, for some tile below
+    it."""
     spans = spans or _all_spans(problem, fanout)
     sizes, axes = [size for _, size in problem.dims], AxisUse.of(fanout).sizes
     dims = tuple(zip(sizes, spans, per_dim(tiling, len(sizes)), even, strict=True))
@@ -209,7 +212,7 @@ def array_vectors(
 
 
 def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) -> Ints:
-    """(vectors, dims) the same, by all that they depend on."""
+    """Return (vectors, dims) the same, from what they depend on alone."""
     use = AxisUse(axes)
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for size, span, own, grows in dims:
@@ -226,12 +229,13 @@ def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) ->
 
 
 def tiles_needed(instances: Sequence[Ints], perfect: bool | Flags) -> Ints:
-    """How many tiles have to be left along a dimension for the instances of nested arrays, innermost first.
+    """Return how many tiles must be left along a dimension for nested arrays to use the given instances, innermost
+    array first.
 
     perfect  whether tiles divide: for all, or per dimension
 
-    Perfect: so many, or a multiple. Ragged: at least so many; all instances but the last one of an array have a whole
-    tile, of all arrays inside it, and the last one at least one tile.
+    Perfect tiles: this many, or a multiple. Ragged tiles: at least this many; every instance of an array but its last
+    one has full tiles for all arrays inside it, and the last one has at least one tile.
     """
     inside, needed = np.ones_like(instances[0]), np.ones_like(instances[0])
     for counts in instances:
@@ -242,13 +246,13 @@ def tiles_needed(instances: Sequence[Ints], perfect: bool | Flags) -> Ints:
 
 @lru_cache(maxsize=1 << 14)
 def spread_counts(left: int, spans: AxisSpans, tiling: Tiling, even: bool) -> frozenset[int]:
-    """Instances over which `left` tiles can be spread, if no other dimension takes any."""
+    """Return the numbers of instances over which `left` tiles can be spread, if no other dimension takes any."""
     return frozenset(way.instances for way in _spread_within(left, spans, tiling, even))
 
 
 @lru_cache(maxsize=4096)
 def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
-    """Ways to spread a dimension, whatever the tile below the array."""
+    """Return the ways to spread a dimension, whatever the tile below the array."""
     if spans == ((1, 1), (1, 1)):
         return (Spreading(1, frozenset([(1, 1)])),)
     (least_x, most_x), (least_y, most_y) = spans
@@ -266,7 +270,8 @@ def realizable(
     instances: Ints,
     spans: Sequence[AxisSpans] | None = None,
 ) -> Flags:
-    """(rows,) whether the axes can spread just so many instances, (rows, dims), over tiles (rows, dims)."""
+    """Return (rows,) whether the axes can spread tiles (rows, dims) over exactly as many instances (rows, dims) as
+    given."""
     use, state = AxisUse.of(fanout), np.zeros(len(tiles), dtype=np.int64)
     spans = spans or _all_spans(problem, fanout)
     tilings = per_dim(tiling, len(problem.dims))
