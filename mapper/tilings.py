@@ -51,17 +51,18 @@ def factors(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 11)
 def ragged_trips(left: int, most: int, spread: bool, loose_from: int = 0, alone: int = 0) -> tuple[int, ...]:
-    """Trips worth trying, up to some number, where `left` tiles remain that grow evenly, in ascending order.
+    """Return the trip counts worth trying, at most `most`, in ascending order, where `left` tiles remain and grow
+    evenly.
 
-    Larger trips that leave as many tiles change only one thing: the last of these tiles gets smaller, the others
-    larger. That pays where the last one counts for more than the others do.
+    Of the trip counts that leave as many tiles, a larger one changes one thing: the last of these tiles gets smaller
+    and the others larger. That pays only where the last tile counts for more than the others do.
 
-    spread      The tiles are dealt out to instances inside. Where the last one has come down to a single tile of those
-                inside, all instances but the first idle: the trips divide all of these but one.
-    loose_from  An array further out may come to deal out the last tile to its first instance, which has not all of the
-                others: all trips may pay that leave so many tiles or more. 0: there is none.
-    alone       So many instances stand directly outside: the same, where the last round needs the first of them only.
-                0: there are not several.
+    spread      The tiles are spread over instances inside: trips that divide `left` - 1 may pay too, since a last tile
+                with one tile inside leaves all instances but the first idle.
+    loose_from  An array further out may spread the last tile to its first instance, which does not have all of the
+                others: all trip counts may pay that leave this many tiles or more. 0: there is no such array.
+    alone       This many instances stand directly outside: the same, where the last round needs only the first of them.
+                0: there is one instance.
     """
     found = set(factors(left, "ragged", True))
     if spread and left > 1:

@@ -307,7 +307,8 @@ class _Scope:
         return f"{self.name}.{local}" if self.name else local
 
     def row(self, local: str, stated: object, rows: Mapping[str, TableRow]) -> str:
-        """The row that an entry is: as stated, or the one of its name in the block, or of its own name."""
+        """Return the name of the table row that an entry uses: the stated one, else the one of its name in the block,
+        else the one of its own name."""
         if isinstance(stated, str):
             return stated
         if local in self.by_entry:

@@ -133,7 +133,7 @@ class PartialSums:
         self.now = None
 
     def leave(self) -> bool:
-        """Count the drain of the tile; False if nothing is held."""
+        """Count the words that move when the tile is drained; return False if nothing is held."""
         if self.holding is None:
             return False
         alone, arriving, distinct = self.holding

@@ -151,7 +151,8 @@ class ProgramText:
         return tuple(s for s in buffer.spatial if s.position > outer.position)
 
     def range_of(self, step: Step) -> str:
-        """Starts of the tiles of one loop: from the start of the tile outside, to its end or that of the dimension."""
+        """Return the Python range over the starts of a loop's tiles: from the start of the tile outside to its end, or
+        to that of the dimension."""
         first = self.start(step.dim, step.position)
         size = self.problem.sizes[step.dim]
         if first == "0":

@@ -192,10 +192,10 @@ class BoundaryBounds:
         """Bound from below (groups, columns, n) the cost of a boundary whose charge moves (n,) distinct words, inside
         fanout `passed`.
 
-        gaps  (n,) what lines take more than words in the outer and the inner memory, where more is known than for any
+        gaps  (n,) words of full lines per word, in the outer and the inner memory, where more is known than for any
               tile
-        bits  (n,) of a word of an operand, where more is known than the least of any tile
-        left  (groups, n) of the words, where more is known than of any tile
+        bits  (n,) per word of an operand, in both memories, where more is known than the least of any tile
+        left  (groups, n) the share of the words that passes, where more is known than for any tile
         """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
@@ -329,7 +329,8 @@ class BoundaryBounds:
         return math.prod(self.arrays.parts[f] for f in inside)
 
     def _words_at_tiles(self, t: int, exact_halo: bool) -> np.ndarray:
-        """Words of a tensor if it is charged at each tile; broadcastable over the lattice."""
+        """Tabulate the words that all charges of a tensor bring, by the tile that is charged; broadcastable over the
+        lattice."""
         key = (t, exact_halo)
         if key not in self._words:
             tensor = self.tensors[t]
@@ -351,7 +352,7 @@ class BoundaryBounds:
         return words
 
     def _rank_words(self, rank: Rank, stored: Stored | None) -> np.ndarray | float:
-        """Words along a rank, over all tiles of each size; those that are stored."""
+        """Tabulate the words along a rank, over all tiles of each size; `stored`: only those that are stored."""
         indices = [self.dims.index(dim) for dim, _ in rank]
         sizes = [self.lattice.sizes[i] for i in indices]
         if len(rank) <= 1:

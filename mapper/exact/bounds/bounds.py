@@ -59,12 +59,12 @@ FINER_AT_LEAST = 1.5
 
 @dataclass(frozen=True)
 class Growing:
-    """Bounds on what follows a growing tile, by how many of its dimensions are decided, from 0 on; None: nothing
-    follows.
+    """Bounds on what follows a tile while it grows, listed by how many of its dimensions are decided, from 0 on; None:
+    nothing follows.
 
-    near     by the tile
-    far      to be added: by what the arrays of the fanouts that follow make of the tile
-    fanouts  how many follow
+    near     looked up at the tile
+    far      to be added, looked up at what the arrays of the next fanouts make of the tile
+    fanouts  how many fanouts those are
     """
 
     near: list[Floats | None]

@@ -1,4 +1,4 @@
-"""Lines along one rank of a tensor: how many those of its tiles touch over the words in them."""
+"""Lower bounds on the lines that tiles touch along one rank of a tensor, per word in these tiles."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..tiles.lattice import Lattice
 
 @dataclass(frozen=True)
 class LinedRank:
-    """One rank of a tensor.
+    """One rank of a tensor in a memory with lines.
 
     dims    its dimensions in the search's problem, as numbers
-    sizes   of these
+    sizes   their sizes
     steps   their coefficients
     is_box  whether words between those that are wanted count as well
     """
@@ -31,11 +31,12 @@ class LinedRank:
 
     @property
     def is_plain(self) -> bool:
-        """Whether tiles are those of one dimension, without words between them."""
+        """Whether the rank has one dimension, and no words between those that are wanted count."""
         return len(self.dims) == 1 and not (self.is_box and self.steps[0] > 1)
 
     def most_words(self, tiles: Sequence[Ints], shared: Ints | int = 1) -> Ints:
-        """Words of one transfer along the rank, at most, for so many instances with tiles of its dimensions."""
+        """Bound from above the words of one transfer along the rank that `shared` instances with different tiles
+        share."""
         if self.is_box:
             words = 1 + sum((c * (tile - 1) for c, tile in zip(self.steps, tiles, strict=True)), np.int64(0))
         else:
@@ -44,25 +45,26 @@ class LinedRank:
 
     @property
     def extent(self) -> int:
-        """Indices along the rank, from the least to the largest."""
+        """The number of places along the rank, from the first index to the last."""
         return 1 + sum(c * (size - 1) for c, size in zip(self.steps, self.sizes, strict=True))
 
     @property
     def is_window(self) -> bool:
-        """Whether lines of its tiles are counted, those of two dimensions."""
+        """Whether the rank has two dimensions; the lines of its windows are counted then."""
         return len(self.dims) == 2
 
     def tile_codes(self, tiles: Sequence[Ints]) -> Ints:
-        """One number for each tile of its dimensions."""
+        """Return one number for each combination of tiles of its dimensions."""
         if self.is_window:
             return tiles[0] * (self.sizes[1] + 1) + tiles[1]
         return tiles[0]
 
     def lines_per_word(self, per_line: Ints, most: Ints, code: Ints) -> Floats:
-        """(lines, rows) lines over words, at least, for lines of so many words along the rank.
+        """Bound from below (lengths, rows) the lines touched per word, for each number of words that a line holds along
+        the rank.
 
         most  words of one transfer along the rank, at most
-        code  of the tiles, where all tiles count; else 0
+        code  of the tiles, where the lines of all of them are counted; else 0
         """
         least: Floats = 1.0 / np.minimum(most, per_line[:, None])
         if self.is_plain:
@@ -75,7 +77,7 @@ class LinedRank:
         return least
 
     def sliding(self, code: Ints, i: int, end: Ints) -> Ints:
-        """The code of tiles of a window that slide along one of its dimensions, up to some end each."""
+        """Return the code of tiles of a window that slide along one of its dimensions, each up to its end."""
         return code + (1 + 2 * end + i) * math.prod(size + 1 for size in self.sizes)
 
     def _of_windows(self, code: int, per_line: Ints) -> tuple[float, ...]:
@@ -90,9 +92,10 @@ class LinedRank:
         return lines_of_windows(self.sizes, self.steps, self.is_box, tiles, tuple(ends), tuple(per_line.tolist()))
 
     def at_tiles(self, per_line: Ints, lattice: Lattice, whole: bool) -> list[Floats | float]:
-        """Lines over words, at least, for the tiles of every cell of a lattice, for lines of so many words.
+        """Bound from below the lines touched per word, for the tiles of every cell of a lattice and each number of
+        words that a line holds.
 
-        whole  of tiles that may be anywhere: no line is touched by none of them
+        whole  tiles may lie anywhere, but together they touch every line
         """
         if not self.dims:
             return [1.0] * len(per_line)
@@ -109,7 +112,7 @@ class LinedRank:
 
 
 def lined_rank(rank: Rank, problem: Problem, names: Sequence[str], is_box: bool) -> LinedRank:
-    """A rank of a tensor of a problem, of whose dimensions some are known, by their place among the names."""
+    """Return a rank of a tensor with those of its dimensions that are among the names and have several elements."""
     kept = [(dim, c) for dim, c in rank if dim in names and problem.sizes[dim] > 1]
     return LinedRank(
         tuple(names.index(dim) for dim, _ in kept),
@@ -121,9 +124,10 @@ def lined_rank(rank: Rank, problem: Problem, names: Sequence[str], is_box: bool)
 
 @lru_cache(maxsize=1024)
 def lines_of_tiles(size: int, coefficient: int, per_line: int) -> Floats:
-    """(tiles,) by the tile along a dimension, lines that all of its tiles touch, over the size; of tile 0, nothing.
+    """Return (tiles,) the lines that all tiles along a dimension touch, per element, by the size of a tile; 0 for size
+    0.
 
-    A tile touches a line more than there are between neighbours of it that lie in different lines.
+    A tile touches one line more than it has pairs of neighbours in different lines.
     """
     line = np.arange(size) * coefficient // per_line
     changes = np.concatenate([[0], np.diff(line)]) > 0
@@ -141,11 +145,11 @@ def lines_of_windows(
     ends: tuple[int, ...],
     per_line: tuple[int, ...],
 ) -> tuple[float, ...]:
-    """Lines that all tiles of a window along two dimensions touch, over the words in them; for lines of so many words,
-    0 where these are so few that a line may lie between two of them.
+    """Return the lines that all tiles of a window along two dimensions touch, per word in them, for each number of
+    words that a line holds; 0 where a line is so short that it may lie between two words of a tile.
 
     ends  up to which tiles slide, and take only what is new: larger than the tile for one of the dimensions at most.
-          Of tiles with gaps, which what is new may fill, no line is counted more than once on the way
+          Where tiles have gaps, which new words may fill, a line counts once on the way
     """
     if tiles != ends and not (is_box or _is_gapless(sizes, steps, tiles)):
         return lines_of_windows(sizes, steps, is_box, ends, ends, per_line)
@@ -179,13 +183,13 @@ def _tiles(size: int, tile: int) -> tuple[Ints, Ints]:
 
 
 def _sums(steps: tuple[int, ...], indices: Sequence[Ints]) -> Ints:
-    """(first dimension, second dimension) where indices of both lie along the rank."""
+    """Return (first dimension, second dimension) the place along the rank of each pair of indices."""
     found: Ints = steps[0] * indices[0][:, None] + steps[1] * indices[1]
     return found
 
 
 def _words(sizes: tuple[int, ...], steps: tuple[int, ...], is_box: bool, tiles: tuple[int, ...]) -> int:
-    """Words of all tiles of a window: distinct ones of each (`sets.distinct_sums`)."""
+    """Count the words of all tiles of a window, each tile's distinct ones (`sets.distinct_sums`)."""
     low, high = zip(*map(_tiles, sizes, tiles), strict=True)
     if is_box:
         return int((_sums(steps, high) - _sums(steps, low) + 1).sum())

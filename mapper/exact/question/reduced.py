@@ -53,12 +53,12 @@ class ReducedQuestion:
 
     @property
     def counted(self) -> Tiling:
-        """The tiling by which words are counted: perfect where the tiles of all dimensions are."""
+        """The tiling by which words are counted: perfect only where nothing is ragged."""
         return self.visit.counted
 
     @property
     def _counted_before(self) -> Tiling:
-        """How words of the original problem are counted."""
+        """The tiling by which words of the original problem are counted."""
         return VisitTiles.of(self.original, self.tiling, self.surroundings.cut, self.surroundings.made).counted
 
     @property
