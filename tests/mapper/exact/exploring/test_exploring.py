@@ -170,7 +170,9 @@ def test_tables_for_choices_of_arrays_get_finer_where_rows_are_many(alone: Count
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize(("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near": 1}, False)])
+@pytest.mark.parametrize(
+    ("changes", "made"), [({}, True), ({"least_own_gain": 2}, False), ({"near": 1, "near_enough": 1}, False)]
+)
 def test_tables_for_choices_of_arrays_are_made_where_they_say_much(
     changes: dict[str, float], made: bool, alone: Counter[str]
 ) -> None:
