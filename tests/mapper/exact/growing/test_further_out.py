@@ -93,6 +93,10 @@ def test_two_loops_over_a_dimension_in_a_band_may_be_one() -> None:
     assert longer.occurs(found > 200)
 
 
+LONG = {41, 49}
+"""Seeds whose uneven searches take half of the time of all sixty together: others stand for them there."""
+
+
 def searched(
     problem: Problem, arch: Architecture, objective: str, tiling: Tiling, space: Space, leaves_out: bool
 ) -> Certificate | None:
@@ -108,7 +112,8 @@ def searched(
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_the_optimum_does_not_need_them(tiling: Tiling, space: Space, seeds: range) -> None:
-    for seed in seeds:
+    for number in seeds:
+        seed = number + 60 if space == "uneven" and number in LONG else number
         rng = random.Random(seed)
         largest = 5 if space == "uneven" else 9
         problem, arch = random_problem(rng, largest), machine(rng, memories=2, capacity=rng.randint(6, 40))
