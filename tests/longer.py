@@ -1,8 +1,8 @@
 """How much the tests try.
 
 By default few seeds of each random test, few cases of each test that is marked `some`, and no test that is marked
-`long`: three minutes altogether. With TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them; with 20, twenty times as many
-seeds.
+`long`: three and a half minutes altogether. With TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them; with 20, twenty
+times as many seeds.
 """
 
 from __future__ import annotations
