@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
-
 from ..arch import Architecture
-from ..ir import Cascade, Mapping, Pad, Problem, ProblemError, Rank, Stored, Tensor, TilewrightError, Work
+from ..ir import Cascade, Mapping, Pad, Problem, ProblemError, Rank, Stored, Tensor, TilewrightError, Work, ceil_div
 from .sets import reached_sums
 
 
@@ -28,18 +28,27 @@ def counted(problem: Problem, arch: Architecture) -> Problem:
 
 def points_with_words(problem: Problem) -> int:
     """Points of a problem that take no zero of padding that is not stored; at least, of several padded tensors."""
+    return max(0, problem.macs - sum(problem.macs - words_at_macs(problem, tensor) for tensor in problem.tensors))
 
-    def of(tensor: Tensor) -> int:
-        points = problem.macs
-        for rank, stored in tensor.stored_ranks:
-            if stored is not None:
-                sums = np.zeros(1, dtype=np.int64)
-                for dim, coefficient in rank:
-                    sums = np.add.outer(sums, coefficient * np.arange(problem.sizes[dim])).ravel()
-                points = points // len(sums) * int(((stored.first <= sums) & (sums < stored.end)).sum())
-        return points
 
-    return max(0, problem.macs - sum(problem.macs - of(tensor) for tensor in problem.tensors))
+def words_at_macs(problem: Problem, tensor: Tensor) -> int:
+    """Points of a problem that take a word of a tensor: all, but for those that take a zero that is not stored."""
+    points = problem.macs
+    for rank, stored in tensor.stored_ranks:
+        if stored is not None:
+            sizes = tuple(problem.sizes[dim] for dim, _ in rank)
+            points = points // math.prod(sizes) * stored_points(tuple(c for _, c in rank), sizes, stored)
+    return points
+
+
+@lru_cache(maxsize=4096)
+def stored_points(coefficients: tuple[int, ...], sizes: tuple[int, ...], stored: Stored) -> int:
+    """Points of the dimensions of a rank whose sum is stored: of the largest dimension a range, for all points of the
+    others."""
+    *others, (step, size) = sorted(zip(coefficients, sizes, strict=True), key=lambda one: one[1])
+    starts = map(sum, itertools.product(*(range(0, c * n, c) for c, n in others)))
+    ranges = ((ceil_div(stored.first - at, step), ceil_div(stored.end - at, step)) for at in starts)
+    return sum(max(0, min(size, end) - max(0, first)) for first, end in ranges)
 
 
 def is_padded(work: Work) -> bool:

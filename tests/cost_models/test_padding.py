@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import longer
 import tilewright as tw
 from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.intensity import compulsory_words
-from tilewright.cost_models.padding import counted
+from tilewright.cost_models.padding import counted, stored_points
 from tilewright.cost_models.traffic_bounds import reuse_bound
-from tilewright.ir import ArchitectureError, LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
+from tilewright.ir import (
+    ArchitectureError,
+    LoopNest,
+    Mapping,
+    MappingError,
+    Problem,
+    ProblemError,
+    Stored,
+    TilewrightError,
+)
 from tilewright.mapper.question import Question
 from tilewright.run.documents.parts import layer_of, layer_part
 from tilewright.workloads import cascade
@@ -134,3 +146,17 @@ def test_a_convolution_as_a_product_reads_what_is_stored() -> None:
     """The image, once, to lay its patches out; the product then has them as words of its own."""
     read, free = (tw.search_im2col(LAYER, machine(padding)).image_words for padding in ("read", "free"))
     assert (read, free) == (81, 49)
+
+
+def test_points_whose_sum_is_stored() -> None:
+    for seed in longer.seeds(200):
+        rng = random.Random(seed)
+        coefficients, sizes = (tuple(rng.randint(1, 6) for _ in range(1 + seed % 3)) for _ in range(2))
+        sums = [
+            sum(point)
+            for point in itertools.product(*(range(0, c * n, c) for c, n in zip(coefficients, sizes, strict=True)))
+        ]
+        first = rng.randint(0, max(sums))
+        end = rng.randint(first + 1, max(sums) + 1)
+        expected = sum(first <= one < end for one in sums)
+        assert stored_points(coefficients, sizes, Stored(first, end, end - first)) == expected

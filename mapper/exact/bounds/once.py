@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
+from ....cost_models.padding import stored_points
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Stored
 from ...tilings import Tiling
-from ..counting.windows import tiles_total
 from ..question.hierarchy import MemoryBoundary, Placement, State
 from ..rows import Flags, Floats, Ints, Rows
 from ..tiles.at_work import first_has, instances_at_work
@@ -196,7 +196,7 @@ class OnceEach(BoundaryBounds):
         coefficients = tuple(c for _, c in rank)
         whole = distinct_sums(coefficients, tuple(sizes.tolist()))
         if stored is not None:
-            points = tiles_total(coefficients, sizes.tolist(), [1] * len(rank), "exact", stored)
+            points = stored_points(coefficients, tuple(sizes.tolist()), stored)
             wanted, whole = wanted - (sizes.prod() - points), stored.words
         found: Floats = np.maximum(wanted / whole, 1.0)
         return found

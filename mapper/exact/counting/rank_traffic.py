@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ....arch import Footprint
+from ....cost_models.padding import stored_points
 from ....ir import Rank, Stored, ceil_div
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
-from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines, tiles_total
+from .windows import LoopKind, fewest_sums, rank_total, rank_total_lines
 
 NONE: frozenset[int] = frozenset()
 
@@ -160,8 +161,7 @@ class RankTraffic:
         sizes = [int(self.sizes[d]) for d in dims]
         total = np.int64(math.prod(sizes))
         if stored is not None:
-            coefficients = tuple(c for _, c in rank)
-            total = np.int64(tiles_total(coefficients, sizes, [1] * len(dims), self.footprint, stored))
+            total = np.int64(stored_points(tuple(c for _, c in rank), tuple(sizes), stored))
         if len(dims) <= 1:
             return np.broadcast_to(total, len(rows))
         passed = [fanout for fanout in range(len(self.loops.path.bands)) if fanout in sharing]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ....arch import Footprint
 from ....cost_models.moves import RankLoops, rank_lines, rank_words
-from ....ir import Digit, Problem, Stored, Tensor, ceil_div
+from ....ir import Digit, Stored, ceil_div
 
 LoopKind = Literal["time", "together", "apart"]
 """A loop in time; one of instances that are served together; one of instances that are not."""
@@ -66,17 +66,6 @@ def tiles_total(
     """Words along a rank that all tiles of some size want together, each on its own, of those that are stored."""
     key = tuple(x for size, tile in zip(sizes, tiles, strict=True) for x in (tile, ceil_div(size, tile), tile))
     return rank_total(coefficients, tuple(sizes), key, ("time",), None, footprint, stored)[0]
-
-
-def words_at_macs(problem: Problem, tensor: Tensor) -> int:
-    """Points of a problem that take a word of a tensor: all, but for those that take a zero of padding."""
-    points = problem.macs
-    for rank, stored in tensor.stored_ranks:
-        if stored is not None:
-            sizes = [problem.sizes[dim] for dim, _ in rank]
-            taking = tiles_total(tuple(c for _, c in rank), sizes, [1] * len(rank), "exact", stored)
-            points = points // math.prod(sizes) * taking
-    return points
 
 
 @lru_cache(maxsize=1 << 17)

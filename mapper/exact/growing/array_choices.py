@@ -15,10 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ....cost_models.padding import words_at_macs
 from ..bounds.array_groups import partly_decided
 from ..bounds.boundary_costs import BoundaryBounds
 from ..bounds.once import OnceEach, all_boundaries
-from ..counting.windows import words_at_macs
 from ..question.hierarchy import MAC, MemoryBoundary, Path, Placement
 from ..rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from ..tiles.instances import array_vectors

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..counting.windows import words_at_macs
+from ....cost_models.padding import words_at_macs
 from ..question.hierarchy import MAC, MemoryBoundary
 from ..rows import Floats
 from .context import SearchContext
