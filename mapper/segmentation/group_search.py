@@ -185,9 +185,8 @@ class GroupSearch:
         with self._at_most(PLAN_EFFORT.share):
             for most in sorted({len(groups[edge.step.group].names) for edge in edges})[:-1]:
                 self._cheapest([edge for edge in edges if len(groups[edge.step.group].names) <= most])
-        self.costs.longer = PLAN_EFFORT.longer ** (
-            1 if self.residency.candidates else 2
-        )  # there are many more kinds then
+        many_kinds = bool(self.residency.candidates)
+        self.costs.longer = PLAN_EFFORT.longer if many_kinds else PLAN_EFFORT.longer**2
         for kind in self.steps.kinds:
             kind.reopen()
         self.steps.tell()
