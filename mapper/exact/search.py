@@ -491,7 +491,8 @@ class ExactSearch:
         """Search tiles that divide larger sizes first, where few divide large ones that are asked for: cut to these,
         the best mapping is an incumbent, found long before most that have shorter last tiles."""
         sizes = {dim: rounded_up(size, self.effort.some) for dim, size in self.original.dims}
-        if sizes == self.original.sizes or not self._may_start_elsewhere or self.original.pads:
+        belong_to_sizes = self.original.has_zeros or self.original.pads
+        if sizes == self.original.sizes or not self._may_start_elsewhere or belong_to_sizes:
             return
         larger, means = replace(self.original, dims=tuple(sizes.items())), self.means.share(self.effort.share)
         first = replace(self, original=larger, tiling=TILINGS[0], means=means, known=None)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_search_ragged import case_of, check_case
 
 import longer
+import tilewright as tw
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.cost_models import evaluate
 from tilewright.ir import Loop
@@ -45,3 +47,13 @@ def test_optimum_of_brute_force(seeds: range, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_size_is_rounded_up_where_more_than_twice_as_many_numbers_divide_the_larger_one() -> None:
     assert [rounded_up(size) for size in (7, 64, 1000, 1009, 50257)] == [7, 64, 1000, 1020, 50400]
+
+
+def test_operands_given_as_arrays_keep_their_size() -> None:
+    """A mask of 1,009 columns is none of 1,020: an error once."""
+    weights = np.zeros((8, 1009))
+    weights[:, ::3] = 1
+    found = tw.search(
+        tw.gemm(M=4, N=1009, K=8), "sparse_tensor_core", "energy", "ragged", density={"W": weights}, time_limit=60
+    )
+    assert found.certificate.proven
