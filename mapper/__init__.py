@@ -26,6 +26,7 @@ layout_plan/     where the tensors of a network lie, and what is converted
 lined_cascades.py  trees of cascades on machines with lines
 lowering.py      convolutions as products (im2col)
 segmentation/    which operations of a network are mapped as one
+sharding/        one network on several devices: splits and shardings
 memory_plan/     addresses for buffers with lifetimes, the least height proven
 legality.py      that a mapping is a legal schedule, proven by integer sets
 mapping_files.py mappings that users write
