@@ -13,6 +13,8 @@ REPLICATED: Final = "replicated"
 """All devices of an axis have the same words."""
 PARTIAL: Final = "partial"
 """Every device of an axis has an addend of each word."""
+SPREAD: Final = "spread"
+"""Every device of an axis has as many of the words, in an order that the plan does not know (a view by experts)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -30,7 +32,7 @@ class Deal:
     high: int = 0
 
 
-Placement: TypeAlias = Deal | Literal["replicated", "partial"]
+Placement: TypeAlias = Deal | Literal["replicated", "partial", "spread"]
 """Of a tensor along one axis of the mesh."""
 
 Sharding: TypeAlias = tuple[Placement, ...]
@@ -38,4 +40,5 @@ Sharding: TypeAlias = tuple[Placement, ...]
 
 Split: TypeAlias = tuple[str | None, ...]
 """Of an operation along every axis of the mesh, the innermost first: one of its dimensions, whose blocks the devices
-do; None where all devices do the same. An outer axis deals first, an inner one its blocks."""
+do; None where all devices do the same; PARTIAL where they do it to addends. An outer axis deals first, an inner one its
+blocks. A view has the axes of what it reads as dimensions too, called a, b, ...: then its words are SPREAD."""
