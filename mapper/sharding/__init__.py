@@ -2,10 +2,14 @@
 
 question.py  what is asked, and what is answered
 space.py     the space: splits of operations, and the shardings that they need and make
+dividing.py  which problems devices have of a divided operation
+devices.py   what these cost: a bound at once, by search where it matters
 """
 
 from __future__ import annotations
 
+from .devices import DeviceCosts, SplitCost, weights_of_plan
+from .dividing import dims_of, divided, divided_sizes
 from .question import (
     ComparedPlan,
     DeviceMemory,
@@ -19,6 +23,7 @@ from .space import OperationRows, RowStride, ShardingSpace
 
 __all__ = [
     "ComparedPlan",
+    "DeviceCosts",
     "DeviceMemory",
     "DeviceWork",
     "Move",
@@ -28,4 +33,9 @@ __all__ = [
     "ShardedAnswer",
     "ShardingQuestion",
     "ShardingSpace",
+    "SplitCost",
+    "dims_of",
+    "divided",
+    "divided_sizes",
+    "weights_of_plan",
 ]
