@@ -187,14 +187,11 @@ class UpperMemories:
             instead = per_word(far, far.write_energy_pj) - per_word(near, near.write_energy_pj)
             if per_word(far, far.read_energy_pj) < per_word(near, near.read_energy_pj):
                 instead = 0.0  # sums may be read more often than written: the more of them, the better further out
-            through = per_word(far, far.write_energy_pj)
-            through += per_word(near, near.read_energy_pj) * self.arch.inner_drain_read
         else:
             instead = per_word(far, far.read_energy_pj) - per_word(near, near.read_energy_pj)
-            through = per_word(far, far.read_energy_pj) + per_word(near, near.write_energy_pj)
         if near.block_bits:
             instead = 0.0  # words there may cost as much as blocks
-        may_pass = near.keeps[tensor.role] != "must"
+        may_pass, through = near.keeps[tensor.role] != "must", self.through_pj(tensor, home, near.name)
         return max(0.0, min(instead, through) if may_pass else through)
 
     def further_weight(self, tensor: Tensor, home: str, weights: Weights) -> float | None:
@@ -223,12 +220,18 @@ class UpperMemories:
         return min(through, saved[0])
 
     def through_pj(self, tensor: Tensor, home: str, inner: str) -> float:
-        """pJ per word at least, by which a tensor passes from its home to a node further in, or back."""
-        far, near, bits = self.of(home), self.of(inner), self.arch.width_bits(tensor)
-        if tensor.is_output:
-            drained = near.read_energy_pj * self.arch.inner_drain_read / near.access_bits
-            return bits * (far.write_energy_pj / far.access_bits + drained)
-        return bits * (far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits)
+        """pJ per word at least, by which a tensor passes from its home to a node further in, or back: through all
+        memories between that have to keep it."""
+        way = self.upper[self.depth[home] : self.depth[inner] + 1]
+        passed = [way[0], *(memory for memory in way[1:-1] if memory.keeps[tensor.role] == "must"), way[-1]]
+        drained = float(self.arch.inner_drain_read)
+        energy = 0.0
+        for far, near in itertools.pairwise(passed):
+            if tensor.is_output:
+                energy += far.write_energy_pj / far.access_bits + drained * near.read_energy_pj / near.access_bits
+            else:
+                energy += far.read_energy_pj / far.access_bits + near.write_energy_pj / near.access_bits
+        return self.arch.width_bits(tensor) * energy
 
 
 def without_leakage(arch: Architecture) -> Architecture:

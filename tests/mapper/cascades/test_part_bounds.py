@@ -61,7 +61,7 @@ def _part(whole: Cascade, memories: UpperMemories, name: str) -> VisitedPart:
 
 
 @pytest.mark.some(4)
-@pytest.mark.parametrize("machine", ["eyeriss", "three_level", "tpu_v4i"])
+@pytest.mark.parametrize("machine", ["eyeriss", "three_level", "tpu_v4i", "cpu"])
 @pytest.mark.parametrize("space", ["even", "uneven"])
 @pytest.mark.parametrize("weights", [ENERGY_ALONE, LATENCY_ALONE, Weights(1.0, 100.0)])
 def test_one_operation_weighs_its_bounds_or_more(machine: str, space: Space, weights: Weights) -> None:
@@ -75,6 +75,21 @@ def test_one_operation_weighs_its_bounds_or_more(machine: str, space: Space, wei
         least = solver.least(asked, weights).bound
         assert 0 < bounds.of(part) <= least * (1 + 1e-9)
         assert 0 < bounds.close(part) <= least * (1 + 1e-9)
+
+
+def test_words_pass_all_memories_that_have_to_keep_them() -> None:
+    """On a machine with caches, those of each level cost energy, whatever the tree."""
+    cpu, pair = (
+        load_arch("cpu"),
+        cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=1, n=64, k=9, p=8),
+    )
+    a, o = (pair.operation(name).problem.tensor(tensor) for name, tensor in (("T", "A"), ("O", "O")))
+    caches = 32 * (2 * 100 + 2 * 100 + 2 * 20) / 64
+    assert UpperMemories(cpu).further_pj(a, "DRAM") == pytest.approx(32 * 70 + caches + 32 * 10 / 64)
+    assert UpperMemories(cpu).further_pj(o, "DRAM") >= 32 * 70 + caches / 2
+    asked = Question(pair, cpu, ENERGY, "perfect")
+    found = search_cascade(asked)
+    assert 0.99 * found.certificate.value <= bound_cascade(asked) <= found.certificate.value
 
 
 def test_sums_may_cost_less_in_a_memory_whose_words_are_dear_to_write() -> None:
