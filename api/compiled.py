@@ -176,9 +176,10 @@ class CompiledNetwork(Shown):
         floats where these are not exact (quantized networks, and all of numpy).
         """
         check_writes_networks(form, "form")
-        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
+        from .mapper.emit.network import WEIGHTS_FILE, check_writable, emit_c_network, emit_numpy_network
 
         kind = self._element(element)
+        check_writable(self.answer.question.graph, kind, form)
         if form == "numpy":
             if element not in (None, "double"):
                 raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
