@@ -1,4 +1,4 @@
-"""A compiled network as an HTML page: totals and proof, a timeline, and every group with its tree."""
+"""A compiled network as an HTML page: totals and proof, a timeline, and groups that unfold to their trees."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def network_plan_html(answer: NetworkAnswer, plan: NetworkPlanDocument, command:
             "Timeline",
             timeline("plan"),
             note="Operations in time, how busy MACs and ports are meanwhile, and what lies at which address. Select a "
-            "group to see its tree. Operations that share loops take turns: each is drawn as long as all its turns.",
+            "group to unfold it below. Operations that share loops take turns: each is drawn as long as all its turns.",
         ),
         sections=[
             section(
                 "Groups",
                 groups,
-                note="In the order in which they run. Select one for its tree and its figures, a heading to sort.",
+                note="In the order in which they run. Select one to unfold its tree and figures, a heading to sort.",
             ),
             *(rendered(part) for part in plan_sections(answer)),
         ],
@@ -118,7 +118,7 @@ def _kind_of(answer: NetworkAnswer, tile: Tile) -> int:
 
 
 def _groups(answer: NetworkAnswer, details: Details) -> Markup:
-    """A row for each group, with its dialog."""
+    """A row for each group, which unfolds."""
     rows = [_row(answer, number, segment) for number, segment in enumerate(answer.segments, 1)]
     names = [
         _add_detail(answer, number, segment, details) if segment.answer is not None else ""
@@ -126,7 +126,7 @@ def _groups(answer: NetworkAnswer, details: Details) -> Markup:
     ]
     titles = ("energy", "share", "time", "share of time", f"words at {answer.question.arch.memories[0].name}")
     columns = [Column("group"), Column("operations", True), Column("on chip", True), *map(Column, titles)]
-    return sorting_table("groups", [*columns, Column("proof", True)], rows, names)
+    return sorting_table("groups", [*columns, Column("proof", True)], rows, names, unfolds=True)
 
 
 def _row(answer: NetworkAnswer, number: int, segment: Segment) -> list[TableCell | str]:

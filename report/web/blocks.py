@@ -51,19 +51,22 @@ def sorting_table(
     rows: Iterable[Sequence[TableCell | str]],
     details: Sequence[str] = (),
     best: int | None = None,
+    unfolds: bool = False,
 ) -> Markup:
     """A table whose headings sort it, and which a long text filters.
 
     title    in words for those who do not see it
-    details  of each row the dialog that its first cell opens
+    details  of each row the detail that its first cell opens
     best     the number of the row that is marked as the best
+    unfolds  whether details unfold below their rows, and not in a dialog
     """
     head = joined(_head(column) for column in columns)
     body = joined(
         _row(columns, cells, details[number] if details else "", number == best) for number, cells in enumerate(rows)
     )
-    table = '<table class="sorts" data-title="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>'
-    return Markup('<div class="wide">{}</div>').format(Markup(table).format(title, head, body))
+    kind = "sorts unfolds" if unfolds else "sorts"
+    table = '<table class="{}" data-title="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>'
+    return Markup('<div class="wide">{}</div>').format(Markup(table).format(kind, title, head, body))
 
 
 def _head(column: Column) -> Markup:

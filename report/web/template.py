@@ -14,7 +14,7 @@ from ...run.documents.mappings import written_by
 from ..parts.html import joined, to_list
 from ..parts.palette import colour_variables
 
-SCRIPTS = ("format.js", "details.js", "tables.js", "plots.js", "timeline.js")
+SCRIPTS = ("format.js", "keys.js", "details.js", "tables.js", "plots.js", "timeline.js")
 """Of every page, in this order; `start.js` comes after those that a page brings itself."""
 
 

@@ -1,17 +1,42 @@
-// The dialog of one row, bar or dot: figures, parts, picture, and the command that finds it again.
+// The detail of one row, bar or dot, in a dialog or below its row: parts, picture, and the command that finds it again.
 
-/** Show a detail: a title, a sentence of figures, parts with headings, and a command. */
-function openDetails({ title, figures = "", parts = [], command = null }) {
-  byId("details-title").textContent = title;
-  byId("details-figures").textContent = figures;
+/** Show a detail in the dialog: a title, a sentence of figures, parts with headings, and a command. */
+function openDetails(detail) {
+  byId("details-title").textContent = detail.title;
+  byId("details-figures").textContent = detail.figures;
+  byId("details-body").replaceChildren(...detailParts(detail));
+  byId("details").showModal();
+  byId("details").scrollTop = 0;
+}
+
+function detailParts({ parts, command }) {
   const shown = parts.flatMap((part) => [element("h3", {}, part.head), detailPart(part)]);
   if (command) {
     shown.push(element("h3", {}, "Find it again"),
       element("p", { class: "command" }, element("code", {}, command), copyButton(command)));
   }
-  byId("details-body").replaceChildren(...shown);
-  byId("details").showModal();
-  byId("details").scrollTop = 0;
+  return shown;
+}
+
+/** The row below a row that has unfolded. */
+const unfolded = (row) => (row.nextElementSibling?.classList.contains("unfolded") ? row.nextElementSibling : null);
+
+/** Show the detail of a row in a row below it, or take it away. */
+function unfold(row, isOpen) {
+  row.querySelector("button").setAttribute("aria-expanded", isOpen);
+  if (!isOpen) return unfolded(row)?.remove();
+  if (unfolded(row)) return;
+  const parts = element("div", { class: "parts" }, ...detailParts(detailOf(row.dataset.of)));
+  const place = document.querySelector(`.lanes [data-detail="${row.dataset.of}"]`);
+  if (place) parts.prepend(element("p", {}, element("button", { type: "button", onclick: () => seek(row.dataset.of) }, "Show in the timeline")));
+  row.after(element("tr", { class: "unfolded" }, element("td", { class: "text", colspan: row.cells.length }, parts)));
+}
+
+/** To what is drawn of a detail. */
+function seek(name) {
+  const place = document.querySelector(`.lanes [data-detail="${name}"]`);
+  place.scrollIntoView({ block: "center", inline: "center" });
+  place.focus();
 }
 
 /** A part is pairs of name and value, a table, a text with its lines as they are, a picture, or sentences. */

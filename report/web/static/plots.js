@@ -55,7 +55,7 @@ function frame(label, across, up) {
   const wide = plotWidth(), y = axis(up.values, up.log, up.text, HIGH - BOTTOM, TOP, 6);
   const left = 30 + LETTER * Math.max(...y.ticks.map((tick) => y.text(tick).length));
   const x = axis(across.values, across.log, across.text, left, wide - RIGHT, Math.max(3, Math.floor((wide - left) / 130)));
-  const svg = shape("svg", { viewBox: `0 0 ${wide} ${HIGH}`, role: "group", "aria-label": label });
+  const svg = shape("svg", { viewBox: `0 0 ${wide} ${HIGH}`, role: "group", "aria-label": `${label}; arrow keys go from dot to dot` });
   let free = 0; // where the next text may begin: on narrow pages some lines have none
   for (const tick of x.ticks) {
     svg.append(shape("line", { class: "axis", x1: x.at(tick), x2: x.at(tick), y1: TOP, y2: HIGH - BOTTOM }));

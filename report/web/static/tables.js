@@ -20,9 +20,14 @@ function compareKeys(a, b, sign) {
   return sign * String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
+/** The rows of a table without what has unfolded below them. */
+const rowsOf = (table) => [...table.tBodies[0].rows].filter((row) => !row.classList.contains("unfolded"));
+
 function sortRows(table, column, down) {
-  const body = table.tBodies[0], keys = new Map([...body.rows].map((row) => [row, sortKey(row.cells[column])]));
-  body.append(...[...body.rows].sort((a, b) => compareKeys(keys.get(a), keys.get(b), down ? -1 : 1)));
+  const keys = new Map(rowsOf(table).map((row) => [row, sortKey(row.cells[column])]));
+  const sorted = [...keys.keys()].sort((a, b) => compareKeys(keys.get(a), keys.get(b), down ? -1 : 1));
+  table.tBodies[0].append(...sorted.flatMap((row) => [row, unfolded(row)].filter(Boolean)));
+  oneStop(table.tBodies[0]);
   [...table.tHead.rows[0].cells].forEach((cell, i) => cell.setAttribute("aria-sort", i !== column ? "none" : down ? "descending" : "ascending"));
   Object.assign(table.dataset, { column, down: down ? "yes" : "" });
 }
@@ -46,18 +51,20 @@ function sortable(table) {
   if (table.dataset.column) sortRows(table, Number(table.dataset.column), Boolean(table.dataset.down));
 }
 
-/** A line above a long table: rows that contain a text. */
+/** A line above a long table: rows that contain a text, and all that unfolds. */
 function filterable(table) {
-  const rows = () => [...table.tBodies[0].rows];
-  if (rows().length < LONG) return;
+  const rows = () => rowsOf(table), unfolds = table.classList.contains("unfolds");
+  if (rows().length < LONG && !unfolds) return;
   const count = element("span", { class: "quiet", role: "status" });
   const box = element("input", { type: "search", placeholder: "Filter rows", "aria-label": `Filter rows of ${table.dataset.title ?? "the table"}` });
   box.addEventListener("input", () => {
     const wanted = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const row of rows()) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
     count.textContent = wanted.length ? ` ${rows().filter((row) => !row.hidden).length} of ${rows().length} rows` : "";
+    oneStop(table.tBodies[0]);
   });
-  table.closest(".wide").before(element("p", { class: "filter" }, box, count));
+  const all = (text, isOpen) => element("button", { type: "button", onclick: () => rows().filter((row) => row.dataset.of && !row.hidden).forEach((row) => unfold(row, isOpen)) }, text);
+  table.closest(".wide").before(element("p", { class: "filter" }, box, ...(unfolds ? [all("Unfold all", true), all("Fold all", false)] : []), count));
   table.closest(".wide").classList.toggle("tall", rows().length > TALL);
 }
 

@@ -13,6 +13,8 @@ function drawTimeline(place, plan) {
   const before = place.querySelector(".lanes"), middle = before ? (before.scrollLeft + before.clientWidth / 2) / before.scrollWidth : 0;
   place.replaceChildren(zoomBar(place, plan, zoom), lanes);
   if (before) lanes.scrollLeft = middle * lanes.scrollWidth - lanes.clientWidth / 2;
+  oneStopEach(lanes);
+  markChosen();
 }
 
 function zoomBar(place, plan, zoom) {
@@ -49,7 +51,7 @@ function timeAxis(plan, x, wide) {
 }
 
 function groupLane(plan, x, wide) {
-  const svg = laneSvg(wide, LANE, "groups");
+  const svg = laneSvg(wide, LANE, "groups; arrow keys go from one to the next");
   const groups = grouped(plan.operations, (one) => one[1]);
   for (const [number, found] of groups) {
     const from = found[0][2], to = found[found.length - 1][3], left = x(from), w = Math.max(x(to) - left, 0.6);

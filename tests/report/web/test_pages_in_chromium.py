@@ -95,16 +95,19 @@ def test_the_timeline_zooms_and_leads_to_the_groups(browser: Any, pages: dict[st
     assert float(wide.get_attribute("width")) == 2 * before
     page.get_by_role("button", name="Show the whole run").click()
     assert float(wide.get_attribute("width")) == before
-    page.locator(".lanes [role=button]").last.focus()
+    page.locator(".lanes [role=button]").first.focus()
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert page.locator("dialog h2").inner_text().startswith("Group ")
-    page.wait_for_function("document.querySelector('dialog .drawing')?.shadowRoot?.querySelector('svg')")
-    page.keyboard.press("Escape")
-    assert page.locator("tr.chosen").count() == 1
+    assert page.locator("tr.chosen + tr.unfolded").count() == 1
+    assert page.locator("tr.chosen").inner_text().split()[0] == "2"
+    page.wait_for_function("document.querySelector('.unfolded .drawing')?.shadowRoot?.querySelector('svg')")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # "Show in the timeline"
+    assert page.evaluate("document.activeElement.dataset.detail") == "group-2"
     assert complaints == []
 
 
-def test_groups_sort_filter_and_open_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+def test_groups_sort_filter_and_unfold_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
     page, complaints = opened(browser, pages["plan"])
     table = page.locator("table[data-title=groups]")
     table.get_by_role("button", name="energy", exact=True).click()
@@ -112,8 +115,23 @@ def test_groups_sort_filter_and_open_by_keyboard(browser: Any, pages: dict[str, 
     assert energies == sorted(energies)
     table.locator("tbody button").first.focus()
     page.keyboard.press("Enter")
-    assert "Certificate" in page.locator("dialog").inner_text()
-    assert "Words moved" in page.locator("dialog").inner_text()
+    told = table.locator("tr.unfolded").inner_text()
+    assert "Certificate" in told
+    assert "Words moved" in told
+    names = table.locator("tr[data-of]").all_inner_texts()
+    table.locator("th[aria-sort=ascending] button").click()
+    assert table.locator("tr[data-of]").all_inner_texts() == names[::-1]
+    assert (
+        table.locator("tr.unfolded").evaluate("row => row.previousElementSibling.cells[0].innerText")
+        == names[0].split()[0]
+    )
+    page.keyboard.press("Tab")
+    page.locator("table.unfolds [aria-expanded=true]").focus()
+    page.keyboard.press("Enter")
+    assert table.locator("tr.unfolded").count() == 0
+    page.get_by_role("button", name="Unfold all").click()
+    assert table.locator("tr.unfolded").count() == len(names)
+    assert page.locator("dialog").is_hidden()
     assert complaints == []
 
 

@@ -25,6 +25,7 @@ function showPlace(summary) {
   Object.assign(place, { network: summary.network, arch: summary.arch });
   drawPlace();
   byId("layers").scrollIntoView({ behavior: "smooth" });
+  byId("bars").querySelector(".bar")?.focus({ preventScroll: true });
 }
 
 /** The layers of the chosen network on the chosen architecture; if a filter hides these, of the first one shown. */
@@ -40,6 +41,7 @@ function drawPlace() {
   const machine = data.archs.find((arch) => arch.name === place.arch);
   if (machine) drawRoofline(rows, machine);
   drawBest(byLayer);
+  oneStopEach();
 }
 
 function draw() {

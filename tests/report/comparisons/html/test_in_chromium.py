@@ -137,6 +137,23 @@ def test_dots_are_reached_by_keyboard_and_named(browser: Any, comparison: Compar
     assert complaints == []
 
 
+def test_the_tab_key_soon_reaches_a_dialog(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    page, complaints = opened(browser, comparison, tmp_path)
+    for place in page.locator(".plot > svg, #bars, #best-table tbody").all():
+        stops = place.locator(".dot, button").evaluate_all("dots => dots.map((dot) => dot.tabIndex)")
+        assert sorted(stops) == [*[-1] * (len(stops) - 1), 0]
+    page.locator("#finding > svg .dot").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")  # to the layers of that dot
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    first, second, *_ = page.locator("#bars .bar").evaluate_all("bars => bars.map((bar) => bar.dataset.detail)")
+    assert first != second
+    assert page.locator(".chosen").first.get_attribute("data-detail") == second
+    assert page.locator("dialog").is_visible()
+    assert complaints == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(browser: Any, comparison: Comparison, tmp_path: Path, scheme: str) -> None:
     size = {"width": 360, "height": 740}
