@@ -2,7 +2,8 @@
 
 A piece is a block of an owner, or a half of one. Every device holds addends of pieces: copies pass on what is there,
 sums hand their addends over. A step that sends what is not there, an addend that meets itself, and an end that is not
-the collective's are errors. Bytes are counted on every link, steps that move something are hops.
+the collective's are errors. Bytes are counted on every link, steps that move something are hops. A device's memory
+reads what it sends, and its own addend where another one meets it; it writes what arrives.
 """
 
 from __future__ import annotations
@@ -94,12 +95,15 @@ class Walk:
     def __init__(self, kind: str, n: int, sizes: dict[Any, int], held: dict[int, dict[Any, set[int]]]) -> None:
         self.kind, self.n, self.sizes, self.held = kind, n, sizes, held
         self.links: Counter[Link] = Counter()
+        self.read: Counter[int] = Counter()
+        self.written: Counter[int] = Counter()
         self.hops = 0
 
     def go(self, steps: Sequence[Step], *, sums: bool = False, switch_helps: bool = False) -> Walk:
         """Take all steps; what nobody has any more has been handed over. A switch that helps copies and adds."""
         for step in steps:
             moved = [send for send in step if self.sizes[send.piece]]
+            there = {(send.to, send.piece) for send in moved if self.held[send.to].get(send.piece)}
             handed = {send: set(self.held[send.source][send.piece]) for send in moved}
             assert all(handed.values()), "a piece is sent that is not there"
             for send in moved if sums else ():
@@ -110,7 +114,11 @@ class Walk:
                 place |= addends
             self.hops += (2 if self.kind == "switch" else 1) if moved else 0
             for link, piece in self._passed(moved, sums, switch_helps):
-                self.links[link] += self.sizes[piece]
+                size = self.sizes[piece]
+                self.links[link] += size
+                self.read[link[0]] += size
+                self.written[link[1]] += size
+                self.read[link[1]] += size if (link[1], piece) in there else 0
         return self
 
     def _passed(self, sends: Step, sums: bool, switch_helps: bool) -> Iterator[tuple[Link, Any]]:

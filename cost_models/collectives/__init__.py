@@ -7,13 +7,15 @@ docs/chips.md has it in words.
     cost.py        lines side by side, shared ports, several axes one after the other or together
 """
 
-from .cost import Collective, Phase, collective_of, phase_of, same_bandwidth
+from .cost import Blocks, Collective, Lines, Phase, collective_of, phase_of, same_bandwidth
 from .schedules import OPERATIONS, SWITCH, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
 
 __all__ = [
     "OPERATIONS",
     "SWITCH",
+    "Blocks",
     "Collective",
+    "Lines",
     "Operation",
     "Phase",
     "Round",

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+from typing import Any, TypeAlias
 
 from ...arch.system import FabricKind, MeshAxis, System
 from ...ir.display import Shown
 from .bounds import Cut, cuts, least_seconds
-from .schedules import Link, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
+from .schedules import Link, Operation, Round, all_gather, all_reduce, all_to_all, at_memories, dealt, reduce_scatter
 
 _BITS = 8
 
@@ -35,6 +36,7 @@ class Phase:
     time           seconds
     energy_pj      of the links; None if nobody states the energy of a hop
     bound_bytes, bound_hops  that no schedule on this axis is below
+    at_memories  bytes that a device's outermost memory reads and writes, and how many devices have such a one
     """
 
     operation: Operation
@@ -50,6 +52,7 @@ class Phase:
     energy_pj: float | None
     bound_bytes: int
     bound_hops: int
+    at_memories: tuple[tuple[tuple[int, int], int], ...] = ()
 
     @property
     def is_best(self) -> bool:
@@ -138,7 +141,9 @@ def collective_of(
     """
     orders = [(*axes[i:], *axes[:i]) for i in range(len(axes))] if together else [tuple(axes)]
     parts = zip(orders, dealt(size, len(orders)), strict=True)
-    runs = [[phase_of(system, *step, part) for step in _steps(operation, order)] for order, part in parts]
+    runs = [
+        [phase_of(system, *step, evenly(*step, part)) for step in _steps(operation, order)] for order, part in parts
+    ]
     stages = tuple(zip(*runs, strict=True))
     bound = least_seconds(system, operation, size, axes)
     if len(axes) == 1:
@@ -174,19 +179,35 @@ def _steps(operation: Operation, order: Sequence[MeshAxis]) -> list[Step]:
     return gather if operation == "all-gather" else scatter
 
 
-def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], size: int) -> Phase:
-    """A collective along one axis of a tensor that other axes have dealt, on all lines of that axis.
+def blocks_of(operation: Operation, size: int, parts: int) -> Blocks:
+    """Equal blocks of a tensor on one line, the last ones ragged: what its devices have; of an all-to-all, for each of
+    them what every other one gets."""
+    every = dealt(size, parts)
+    return tuple(dealt(block, parts) for block in every) if operation == "all-to-all" else every
 
-    dealing  the other axes that deal the tensor, the first one first; what is left of them holds the same words
-    size     bytes of the whole tensor
+
+def evenly(operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], size: int) -> Lines:
+    """The lines of an axis, where other axes have dealt a tensor in equal blocks, the first one first."""
+    found: dict[tuple[int, ...], int] = {(): size}
+    for other in dealing:
+        found = {(*at, i): part for at, whole in found.items() for i, part in enumerate(dealt(whole, other.size))}
+    return {at: blocks_of(operation, part, axis.size) for at, part in found.items()}
+
+
+def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], lines: Lines) -> Phase:
+    """A collective along one axis, on all lines of that axis.
+
+    dealing  the other axes along which lines differ; what is left of them holds the same words
+    lines    by the place along each of these, what the devices of a line hold, in bytes: a block each, of an all-reduce
+             the parts of the tensor; of an all-to-all, from each device to each
     """
-    ports, others = _ports(system, axis, dealing, size)
+    ports, others, alike = _ports(system, axis, dealing, lines)
     # By schedule, the rounds of every port that differs from others; the best is the one whose slowest port is fastest.
     found: dict[str, list[list[Round]]] = defaultdict(list)
     for port in ports:
-        lines = [(count, _schedules(operation, axis, part)) for part, count in port]
-        for name in lines[0][1]:
-            found[name].append([_together(rounds) for rounds in zip(*_weighted(lines, name), strict=True)])
+        carried = [(count, _schedules(operation, axis, blocks)) for blocks, count in port]
+        for name in carried[0][1]:
+            found[name].append([_together(rounds) for rounds in zip(*_weighted(carried, name), strict=True)])
     name = min(found, key=lambda name: max(_seconds(axis, rounds) for rounds in found[name]))
     slowest = max(found[name], key=lambda rounds: _seconds(axis, rounds))
     links: Counter[Link] = Counter()
@@ -196,11 +217,16 @@ def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequ
         count * sum(sum(one.links.values()) for one in rounds)
         for rounds, count in zip(found[name], ports.values(), strict=True)
     )
+    memories: Counter[tuple[int, int]] = Counter()
+    for port, count in ports.items():
+        for blocks, times in port:
+            for each, devices in _memories(operation, axis, blocks, name).items():
+                memories[each] += count * times * others * alike * devices
     return Phase(
         operation,
         axis.name,
         name,
-        size=max(part for port in ports for part, _ in port),
+        size=max(_total(blocks) for port in ports for blocks, _ in port),
         lines=max(sum(count for _, count in port) for port in ports),
         hops=sum(one.hops for one in slowest),
         bytes=sum(-(-one.busiest // axis.links) for one in slowest),
@@ -210,42 +236,51 @@ def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequ
         energy_pj=None if axis.hop_pj_per_bit is None else moved * _BITS * axis.hop_pj_per_bit,
         bound_bytes=max(_least_bytes(operation, axis, port) for port in ports),
         bound_hops=axis.diameter if operation == "all-reduce" else sum(one.hops for one in slowest),
+        at_memories=tuple(memories.items()),
     )
 
 
-Port = tuple[tuple[int, int], ...]
-"""The lines through one port: bytes of the tensor on a line, and how many such lines."""
+Blocks: TypeAlias = tuple[int, ...] | tuple[tuple[int, ...], ...]
+"""Bytes that the devices of a line hold; of an all-to-all, that each sends to each."""
+Lines: TypeAlias = Mapping[tuple[int, ...], Blocks]
+"""By their places along other axes, what is held on lines of an axis."""
+Port: TypeAlias = tuple[tuple[Blocks, int], ...]
+"""The lines through one port: what they hold, and how many such lines."""
 
 
-def _ports(system: System, axis: MeshAxis, dealing: Iterable[MeshAxis], size: int) -> tuple[Counter[Port], int]:
-    """Ports with what they carry, and how many devices of the axes that have dealt nothing do the same beside them."""
+def _total(blocks: Blocks) -> int:
+    return sum(one if isinstance(one, int) else sum(one) for one in blocks)
+
+
+def _ports(system: System, axis: MeshAxis, dealing: Sequence[MeshAxis], lines: Lines) -> tuple[Counter[Port], int, int]:
+    """Ports with what they carry, how many devices of the axes that have dealt nothing do the same beside them, and how
+    many do it through one port with the same words."""
     inner = system.within(axis) if axis.shared else ()
-    parts: list[tuple[tuple[int, ...], int]] = [((), size)]
-    for other in dealing:
-        parts = [
-            (place if other in inner else (*place, i), block)
-            for place, part in parts
-            for i, block in enumerate(dealt(part, other.size))
-        ]
     idle = [other for other in system.axes if other != axis and other not in dealing]
     copies = prod(other.size for other in idle if other in inner)
-    carried: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-    for place, part in parts:
-        carried[place][part] += 1 if axis.multicast else copies
+    carried: dict[tuple[int, ...], Counter[Blocks]] = defaultdict(Counter)
+    for at, blocks in lines.items():
+        port = tuple(i for i, other in zip(at, dealing, strict=True) if other not in inner)
+        carried[port][blocks] += 1 if axis.multicast else copies
     ports = Counter(tuple(sorted(port.items())) for port in carried.values())
-    return ports, prod(other.size for other in idle) // copies
+    return ports, prod(other.size for other in idle) // copies, copies if axis.multicast else 1
 
 
 @lru_cache(4096)
-def _schedules(operation: Operation, axis: MeshAxis, size: int) -> Mapping[str, tuple[Round, ...]]:
+def _schedules(operation: Operation, axis: MeshAxis, blocks: Any) -> Mapping[str, tuple[Round, ...]]:
     """By name, the rounds of one line."""
-    blocks = dealt(size, axis.size)
     if operation == "all-reduce":
-        return all_reduce(axis.kind, size, axis.size, axis.reduces)
+        return all_reduce(axis.kind, sum(blocks), axis.size, axis.reduces)
     if operation == "all-to-all":
-        return {"direct": (all_to_all(axis.kind, [dealt(block, axis.size) for block in blocks]),)}
+        return {"direct": (all_to_all(axis.kind, blocks),)}
     gathers = all_gather if operation == "all-gather" else reduce_scatter
     return {"direct": (gathers(axis.kind, blocks, axis.reduces),)}
+
+
+@lru_cache(4096)
+def _memories(operation: Operation, axis: MeshAxis, blocks: Blocks, name: str) -> Counter[tuple[int, int]]:
+    """Bytes that a memory reads and writes for a schedule on one line, and how many devices have such a one."""
+    return Counter(at_memories(_schedules(operation, axis, blocks)[name], axis.size))
 
 
 def _weighted(lines: Iterable[tuple[int, Mapping[str, tuple[Round, ...]]]], name: str) -> list[list[tuple[int, Round]]]:
@@ -268,10 +303,8 @@ def _seconds(axis: MeshAxis, rounds: Iterable[Round]) -> float:
 def _least_bytes(operation: Operation, axis: MeshAxis, port: Port) -> int:
     """Bytes that one link of the axis carries at least."""
     bounds: list[list[Cut]] = []
-    for part, count in port:
-        blocks = dealt(part, axis.size)
-        matrix = [dealt(block, axis.size) for block in blocks] if operation == "all-to-all" else blocks
-        bounds.append([(count * must, links) for must, links in cuts(operation, axis.kind, matrix, axis.reduces)])
+    for blocks, count in port:
+        bounds.append([(count * must, links) for must, links in cuts(operation, axis.kind, blocks, axis.reduces)])
     least = 0
     for same in zip(*bounds, strict=True):
         links = same[0][1] * axis.links

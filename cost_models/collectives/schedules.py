@@ -26,10 +26,14 @@ Flow: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Round:
-    """What moves at once: bytes that pass every link, parallel ones taken together, and the hops of the longest way."""
+    """What moves at once: bytes that pass every link, parallel ones taken together, and the hops of the longest way.
+
+    meeting  links at whose ends bytes are added to what lies there
+    """
 
     hops: int
     links: Mapping[Link, int]
+    meeting: frozenset[Link] = frozenset()
 
     @property
     def busiest(self) -> int:
@@ -39,7 +43,22 @@ class Round:
     @property
     def backwards(self) -> Round:
         """The same with every byte going the other way: sums instead of copies."""
-        return Round(self.hops, {(to, source): moved for (source, to), moved in self.links.items()})
+        links = {(to, source): moved for (source, to), moved in self.links.items()}
+        return Round(self.hops, links, frozenset(links))
+
+
+def at_memories(rounds: Iterable[Round], devices: int) -> list[tuple[int, int]]:
+    """Bytes that the memory of every device reads and writes: what it sends, and addends that others meet there; what
+    it gets."""
+    read, written = [0] * devices, [0] * devices
+    for one in rounds:
+        for (source, to), moved in one.links.items():
+            if source != SWITCH:
+                read[source] += moved
+            if to != SWITCH:
+                written[to] += moved
+                read[to] += moved if (source, to) in one.meeting else 0
+    return list(zip(read, written, strict=True))
 
 
 def dealt(size: int, parts: int) -> tuple[int, ...]:
@@ -114,13 +133,15 @@ def all_reduce(kind: FabricKind, size: int, n: int, reduces: bool = False) -> di
     line adds up towards its middle while the middle sends back what is done.
     """
     gather = all_gather(kind, dealt(size, n), reduces)
+    every = all_gather(kind, [size] * n, reduces)
     found = {
         "reduce-scatter, all-gather": (gather.backwards, gather),
-        "exchange of whole addends": (all_gather(kind, [size] * n, reduces),),
+        "exchange of whole addends": (Round(every.hops, every.links, frozenset(every.links)),),
     }
     if kind == "line" and n > 2 and size:
         links = dict.fromkeys([link for k in range(n - 1) for link in ((k, k + 1), (k + 1, k))], size)
-        found["to the middle and back"] = (Round(2 * (n // 2), links),)
+        sums = frozenset(link for link in links if abs(link[1] - n // 2) < abs(link[0] - n // 2))
+        found["to the middle and back"] = (Round(2 * (n // 2), links, sums),)
     if reduces and n > 1 and size:
         links = dict.fromkeys([link for i in range(n) for link in ((i, SWITCH), (SWITCH, i))], size)
         found["added in the switch"] = (Round(2, links),)

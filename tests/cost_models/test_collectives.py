@@ -26,12 +26,15 @@ from tilewright.cost_models.collectives import (
     same_bandwidth,
 )
 from tilewright.cost_models.collectives.bounds import cuts
+from tilewright.cost_models.collectives.schedules import at_memories
 
 DEVICE = load_arch("three_level")
 
 
-def agrees(found: Round, walk: Walk) -> None:
+def agrees(found: Round, walk: Walk, *, in_memory: bool = True) -> None:
     assert (+Counter(found.links), found.hops) == (+walk.links, walk.hops)
+    if in_memory:
+        assert at_memories([found], walk.n) == [(walk.read[i], walk.written[i]) for i in range(walk.n)]
 
 
 def blocks_of(rng: random.Random, n: int) -> tuple[int, ...]:
@@ -63,7 +66,8 @@ def test_schedules_of_an_all_reduce_are_walks(tried: range) -> None:
         agrees(scatter, walked("reduce-scatter", kind, parts, helps))
         agrees(gather, walked("all-gather", kind, parts, helps))
         [exchange] = found["exchange of whole addends"]
-        agrees(exchange, walked("all-gather", kind, [size] * n, helps))
+        agrees(exchange, walked("all-gather", kind, [size] * n, helps), in_memory=False)
+        assert at_memories([exchange], n) == [(read + written, written) for read, written in sent(exchange, n)]
         whole = {(0, "larger"): size - size // 2, (0, "smaller"): size // 2}
         held: dict[int, dict[Any, set[int]]] = {i: {piece: {i} for piece in whole} for i in range(n)}
         if "to the middle and back" in found:
@@ -78,6 +82,11 @@ def test_schedules_of_an_all_reduce_are_walks(tried: range) -> None:
             assert set(adding.links.values()) == {size}
             assert (adding.hops, len(adding.links)) == (2, 2 * n)
         assert ("added in the switch" in found) == helps
+
+
+def sent(found: Round, n: int) -> list[tuple[int, int]]:
+    """What devices send and get."""
+    return at_memories([Round(found.hops, found.links)], n)
 
 
 def test_a_walk_that_sends_twice_or_what_is_not_there_is_refused() -> None:
