@@ -5,9 +5,11 @@ docs/chips.md has it in words.
                    moves every block, step by step
     bounds.py      what no schedule is below: bytes over cuts, hops to the farthest device
     cost.py        lines side by side, shared ports, several axes one after the other or together
+    resharding.py  from one sharding of a tensor to another along one axis: which collective, and its real blocks
 """
 
 from .cost import Blocks, Collective, Lines, Phase, collective_of, phase_of, same_bandwidth
+from .resharding import Move, ReshardingSteps, StepCost, move_of
 from .schedules import OPERATIONS, SWITCH, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
 
 __all__ = [
@@ -16,14 +18,18 @@ __all__ = [
     "Blocks",
     "Collective",
     "Lines",
+    "Move",
     "Operation",
     "Phase",
+    "ReshardingSteps",
     "Round",
+    "StepCost",
     "all_gather",
     "all_reduce",
     "all_to_all",
     "collective_of",
     "dealt",
+    "move_of",
     "phase_of",
     "reduce_scatter",
     "same_bandwidth",

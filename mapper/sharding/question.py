@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from ...arch.system import System
 from ...cost_models import Objective
-from ...cost_models.collectives import Phase
+from ...cost_models.collectives import Move, Phase
 from ...ir.sharding import Sharding, Split
 from ...workloads.graph import NetworkGraph
 from ..answer import Answer
@@ -16,10 +15,6 @@ from ..certificate import Certificate
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
-
-Move: TypeAlias = Literal["all-gather", "reduce-scatter", "all-reduce", "exchange", "slice"]
-"""A step from one sharding of a tensor to another, along one axis. An exchange is an all-to-all of unequal blocks,
-halos among them; nothing moves for a slice."""
 
 
 @dataclass(frozen=True)
