@@ -94,12 +94,13 @@ class EstimateKeys(Keys):
 
 
 class MemoryKeys(Keys):
-    """A memory. The first level is one that keeps everything and has no size.
+    """A memory. The first level is one that keeps everything.
 
     memory         its name
     access         the width that the two energies are for; other widths cost in proportion
     read, write    energy of an access
-    size           for all tensors together, a part for each of them and `shared` for the others, or `unbounded`
+    size           for all tensors together, a part for each of them and `shared` for the others, or `unbounded`; of the
+                   first level what a device of a system holds (docs/chips.md), which no mapping on one device asks for
     bandwidth      of one instance: of one port for all words, or of ports for `read` and `write`, for `input`, `weight`
                    and `output`, or for all five; unbounded where none is given
     keep           whether tensors pass through it: one word for all, or one for each role; must, if not given

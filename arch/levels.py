@@ -73,7 +73,7 @@ def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
         gates=savings_of(members["gate"]) if "gate" in members else {},
         skips=savings_of(members["skip"]) if "skip" in members else {},
         **scale.idle(members),
-        **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
+        **(_sizes(members["size"], keeps, scale, outermost) if "size" in members else {}),
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
     )
     return _with_estimates(memory, field, scale) if "estimate" in members else memory
@@ -125,12 +125,13 @@ def refuse_second_name(level_fields: tuple[Field, ...]) -> None:
         first[text] = name.line
 
 
-def _sizes(field: Field, keeps: Keeps, scale: Scale) -> dict[str, Any]:
-    """`size_bits` and `partition_bits`: one size for all tensors, or a part for each."""
+def _sizes(field: Field, keeps: Keeps, scale: Scale, outermost: bool) -> dict[str, Any]:
+    """`size_bits` and `partition_bits`: one size for all tensors, or a part for each; of the outermost memory, what it
+    holds."""
     if field.value == "unbounded":
         return {}
     if isinstance(field.value, str):
-        return {"size_bits": _size(field, scale)}
+        return {"holds_bits" if outermost else "size_bits": _size(field, scale)}
     members = field.members({}, (*ROLES, "shared"))
     for role in ROLES:
         if keeps[role] == "never" and role in members:

@@ -23,6 +23,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
@@ -152,6 +153,8 @@ class Memory(Spec):
     kind             tells memories from fanouts in a document
     name             of the level
     size_bits        shared by all tensors kept; None is unbounded
+    holds_bits       of the outermost memory: what a device of a system holds. No mapping on one device asks for it, and
+                     no document of one has it
     partition_bits   a private part per role instead (a role without a part uses `size_bits`)
     access_bits      the width that the energies are for
     read_energy_pj, write_energy_pj  energy of one access of `access_bits`; other widths cost in proportion
@@ -177,6 +180,7 @@ class Memory(Spec):
     kind: Literal["memory"] = "memory"
     name: str
     size_bits: BitCount | None = None
+    holds_bits: SkipJsonSchema[BitCount | None] = Field(default=None, exclude=True)
     partition_bits: dict[Role, BitCount] = Field(default_factory=dict)
     access_bits: BitCount
     read_energy_pj: Picojoules
@@ -419,7 +423,7 @@ class Architecture(Spec, Shown):
             raise ValueError("the outermost level must be a memory")
         outermost = self.levels[0]
         if outermost.keeps != Keeps() or outermost.size_bits or outermost.partition_bits:
-            needed = "it must keep all tensors and be unbounded; put one like that above it"
+            needed = "it must keep all tensors, of any size; put one like that above it"
             raise ValueError(f"{outermost.name} is the outermost memory: {needed}")
         banked = next((memory.name for memory in self.memories if memory.banks), None)
         if banked and self.latency == "with_fill":
@@ -429,6 +433,9 @@ class Architecture(Spec, Shown):
         if lined and self.padding == "free":
             message = f"{lined} has lines: 'padding: free' knows none, expected 'padding: read'"
             raise ValueError(message)
+        bounded = next((memory.name for memory in self.memories[1:] if memory.holds_bits), None)
+        if bounded:
+            raise ValueError(f"{bounded} is not the outermost memory, expected size_bits instead of holds_bits")
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}
         if twice:

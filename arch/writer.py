@@ -62,6 +62,8 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
     yield f"  - memory: {memory.name}"
     if not outermost:
         yield f"    size: {_size(memory)}"
+    elif memory.holds_bits is not None:
+        yield f"    size: {size_text(memory.holds_bits)}"
     yield f"    access: {memory.access_bits} bit"
     yield f"    read: {number_text(memory.read_energy_pj)} pJ"
     yield f"    write: {number_text(memory.write_energy_pj)} pJ"

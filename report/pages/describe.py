@@ -157,7 +157,8 @@ def capacity(memory: Memory) -> str:
     parts = [f"{role} {size(memory.partition_bits[role])}" for role in ROLES if role in memory.partition_bits]
     if memory.size_bits is not None:
         parts.append(f"shared {size(memory.size_bits)}" if parts else size(memory.size_bits))
-    return " + ".join(parts) or "unbounded"
+    in_system = "" if memory.holds_bits is None else f" ({size(memory.holds_bits)} in a system)"
+    return " + ".join(parts) or f"unbounded{in_system}"
 
 
 def _keeps(memory: Memory) -> str:

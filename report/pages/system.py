@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ...arch.system import MeshAxis, System, axes_named
 from ...cost_models.collectives import SWITCH, Collective, Phase, collective_of, same_bandwidth
+from ...ir import units
 from ...ir.units import count, energy, percent, plural, rate, seconds, significant
 from ..parts.text import columns, pairs, section
 
@@ -33,7 +34,8 @@ def system_page(system: System) -> Group:
     numbers = ("size", "a link", "out of a device", "both ways", "memory / out", "hop", "pJ/bit")
     table = columns(("axis", "kind"), numbers)
     own = _memory_rate(system)
-    table.add_row(memory.name, "memory", "", "", rate(own) if own else "-", "", "", "", "")
+    holds = "" if memory.holds_bits is None else units.size(memory.holds_bits)
+    table.add_row(memory.name, "memory", holds, "", rate(own) if own else "-", "", "", "", "")
     for axis in system.axes:
         out = axis.bytes_per_second / prod(a.size for a in system.within(axis) if axis.shared)
         table.add_row(

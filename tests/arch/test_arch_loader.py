@@ -218,7 +218,11 @@ BAD_EDITS = [
         ":29: levels[3].size.input: the input has a part here, and 'keep' says never; expected one of the two",
     ),
     ("memory: spad", "memory: GLB", ":28: levels[3].memory: a second level is named 'GLB', the first is in line 13"),
-    ("memory: DRAM", "memory: DRAM\n    size: 1 GiB", ":8: levels[0]: DRAM is the outermost memory: it must keep all"),
+    (
+        "memory: DRAM",
+        "memory: DRAM\n    size: {shared: 1 GiB}",
+        ":8: levels[0]: DRAM is the outermost memory: it must keep all",
+    ),
     ("memory: DRAM", "memory: DRAM\n    keep: may", ":8: levels[0]: DRAM is the outermost memory: it must keep all"),
     (
         "levels:\n",

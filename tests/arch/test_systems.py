@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
+from tilewright.arch import parse_arch
 from tilewright.arch.system import KINDS, axes_named, parse_system
+from tilewright.arch.writer import architecture_text
 from tilewright.ir import ArchitectureError
 
 GB = 10**9
@@ -68,6 +70,21 @@ def test_fields_are_set_before_the_file_is_checked() -> None:
     system = parse_system(TWO, set=chosen)
     assert (system.axes[0].size, system.axes[0].bandwidth, system.axes[1].bandwidth) == (3, GB, 10 * GB)
     assert dict(system.device.settings) == {"GLB.size": "64 KiB", "RF.size": "1 KiB"}
+
+
+def test_what_a_device_holds_changes_no_mapping_of_one_device() -> None:
+    """The size of the outermost memory is that of a device of a system; a question about one device has the same key,
+    its document says nothing of it, and a file has it again."""
+    free, held = tw.load_arch("three_level"), tw.load_arch("three_level", set={"DRAM.size": "1 GiB"})
+    assert (free.memories[0].holds_bits, held.memories[0].holds_bits) == (None, 8 * 2**30)
+    assert held.cost_text == free.cost_text
+    assert held.memories[0].model_dump() == free.memories[0].model_dump()
+    assert parse_arch(architecture_text(held)).memories == held.memories
+    assert tw.load_system("h100x8").device.memories[0].holds_bits == 8 * 80 * 2**30
+    small = tw.load_system("tpu_v4", set={"device.HBM.size": "2 GB"})
+    assert small.device.memories[0].holds_bits == 8 * 2 * GB
+    with pytest.raises(ArchitectureError, match="GLB is not the outermost memory"):
+        type(held)(**dict(held) | {"levels": (held.levels[0], held.levels[1].model_copy(update={"holds_bits": 8}))})
 
 
 @pytest.mark.parametrize("kind", KINDS)
