@@ -1,8 +1,8 @@
 """Collectives over the axes of a system: bytes on every link, hops, time, energy, and the bounds that they meet.
 docs/chips.md has it in words.
 
-    schedules.py   bytes on every link of a line of devices, by closed forms; the definition, tests/collective_walk.py
-                   moves every block, step by step
+    schedules.py   words on every link of a line of devices, by closed forms; the definition, the steps of
+                   mapper/emit/sharded/runtime_links.py, moves every block (tests/collective_walk.py)
     bounds.py      what no schedule is below: bytes over cuts, hops to the farthest device
     cost.py        lines side by side, shared ports, several axes one after the other or together
     resharding.py  from one sharding of a tensor to another along one axis: which collective, and its real blocks

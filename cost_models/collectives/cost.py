@@ -194,12 +194,15 @@ def evenly(operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], si
     return {at: blocks_of(operation, part, axis.size) for at, part in found.items()}
 
 
-def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], lines: Lines) -> Phase:
+def phase_of(
+    system: System, operation: Operation, axis: MeshAxis, dealing: Sequence[MeshAxis], lines: Lines, word: int = 1
+) -> Phase:
     """A collective along one axis, on all lines of that axis.
 
     dealing  the other axes along which lines differ; what is left of them holds the same words
-    lines    by the place along each of these, what the devices of a line hold, in bytes: a block each, of an all-reduce
+    lines    by the place along each of these, what the devices of a line hold, in words: a block each, of an all-reduce
              the parts of the tensor; of an all-to-all, from each device to each
+    word     bytes of a word, which no schedule parts
     """
     ports, others, alike = _ports(system, axis, dealing, lines)
     # By schedule, the rounds of every port that differs from others; the best is the one whose slowest port is fastest.
@@ -208,40 +211,44 @@ def phase_of(system: System, operation: Operation, axis: MeshAxis, dealing: Sequ
         carried = [(count, _schedules(operation, axis, blocks)) for blocks, count in port]
         for name in carried[0][1]:
             found[name].append([_together(rounds) for rounds in zip(*_weighted(carried, name), strict=True)])
-    name = min(found, key=lambda name: max(_seconds(axis, rounds) for rounds in found[name]))
-    slowest = max(found[name], key=lambda rounds: _seconds(axis, rounds))
+    name = min(found, key=lambda name: max(_seconds(axis, rounds, word) for rounds in found[name]))
+    slowest = max(found[name], key=lambda rounds: _seconds(axis, rounds, word))
     links: Counter[Link] = Counter()
     for one in slowest:
-        links.update(one.links)
-    moved = others * sum(
-        count * sum(sum(one.links.values()) for one in rounds)
-        for rounds, count in zip(found[name], ports.values(), strict=True)
+        links.update({link: word * passing for link, passing in one.links.items()})
+    moved = (
+        word
+        * others
+        * sum(
+            count * sum(sum(one.links.values()) for one in rounds)
+            for rounds, count in zip(found[name], ports.values(), strict=True)
+        )
     )
     memories: Counter[tuple[int, int]] = Counter()
     for port, count in ports.items():
         for blocks, times in port:
-            for each, devices in _memories(operation, axis, blocks, name).items():
-                memories[each] += count * times * others * alike * devices
+            for (read, written), devices in _memories(operation, axis, blocks, name).items():
+                memories[word * read, word * written] += count * times * others * alike * devices
     return Phase(
         operation,
         axis.name,
         name,
-        size=max(_total(blocks) for port in ports for blocks, _ in port),
+        size=word * max(_total(blocks) for port in ports for blocks, _ in port),
         lines=max(sum(count for _, count in port) for port in ports),
         hops=sum(one.hops for one in slowest),
-        bytes=sum(-(-one.busiest // axis.links) for one in slowest),
+        bytes=word * sum(-(-one.busiest // axis.links) for one in slowest),
         bytes_by_link=dict(links),
         moved=moved,
-        time=_seconds(axis, slowest),
+        time=_seconds(axis, slowest, word),
         energy_pj=None if axis.hop_pj_per_bit is None else moved * _BITS * axis.hop_pj_per_bit,
-        bound_bytes=max(_least_bytes(operation, axis, port) for port in ports),
+        bound_bytes=word * max(_least_words(operation, axis, port) for port in ports),
         bound_hops=axis.diameter if operation == "all-reduce" else sum(one.hops for one in slowest),
         at_memories=tuple(memories.items()),
     )
 
 
 Blocks: TypeAlias = tuple[int, ...] | tuple[tuple[int, ...], ...]
-"""Bytes that the devices of a line hold; of an all-to-all, that each sends to each."""
+"""Words that the devices of a line hold; of an all-to-all, that each sends to each."""
 Lines: TypeAlias = Mapping[tuple[int, ...], Blocks]
 """By their places along other axes, what is held on lines of an axis."""
 Port: TypeAlias = tuple[tuple[Blocks, int], ...]
@@ -296,12 +303,12 @@ def _together(rounds: Sequence[tuple[int, Round]]) -> Round:
     return Round(max(one.hops for _, one in rounds), links)
 
 
-def _seconds(axis: MeshAxis, rounds: Iterable[Round]) -> float:
-    return sum(one.hops * axis.latency + -(-one.busiest // axis.links) / axis.bandwidth for one in rounds)
+def _seconds(axis: MeshAxis, rounds: Iterable[Round], word: int) -> float:
+    return sum(one.hops * axis.latency + word * -(-one.busiest // axis.links) / axis.bandwidth for one in rounds)
 
 
-def _least_bytes(operation: Operation, axis: MeshAxis, port: Port) -> int:
-    """Bytes that one link of the axis carries at least."""
+def _least_words(operation: Operation, axis: MeshAxis, port: Port) -> int:
+    """Words that one link of the axis carries at least."""
     bounds: list[list[Cut]] = []
     for blocks, count in port:
         bounds.append([(count * must, links) for must, links in cuts(operation, axis.kind, blocks, axis.reduces)])

@@ -1,6 +1,6 @@
 """Schedules of collectives on one line of devices: bytes on every link and hops, in integers, by closed forms.
 
-tests/collective_walk.py moves the blocks of each schedule step by step and counts the same.
+The steps of mapper/emit/sharded/runtime_links.py move the blocks of each schedule and count the same.
 """
 
 from __future__ import annotations

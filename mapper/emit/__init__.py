@@ -6,6 +6,7 @@ numpy/      programs that count the words they move
 c/          programs in C99
 compilers/  MLIR and TVM, Timeloop's files, mapping files
 network/    whole networks in numpy and C
+sharded/    plans for several devices in numpy
 """
 
 from .c.program import emit_c

@@ -7,9 +7,10 @@ from collections import Counter
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 import pytest
 
-from collective_walk import Walk, backwards, gathering, to_the_middle, walked
+from collective_walk import reduced, walked
 from longer import blocks, seeds
 from tilewright.arch import load_arch
 from tilewright.arch.system import KINDS, FabricKind, MeshAxis, System
@@ -22,19 +23,21 @@ from tilewright.cost_models.collectives import (
     all_to_all,
     collective_of,
     dealt,
+    phase_of,
     reduce_scatter,
     same_bandwidth,
 )
 from tilewright.cost_models.collectives.bounds import cuts
 from tilewright.cost_models.collectives.schedules import at_memories
+from tilewright.mapper.emit.sharded.runtime_links import Line, backwards, gathering, halves
 
 DEVICE = load_arch("three_level")
 
 
-def agrees(found: Round, walk: Walk, *, in_memory: bool = True) -> None:
+def agrees(found: Round, walk: Line) -> None:
     assert (+Counter(found.links), found.hops) == (+walk.links, walk.hops)
-    if in_memory:
-        assert at_memories([found], walk.n) == [(walk.read[i], walk.written[i]) for i in range(walk.n)]
+    n = len(walk.held)
+    assert at_memories([found], n) == [(walk.read[i], walk.written[i]) for i in range(n)]
 
 
 def blocks_of(rng: random.Random, n: int) -> tuple[int, ...]:
@@ -61,43 +64,33 @@ def test_schedules_of_an_all_reduce_are_walks(tried: range) -> None:
         rng, kind = random.Random(seed), KINDS[seed % 4]
         n, size, helps = rng.randint(2, 12), rng.randint(1, 200), kind == "switch" and rng.random() < 0.5
         found = all_reduce(kind, size, n, helps)
-        parts = dealt(size, n)
-        scatter, gather = found["reduce-scatter, all-gather"]
-        agrees(scatter, walked("reduce-scatter", kind, parts, helps))
-        agrees(gather, walked("all-gather", kind, parts, helps))
-        [exchange] = found["exchange of whole addends"]
-        agrees(exchange, walked("all-gather", kind, [size] * n, helps), in_memory=False)
-        assert at_memories([exchange], n) == [(read + written, written) for read, written in sent(exchange, n)]
-        whole = {(0, "larger"): size - size // 2, (0, "smaller"): size // 2}
-        held: dict[int, dict[Any, set[int]]] = {i: {piece: {i} for piece in whole} for i in range(n)}
-        if "to the middle and back" in found:
-            sums, copies = to_the_middle(n)
-            walk = Walk(kind, n, whole, held).go(sums, sums=True)
-            assert all(held[n // 2][piece] == set(range(n)) for piece in whole)
-            agrees(found["to the middle and back"][0], walk.go(copies))
-            assert all(held[i][piece] == set(range(n)) for i in range(n) for piece in whole if whole[piece])
+        for schedule, rounds in found.items():
+            for one, line in zip(rounds, reduced(schedule, kind, size, n, helps), strict=True):
+                agrees(one, line)
         assert ("to the middle and back" in found) == (kind == "line" and n > 2)
-        if "added in the switch" in found:
-            [adding] = found["added in the switch"]
-            assert set(adding.links.values()) == {size}
-            assert (adding.hops, len(adding.links)) == (2, 2 * n)
         assert ("added in the switch" in found) == helps
 
 
-def sent(found: Round, n: int) -> list[tuple[int, int]]:
-    """What devices send and get."""
-    return at_memories([Round(found.hops, found.links)], n)
+def test_no_schedule_parts_a_word() -> None:
+    """Three words of two bytes go to the opposite device of a ring as two words and one, not as three bytes and
+    three."""
+    system = System("ring", DEVICE, (MeshAxis("x", "ring", 4, 1e9),))
+    lines = {(): (3, 3, 3, 3)}
+    phase = phase_of(system, "all-gather", system.axes[0], (), lines, word=2)
+    walk = walked("all-gather", "ring", lines[()])
+    assert phase.bytes_by_link == {link: 2 * words for link, words in walk.links.items()}
+    assert (phase.bytes, phase.moved, phase.bound_bytes) == (10, 2 * sum(walk.links.values()), 10)
+    assert phase.time == 10 / 1e9
 
 
 def test_a_walk_that_sends_twice_or_what_is_not_there_is_refused() -> None:
-    sizes = {(0, "larger"): 1, (0, "smaller"): 1}
-    held: dict[int, dict[Any, set[int]]] = {0: {piece: {0} for piece in sizes}, 1: {}}
-    [step] = [[send for send in step if send.piece in sizes] for step in gathering("full", 2)]
+    [step] = gathering("full", 2)
+    pieces = [halves(np.ones(2), 0), halves(np.ones(2), 1)]
     with pytest.raises(AssertionError, match="twice"):
-        Walk("full", 2, sizes, held).go([step, step])
+        Line("full", pieces).go([step, step])
+    line = Line("full", [halves(np.ones(2), 0), halves(np.ones(2), 1)])
     with pytest.raises(AssertionError, match="not there"):
-        Walk("full", 2, sizes, {0: {piece: set() for piece in sizes}, 1: {}}).go([step])
-    assert len(backwards([step])[0]) == 2
+        line.go([backwards([step])[0]])
 
 
 def links_out(kind: FabricKind, n: int, inside: tuple[int, ...]) -> int:
