@@ -82,13 +82,15 @@ class Asked:
     sizes: tuple[tuple[str, int], ...] = ()
     changed: tuple[tuple[str, str], ...] = ()
     dense: tuple[tuple[str, float], ...] = ()
+    layout: str | None = None
 
     @property
     def name(self) -> str:
         what = self.what if isinstance(self.what, str) else "; ".join(self.what)
         changed = "".join(f" {key}={value}" for key, value in self.changed)
         zeros = " zeros" * bool(self.dense)
-        return f"{what} {self.arch}{changed} {self.objective} {self.tiling} {self.space}{zeros}"
+        layout = f" layout={self.layout}" * bool(self.layout)
+        return f"{what} {self.arch}{changed}{layout} {self.objective} {self.tiling} {self.space}{zeros}"
 
 
 def operations() -> Iterator[Asked]:
@@ -136,6 +138,10 @@ def operations() -> Iterator[Asked]:
         (point, "tpu_v1", "ragged", "32 B"),
     ):
         yield Asked("operations", what, arch, "energy", tiling, changed=(("DRAM.line", line),))
+    # Layouts that are chosen with the mapping.
+    for what, arch, line in ((conv, "eyeriss", "16 B"), ("resnet50:layer3.x.conv1", "simba", "16 B")):
+        yield Asked("operations", what, arch, "energy", "ragged", changed=(("DRAM.line", line),), layout="any")
+    yield Asked("operations", dense, "eyeriss", "edp", "ragged", changed=(("DRAM.line", "64 B"),), layout="any")
     for what, arch in ((point, "eyeriss_v2_like"), (conv, "scnn_like")):
         yield Asked("operations", what, arch, "energy", dense=(("W", 0.4),))
     first, small = "resnet50:conv1", "resnet50:layer3.x.conv2"
@@ -217,11 +223,22 @@ def networks() -> Iterator[Asked]:
     yield Asked("networks", "encoder.yaml", "three_level", "energy")
 
 
+def hurried() -> Iterator[Asked]:
+    """Networks of which time runs out: their gaps and values say what a mechanism is worth."""
+    yield Asked("networks", "resnet18", "cpu", "energy")
+    yield Asked("networks", "resnet50", "cpu", "energy")
+    yield Asked("networks", "mobilenet_v2", "cpu", "energy")
+    yield Asked("networks", "mobilenet_v2", "eyeriss", "edp")
+    yield Asked("networks", "bert_base", "simba", "energy")
+    yield Asked("networks", "alexnet", "eyeriss", "energy")
+
+
 KINDS: dict[str, Callable[[], Iterator[Asked]]] = {
     "operations": operations,
     "trees": trees,
     "networks": networks,
     "minutes": minutes,
+    "hurried": hurried,
 }
 
 
@@ -268,6 +285,8 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "bounds by own arrays": ("operations", ((f"{EXACT}.growing.context", "SearchContext.many_arrays", property(_no)),)),
     "a smaller space first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_smaller_space", _none),)),
     "larger sizes first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_larger_sizes", _none),)),
+    "full lines first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_full_lines", _none),)),
+    "innermost halos first": ("operations", ((f"{EXACT}.search", "ExactSearch._start_from_innermost_halos", _none),)),
     "halos from loop to loop": (
         "operations",
         ((f"{EXACT}.question.reduced", "ReducedQuestion.follows_halos", property(_no)),),
@@ -296,11 +315,13 @@ SWITCHES: dict[str, tuple[str, tuple[Switch, ...]]] = {
     "all ways to part": ("trees", ((f"{TREES}.space.splits", "Splits.least", _nothing),)),
     "by the nearest": ("trees", ((f"{TREES}.relaxations.operation_bounds", "OperationBounds.by_nearest", _none),)),
     "energy and latency together": ("trees", ((f"{TREES}.relaxations.part_bounds", "PartBounds._both_pj", _nothing),)),
+    "ceilings soon reached": ("trees", ((f"{EXACT}.search", "ExactSearch._is_soon_done", _no),)),
     "equal operations": ("trees", ((f"{TREES}.branches.shared_branches", "form_of", lambda c, _: c.operations[0]),)),
     "branches shared by groups": (
         "networks",
         ((f"{TREES}.branches.oracle", "known_operations", lambda arch, *_: KnownOperations(arch)),),
     ),
+    "ways beyond bounds": ("networks", ((f"{GROUPS}.lazy_path", "hoped_of", lambda edge: edge.bound),)),
     "small groups first": ("networks", ((f"{GROUPS}.group_search", "GroupSearch._small_groups", _none),)),
     "most first": (
         "networks",
@@ -388,7 +409,8 @@ def _certificate(asked: Asked, seconds: float) -> Any:
         what = tw.cascade(asked.what, dict(asked.sizes))
     else:
         what = tw.load_layer(asked.what) if "+" not in asked.what else tw.cascade_of(*asked.what.split(":"))
-    return tw.search(what, arch, time_limit=seconds, density=dict(asked.dense) or None, **settings).certificate
+    settings |= {"density": dict(asked.dense) or None, "layout": asked.layout}
+    return tw.search(what, arch, time_limit=seconds, **settings).certificate
 
 
 def _found(name: Any) -> Any:

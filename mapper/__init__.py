@@ -1,6 +1,6 @@
 """The search: the proven best mapping of a problem on an architecture.
 
-exact/           the exact search; `exact/search.py` describes the algorithm
+exact/           the exact search; `exact/from_scratch.py` describes the algorithm
 cascades/        the exact search over trees of several operations
 fusing.py        the best tree beside the best one with nothing fused
 fusings.py       the best few trees that are fused in different ways

@@ -41,7 +41,7 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class Exact:
-    """Best first over partial mappings, to a proof (`exact/search.py`)."""
+    """Best first over partial mappings, to a proof (`exact/from_scratch.py`)."""
 
     name: ClassVar[str] = "exact"
     tilings: ClassVar[tuple[Tiling, ...]] = TILINGS

@@ -22,11 +22,11 @@ from tilewright.mapper.exact.counting.charges import BoundaryCosts
 from tilewright.mapper.exact.counting.cost_columns import CostColumns
 from tilewright.mapper.exact.counting.fill_point import FillPoint
 from tilewright.mapper.exact.counting.footprints import Footprints
+from tilewright.mapper.exact.from_scratch import FREE
 from tilewright.mapper.exact.growing.context import SearchContext
 from tilewright.mapper.exact.question.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from tilewright.mapper.exact.question.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
-from tilewright.mapper.exact.search import FREE
 from tilewright.mapper.exact.tiles.lattice import Lattice
 from tilewright.mapper.exact.tiles.visits import VisitTiles
 from tilewright.mapper.space import Space

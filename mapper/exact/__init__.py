@@ -1,8 +1,10 @@
 """The exact search: mapping, cost, certificate = search_exact(problem, arch, objective="edp", tiling="perfect")
 
-`search.py` describes the algorithm as a whole. Each room answers one question, and imports from those below it alone:
+`from_scratch.py` describes the algorithm as a whole. Each room answers one question, and imports from those below it
+alone:
 
-search.py      best first over batches of partial mappings; the proof
+search.py      searches ahead of the search, which find incumbents sooner
+from_scratch.py  the search: best first over batches of partial mappings; the proof
 exploring/     what is grown next, and what has been found?
 growing/       how does a partial mapping grow by one step?
 bounds/        what does all that is still to come cost at least?

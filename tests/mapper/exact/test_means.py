@@ -50,7 +50,7 @@ def test_how_low_it_gets_is_said_as_far_as_it_is_known(monkeypatch: pytest.Monke
     for ticks in (1, 10, 30, 90, 180, 400):
         with monkeypatch.context() as patch:
             patch.setattr(means, "time", Clock(1.0))
-            patch.setattr("tilewright.mapper.exact.search.SECONDS_TO_DIAGNOSE", float(ticks))
+            patch.setattr("tilewright.mapper.exact.from_scratch.SECONDS_TO_DIAGNOSE", float(ticks))
             with pytest.raises(InfeasibleError, match="no mapping keeps the limit: ") as caught:
                 search_exact(problem, arch, asked)
         figure = caught.value.message.removesuffix(" pJ").rpartition(" is ")[2]
