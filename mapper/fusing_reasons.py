@@ -23,8 +23,6 @@ from .question import Limits, TreeQuestion
 SECONDS: Final = 10.0
 """Of the processor, for all searches together; what is not known by then is not said."""
 
-_DOUBLINGS = 16
-
 
 @dataclass(frozen=True)
 class Reason:
@@ -65,7 +63,7 @@ def why_nothing_is_won(question: TreeQuestion, search: Callable[[TreeQuestion], 
         elif most > 0:
             # The smallest size of those tried at which fusing wins.
             size = sum(part.bits for part in capacity_parts(memory))
-            for doubling in range(1, _DOUBLINGS + 1):
+            for doubling in range(1, 17):
                 saves = asked.saves(memory, 2**doubling)
                 if saves is None:
                     break

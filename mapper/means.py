@@ -39,8 +39,8 @@ MARGIN = 64 * LEAST_MEMORY_LIMIT
 """Bytes by which a process may grow beyond a limit: what Python and its libraries keep for themselves comes to so
 much."""
 
-LOOK_AFTER, CLEAN_AFTER = 0.02, 1.0
-"""Seconds between two looks at how large the process is, and between two times that garbage is collected for it."""
+LOOK_AFTER = 0.02
+"""Seconds between two looks at how large the process is."""
 
 
 class OutOfMeans(Exception):
@@ -66,8 +66,8 @@ class Account:
         if _resident_bytes() > self._most:
             if now < self._clean:
                 return True
-            gc.collect()  # a search has it done rarely, and what is in cycles may be most
-            self._clean = time.perf_counter() + CLEAN_AFTER
+            gc.collect()  # a search has it done rarely, and what is in cycles may be most; here once a second
+            self._clean = time.perf_counter() + 1.0
             if _resident_bytes() > self._most:
                 return True
         self._next = now + LOOK_AFTER

@@ -10,8 +10,6 @@ from ...ir import InfeasibleError, Problem
 from ..means import OutOfMeans
 from .constraints import Constraints, combine
 
-_MOST_CALLS = 200
-
 
 @dataclass(frozen=True)
 class Conflict:
@@ -31,7 +29,7 @@ class Conflict:
 
 
 def smallest_conflict(
-    constraints: Constraints, feasible: Callable[[Constraints], bool], most_calls: int = _MOST_CALLS
+    constraints: Constraints, feasible: Callable[[Constraints], bool], most_calls: int = 200
 ) -> Conflict:
     """The smallest set of single constraints without which there is a mapping, in words; the same one every time.
 

@@ -23,9 +23,6 @@ Var = cp_model.IntVar
 MOST_STATES = 20_000
 """Combinations of chains of the dimensions of one window; beyond that the tables are too large to be of use."""
 
-MOST_POINTS = 3_000
-"""Rows of a table of exponents; larger ones are cut into one table per prime."""
-
 
 @dataclass(frozen=True)
 class Term:
@@ -143,7 +140,8 @@ class LoopVariables:
     def _power(self, sums: dict[int, tuple[cp_model.LinearExprT, int]], least: int) -> Var | int:
         if not sums:
             return 1
-        if len(sums) > 1 and math.prod(count + 1 for _, count in sums.values()) > MOST_POINTS:
+        rows_of_table = math.prod(count + 1 for _, count in sums.values())
+        if len(sums) > 1 and rows_of_table > 3_000:  # a table per prime is smaller
             return self.product([self._power({prime: each}, 1) for prime, each in sums.items()])
         rows = itertools.product(*(range(count + 1) for _, count in sums.values()))
         points = [(row, value) for row in rows if (value := _value(tuple(sums), row)) >= least]

@@ -19,9 +19,6 @@ from .words import refuse_boxes, refuse_exact_halos
 RELAXATIONS = (0, 2)
 """Levels of linear relaxation that take turns: without one, nodes are cheap; with one, bounds are good."""
 
-GROWTH = 3.0
-"""By how much longer the next turn of each is; the first one takes a unit of deterministic time, roughly a second."""
-
 
 @dataclass(frozen=True)
 class SolverOutcome:
@@ -116,8 +113,9 @@ class Solver:
 
 
 def _turns() -> Iterator[tuple[int, float]]:
+    """Yield levels and units of deterministic time, roughly seconds: the next turn of each is three times as long."""
     for turn in itertools.count():
-        yield from ((level, GROWTH**turn) for level in RELAXATIONS)
+        yield from ((level, 3.0**turn) for level in RELAXATIONS)
 
 
 def single_threaded(relaxation: int) -> cp_model.CpSolver:

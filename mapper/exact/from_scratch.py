@@ -91,14 +91,8 @@ from .question.surroundings import ALONE, Surroundings
 
 FREE = Constraints()
 
-SECONDS_TO_COUNT = 0.02
-"""Time to count the space in, however short the search was."""
-
 SECONDS_TO_DIAGNOSE = 1.0
 """Time to work out why nothing fits, besides as much as the search took: it is known then that nothing does."""
-
-PART_TO_TELL = 0.05
-"""Time, as part of what the search took, in which to work out what is told of a proof that is not complete."""
 
 
 @dataclass
@@ -300,12 +294,12 @@ class SearchFromScratch:
         return self.best_first.frontier
 
     def _open_part(self, best: FoundMapping) -> OpenPart | None:
-        """Describe what has the lowest open bound."""
+        """Describe what has the lowest open bound, in a small part of the time that the search took."""
         if self._context is None or not self.frontier.begun or self.floor > self.frontier.bound:
             return self._floor_part
         out_of_memory = not self.means.expired and self.frontier.let_go < self.found.cutoff
         ended: Ended = "interrupt" if self.interrupted else "memory" if out_of_memory else "time"
-        seconds = PART_TO_TELL * (time.perf_counter() - self._started)
+        seconds = 0.05 * (time.perf_counter() - self._started)
         return open_part(self._context, self.frontier, best, ended, Means.from_now(seconds, self.means.memory_limit))
 
     def _nothing_found(self) -> TilewrightError:
@@ -395,9 +389,9 @@ class SearchFromScratch:
 
     @cached_property
     def _counted(self) -> int | None:
-        """Count the mappings of the space; None where counting them takes longer than searching."""
+        """Count the mappings of the space; None where counting them takes longer than searching, and 20 ms."""
         elapsed = time.perf_counter() - self._started
-        seconds = max(SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left))
+        seconds = max(0.02, min(elapsed, self.means.seconds_left))
         means = Means.from_now(seconds, self.means.memory_limit // 2)
         try:
             return count_mappings(self.original, self.machine, self.tiling, self.space, means)

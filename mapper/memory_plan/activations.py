@@ -11,9 +11,6 @@ from ...workloads.graph import OUTSIDE, NetworkGraph
 from .buffers import BufferSet, InPlace, LiveBuffer
 from .order import TensorStep
 
-_AXES_OF_IMAGES = 4
-"""Batch, channels, height and width."""
-
 
 @dataclass(frozen=True)
 class ActivationSteps:
@@ -65,7 +62,8 @@ def activation_steps(
         name = occurrence.name
         steps.append(TensorStep(name, known, (name,)))
         sizes[name] = size
-        for what in after_convolutions if occurrence.multiplies and len(shape) >= _AXES_OF_IMAGES else ():
+        is_image = len(shape) >= 4  # batch, channels, height and width
+        for what in after_convolutions if occurrence.multiplies and is_image else ():
             later = f"{occurrence.name} {what}"
             steps.append(TensorStep(later, (name,), (later,)))
             sizes[later] = size

@@ -14,9 +14,6 @@ from ...ir import MemoryPlanError, did_you_mean
 LARGEST = int(2 / sys.float_info.epsilon)
 """Times, sizes and alignments beyond this are refused: sums of them must stay exact."""
 
-LARGEST_SUM = 2**62
-"""Bytes of all buffers with their alignments; offsets are 64-bit integers."""
-
 MOST_BUFFERS = 1_000_000
 """Copies counted."""
 
@@ -139,7 +136,8 @@ class BufferSet:
         object.__setattr__(self, "by_name", named)
         if sum(buffer.copies for buffer in self.buffers) > MOST_BUFFERS:
             raise MemoryPlanError(f"more than {MOST_BUFFERS:,} buffers, each copy counted")
-        if sum(buffer.copies * (buffer.size + buffer.alignment) for buffer in self.buffers) > LARGEST_SUM:
+        if sum(buffer.copies * (buffer.size + buffer.alignment) for buffer in self.buffers) > 2**62:
+            # offsets are 64-bit integers
             raise MemoryPlanError("sizes and alignments of all buffers are more than 2^62 bytes")
         self._check_fixed()
         for pair in self.in_place:

@@ -19,9 +19,6 @@ from ..kernel.remembered import remembered
 from ..kernel.states import Closed, OpenState
 from ..means import UNLIMITED, Means
 
-SET_BYTES = 400
-"""Of a set that is remembered, about."""
-
 
 @dataclass(frozen=True)
 class TensorStep:
@@ -91,7 +88,8 @@ def least_peak_order(
     best = BestAnswers[tuple[int, ...]](ceiling=given + 1)
     known = _KnownSets(graph, given, {start: peak}, {start: (-1, path)})
     search = BestFirst(best, [_DoneSteps(peak, start, known)])
-    search.run(lambda: means.expired or SET_BYTES * len(known.peaks) > means.memory_limit)
+    # A set that is remembered takes about 400 bytes.
+    search.run(lambda: means.expired or 400 * len(known.peaks) > means.memory_limit)
     order = next(iter(best), tuple(range(len(steps))))
     peak = int(best.value) if len(best) else given
     return StepOrder(tuple(steps[i].name for i in order), peak, int(min(search.bound, peak)))

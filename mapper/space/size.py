@@ -76,7 +76,7 @@ def count_mappings(
     """How many mappings a space holds, before capacities are looked at. Raises OutOfMeans."""
     key = problem, slot_ways(problem, arch, space), tiling
     if key not in _counted:
-        if len(_counted) == MOST_COUNTED:
+        if len(_counted) == 256:
             _counted.clear()
         _counted[key] = _count(*key, means)
     return _counted[key]
@@ -84,8 +84,6 @@ def count_mappings(
 
 _counted: dict[tuple[Problem, tuple[SlotWays, ...], Tiling], int] = {}
 """Spaces counted before: a front or a comparison of objectives searches the same one many times."""
-
-MOST_COUNTED = 256
 
 
 def _count(problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means) -> int:
@@ -112,9 +110,6 @@ def space_size(
 
 Loops = tuple[int, ...]
 """How many real loops the dimensions have in one region, ascending; dimensions without any are left out."""
-
-MULTIPLIED_AT_ONCE = 1 << 16
-"""Numbers that are multiplied together: enough to fill vectors, few enough to stay near the processor."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +216,7 @@ def _multiply(
     taken = counts.reshape(len(counts), -1, 1)[source]
     # Where every product of a term of the source's and one of the step's belongs.
     becomes = _in_all_regions([after for _, after in grown], shape)
-    at_once = max(1, MULTIPLIED_AT_ONCE // taken.size)
+    at_once = max(1, 2**16 // taken.size)  # enough numbers to fill vectors, few enough to stay near the processor
     for first in range(0, becomes.shape[1], at_once):
         means.check()
         part = slice(first, first + at_once)

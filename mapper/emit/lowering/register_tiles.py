@@ -27,8 +27,6 @@ from .packs import Pack
 
 FEWEST_SUMS = 8
 """Vectors of sums that keep two multipliers at work, each of which takes four cycles."""
-LARGEST_SLICE = 2**17
-"""Words of the operands of a register tile, with all that is summed up: what caches near the core hold."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def register_tile(nest: PerfectNest, registers: Registers, given: Given) -> Regi
     for dim, least in wanted.items():
         _leave_out(loops, dim, least, is_whole=dim == lane)
     many = width + math.prod(n for _, n in rows)
-    if math.prod(nest.extents[dim] for dim in nest.summed) * many <= LARGEST_SLICE:
+    if math.prod(nest.extents[dim] for dim in nest.summed) * many <= 2**17:  # words that caches near the core hold
         loops = [(dim, step) for dim, step in loops if dim not in nest.summed]
     loops = [(dim, step) for dim, step in loops if step != wanted.get(dim)]
     moved = [one for i, one in enumerate(nest.operands) if i not in packed]

@@ -11,11 +11,6 @@ from ....ir import MappingError
 
 Axes = tuple[int, ...]
 
-PRODUCT_OVERHEAD = 300
-"""A matrix product in numpy costs as much as about this many multiplications in an einsum."""
-COPY_COST = 1.5
-"""A word that is copied into a matrix costs as much as this many multiplications in an einsum."""
-
 
 @dataclass(frozen=True)
 class Factor:
@@ -33,8 +28,8 @@ def contraction(factors: Sequence[Factor], output: Axes, trips: Sequence[int]) -
     if len(factors) == 2 and (classes := _classes(factors[0].axes, factors[1].axes, output)):
         sizes = [math.prod(trips[axis] for axis in found) for found in classes]
         _, rows, columns, depth = sizes
-        copies = COPY_COST * (rows * depth + depth * columns + rows * columns)
-        if rows * columns * depth > PRODUCT_OVERHEAD + copies:
+        # In multiplications of an einsum, a matrix product costs 300, and 1.5 for each word copied into a matrix.
+        if rows * columns * depth > 300 + 1.5 * (rows * depth + depth * columns + rows * columns):
             return _product(factors, classes, output, trips)
     return [], _einsum(factors, output)
 

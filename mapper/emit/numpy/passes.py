@@ -26,13 +26,8 @@ from ..parts.steps import Step
 from .plan import Buffer, NestPlan
 from .schedule import Contracted, ProgramText, place_of, tuple_text
 
-MANY_STEPS = 20_000
-"""Of programs with more steps, passes are made. A step takes tens of microseconds and more."""
-MOST_DEPTHS = 3
 LARGEST_ARRAY = 2**25
 """Elements of the largest array that the contraction of a pass may need."""
-ELEMENTS_PER_STEP = 50_000
-"""Elements that a contraction fetches in the time that a step takes."""
 
 
 def pass_depths(plan: NestPlan, pointwise: bool = False) -> tuple[int, ...]:
@@ -43,14 +38,15 @@ def pass_depths(plan: NestPlan, pointwise: bool = False) -> tuple[int, ...]:
     trips = [step.trips for step in plan.python_loops]
     cores = {depth: plan.core(depth) for depth in _possible(plan)}
     elements = {depth: [*core.elements, core.points * pointwise] for depth, core in cores.items()}
-    costs = {depth: 1 + sum(found) / ELEMENTS_PER_STEP for depth, found in elements.items()} | {len(trips): 1.0}
+    # A contraction fetches 50,000 elements in the time that a step takes, which is tens of microseconds and more.
+    costs = {depth: 1 + sum(found) / 50_000 for depth, found in elements.items()} | {len(trips): 1.0}
 
     def time(depths: tuple[int, ...]) -> float:
         ends = (*depths, len(trips))
         return sum(n * costs[end] for n, end in zip(_numbers(plan, depths), ends, strict=True))
 
     small = [depth for depth, found in elements.items() if max(found) <= LARGEST_ARRAY]
-    choices = (chosen for n in range(MOST_DEPTHS + 1) for chosen in itertools.combinations(small, n))
+    choices = (chosen for n in range(4) for chosen in itertools.combinations(small, n))
     return min(choices, key=time)
 
 
@@ -94,7 +90,7 @@ def chosen_depths(
         return ()
     if depths is not None:
         return tuple(sorted({*depths} & {*_possible(plan)}))
-    is_wanted = fast or (fast is None and plan.steps_at_most > MANY_STEPS)
+    is_wanted = fast or (fast is None and plan.steps_at_most > 20_000)
     return pass_depths(plan, pointwise=not operation.contracts) if is_wanted else ()
 
 

@@ -28,9 +28,6 @@ from ..rows import Floats, Ints
 from .batch import Batch
 from .context import SearchContext
 
-BYTES_A_ROW = 200
-"""What is known of a row takes about so much besides its costs."""
-
 
 class KnownRows:
     """Known rows are those that one search has queued: they prune rows that they dominate.
@@ -63,7 +60,7 @@ class KnownRows:
         tables = self.context.bounds.memo.budget
         if self.nbytes + tables.nbytes < tables.most:
             alike.add([tiles[row] for row in new.tolist()], costs[:, new])
-            self.nbytes += len(new) * (BYTES_A_ROW + costs.itemsize * len(costs))
+            self.nbytes += len(new) * (200 + costs.itemsize * len(costs))  # about, of Python's objects
         return batch if len(new) == len(batch) else batch.take(new)
 
     def _key(self, batch: Batch) -> Hashable:

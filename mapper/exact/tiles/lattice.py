@@ -34,9 +34,6 @@ STEPS = (*(1 / count for count in reversed(_COUNTS[:5])), 1, *_COUNTS[:-1])
 """Cells for every doubling of a tile that are tried, where neighbours share cells: a power of two, or halfway to the
 next, of them; or as many doublings for a cell."""
 
-FEW = 8
-"""So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
-
 
 def check_searchable(problem: Problem, tiling: Tiling) -> None:
     """ProblemError for a problem whose tables would not fit the memory of a computer."""
@@ -301,8 +298,9 @@ def _grow_around(table: Floats, folds: Sequence[tuple[int, ...]], dims: Iterable
 
 
 def _in_long_loops(lines: Floats) -> list[Floats]:
-    """The same numbers, (before, n, after), in parts over which numpy's inner loops are long."""
-    return [lines[:, :, i] for i in range(lines.shape[-1])] if lines.shape[-1] <= FEW else [lines]
+    """The same numbers, (before, n, after), in parts over which numpy's inner loops are long: a column at a time where
+    few numbers lie next to each other."""
+    return [lines[:, :, i] for i in range(lines.shape[-1])] if lines.shape[-1] <= 8 else [lines]
 
 
 def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:

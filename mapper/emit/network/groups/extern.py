@@ -10,9 +10,6 @@ from .....workloads.graph import Computed
 EXTERN = "network_extern_"
 """What the names of functions begin with that a program declares and does not have."""
 
-MOST_GATES = 16_384
-"""Elements of the gates of a step, which lie on the stack."""
-
 _ACTIVATIONS = frozenset(("Relu", "Sigmoid", "Tanh"))
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
@@ -46,7 +43,7 @@ def _recurrent(computed: Computed) -> bool:
     if 4 in computed.positions or 4 in computed.numbers or "clip" in given or given.get("input_forget"):
         return False
     states = computed.operands[computed.positions.index(2)].shape[2]
-    return _ACTIVATIONS.issuperset(activations_of(computed)) and GATES[computed.operators[0]] * states <= MOST_GATES
+    return _ACTIVATIONS.issuperset(activations_of(computed)) and GATES[computed.operators[0]] * states <= 16_384
 
 
 def _along_an_axis(computed: Computed) -> bool:

@@ -16,9 +16,6 @@ from .operands import Finished, StoredWords, Weight
 from .stored import stored_of
 from .stored_values import stored_words
 
-_MANY = 64
-"""Whole numbers of which a type is asked, and not each of them."""
-
 
 class ParameterRow:
     """Parameters one after the other, in the order in which they are asked for.
@@ -60,7 +57,7 @@ class ParameterRow:
         them, such as zero points."""
         assert self.values is not None
         kind, found = self.values[stored.value].dtype, known_values(stored_words(self.values, stored, where))
-        if kind.kind not in "iu" or kind.itemsize > 4 or stored.take.size < _MANY:
+        if kind.kind not in "iu" or kind.itemsize > 4 or stored.take.size < 64:
             return found
         low, high = float(np.iinfo(kind).min), float(np.iinfo(kind).max)
         if stored.zero is not None:
