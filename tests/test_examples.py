@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 
 from pages import ROOT, run_python
@@ -25,6 +24,8 @@ def test_there_are_notebooks() -> None:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.pyplot as plt  # by the process that runs it, not by each that collects
+
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")
     names: dict[str, Any] = {}

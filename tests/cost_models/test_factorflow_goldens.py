@@ -26,7 +26,7 @@ WORD_BITS = 8
 @cache
 def cases() -> dict[str, dict[str, Any]]:
     text = (Path(__file__).parent.parent / "golden" / "factorflow.yaml").read_text()
-    return {case["case"]: case for case in yaml.safe_load(text)}
+    return {case["case"]: case for case in yaml.load(text, yaml.CSafeLoader)}
 
 
 def problem_of(case: dict[str, Any]) -> Problem:

@@ -80,7 +80,9 @@ def run_cases() -> list[Case]:
 
 def published_cases() -> list[Case]:
     """The published outputs of the tutorial exercises and of example designs."""
-    return [_published_case(case) for case in yaml.safe_load((GOLDEN / "timeloop_published.yaml").read_text())]
+    return [
+        _published_case(case) for case in yaml.load((GOLDEN / "timeloop_published.yaml").read_text(), yaml.CSafeLoader)
+    ]
 
 
 def _run_case(case: dict[str, Any], machines: dict[str, Any]) -> Case:

@@ -30,7 +30,7 @@ def read_or_refused(read: Callable[[], Any]) -> Any:
     return None
 
 
-class _Tagged(yaml.SafeLoader):
+class _Tagged(yaml.CSafeLoader):
     """A loader that keeps Timeloop's tags as first members."""
 
 

@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright as tw
-from fuzzing import as_yaml, read_or_refused, some
+from fuzzing import as_yaml, from_tagged, read_or_refused, some
 from mutations import mangled, mutated
 from tilewright.arguments import limits_of, question_of
 from tilewright.cost_models.sparse import parse_densities
@@ -63,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @some(60)
-@given(mangled(CASCADE) | mutated(yaml.safe_load(CASCADE)).map(as_yaml))
+@given(mangled(CASCADE) | mutated(from_tagged(CASCADE)).map(as_yaml))
 def test_cascade_files(folder: Path, text: str) -> None:
     path = folder / "cascade.yaml"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import helper
@@ -73,7 +72,7 @@ def timeloop_case() -> str:
 
 def trees_and_texts(*texts: str) -> st.SearchStrategy[str]:
     """YAML files made wrong: by their structure, and by their characters."""
-    trees = [yaml.safe_load(text) for text in texts]
+    trees = [from_tagged(text) for text in texts]
     return st.sampled_from(trees).flatmap(mutated).map(as_yaml) | st.sampled_from(texts).flatmap(mangled)
 
 

@@ -41,7 +41,7 @@ TOTALS = {
 
 def table(name):
     text = (resources.files("tilewright.workloads") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 SHIPPED = {name: table(name) for name in list_networks()}
