@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from hypothesis import settings
 
 import longer
 
-# How long an example takes says nothing on a machine that does other things too.
-settings.register_profile("patient", deadline=None)
+# How long an example takes says nothing on a machine that does other things too. Few examples by default, as of seeds.
+settings.register_profile("patient", deadline=None, max_examples=100 if longer.ALL else 10)
 settings.load_profile("patient")
 
 _NUMBERS = itertools.count()
@@ -24,6 +25,17 @@ _NUMBERS = itertools.count()
 # A shell starts what runs in its background with interrupts ignored, and so would be what the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: it is not looked through whenever there may be garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

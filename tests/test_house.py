@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -37,6 +38,16 @@ def tree_of(path: Path) -> ast.Module:
 def nodes_of(path: Path) -> list[ast.AST]:
     """All that stands in a module. (Walking a tree takes as long as reading it.)"""
     return [*ast.walk(tree_of(path))]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_garbage() -> Iterator[None]:
+    """Trees have no circles, and to look for some takes longer than to read them all."""
+    gc.disable()
+    yield
+    gc.enable()
+    tree_of.cache_clear()
+    nodes_of.cache_clear()
 
 
 def name_of(path: Path) -> str:
