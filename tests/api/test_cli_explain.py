@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,22 +16,32 @@ from tilewright.cli import app
 from tilewright.explanations import explain
 
 SIZES = "M=4,N=4,K=4"
-FOUND = tw.search(tw.gemm(4, 4, 4), "eyeriss", "energy", "perfect")
 
 
 def run(*arguments: object, text: str | None = None) -> Any:
     return CliRunner().invoke(app, ["explain", *map(str, arguments)], input=text)
 
 
+@cache
+def found() -> tw.SearchResult:
+    return tw.search(tw.gemm(4, 4, 4), "eyeriss", "energy", "perfect")
+
+
 @pytest.fixture
 def mapping(tmp_path: Path) -> Path:
-    FOUND.save(tmp_path)
+    found().save(tmp_path)
     return tmp_path / "mapping.json"
 
 
-def test_the_page(mapping: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests that search changes of the machine."""
+    return tmp_path_factory.mktemp("known") / "results.sqlite3"
+
+
+def test_the_page(mapping: Path, store: Path, tmp_path: Path) -> None:
     picture = tmp_path / "nest.svg"
-    done = run(mapping, "--svg", picture)
+    done = run(mapping, "--svg", picture, "--store", store)
     assert done.exit_code == 0, done.output
     for title in ("Where the energy goes", "What bounds the latency", "What each loop does", "How often words are used",
                   "How far from the bounds", "What would help"):  # fmt: skip
@@ -40,13 +51,13 @@ def test_the_page(mapping: Path, tmp_path: Path) -> None:
     assert str(picture) in done.stdout
 
 
-def test_json_has_the_same_facts(mapping: Path) -> None:
-    done = run(mapping, "--json")
+def test_json_has_the_same_facts(mapping: Path, store: Path) -> None:
+    done = run(mapping, "--json", "--store", store)
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
-    assert document == json.loads(json.dumps(explain(FOUND).as_dict()))
-    assert document["energy_pj"] == FOUND.cost.energy_pj
-    assert sum(part["energy_pj"] for part in document["energy"]) == pytest.approx(FOUND.cost.energy_pj)
+    assert document == json.loads(json.dumps(explain(found(), store=store).as_dict()))
+    assert document["energy_pj"] == found().cost.energy_pj
+    assert sum(part["energy_pj"] for part in document["energy"]) == pytest.approx(found().cost.energy_pj)
     assert document["improvement"]["objective"] == "energy"
     assert all(change["gain"] >= 1 - 1e-9 for change in document["improvement"]["changes"])
 
@@ -56,17 +67,17 @@ def test_standard_input_a_layer_and_a_file_are_the_same(mapping: Path) -> None:
     assert "What would help" not in page
     assert run("-", "--no-changes", text=mapping.read_text()).stdout == page
     assert run("--gemm", SIZES, "--arch", "eyeriss", "--objective", "energy", "--no-changes").stdout == page
-    mine = FOUND.emit("yaml")
+    mine = found().emit("yaml")
     path = mapping.with_name("mine.yaml")
     path.write_text(mine)
     assert run(path, "--gemm", SIZES, "--arch", "eyeriss", "--no-changes").stdout == page
 
 
 def test_from_python_in_all_ways(mapping: Path) -> None:
-    expected = explain(FOUND, changes=False)
+    expected = explain(found(), changes=False)
     assert expected.improvement is None
     assert explain(mapping, changes=False).as_dict() == expected.as_dict()
-    assert explain(FOUND.mapping, "eyeriss", changes=False).as_dict() == expected.as_dict()
+    assert explain(found().mapping, "eyeriss", changes=False).as_dict() == expected.as_dict()
     assert str(expected).startswith("Layer")
 
 
@@ -86,8 +97,7 @@ def test_what_is_public_prints_what_the_command_does(mapping: Path) -> None:
     assert why.svg().startswith("<svg")
 
 
-def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> None:
-    store = tmp_path / "results.sqlite3"
+def test_searches_are_recalled_from_the_store(mapping: Path, store: Path) -> None:
     first = run(mapping, "--store", store)
     assert first.exit_code == 0, first.output
     from tilewright.run.store import Store
