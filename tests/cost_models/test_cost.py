@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+import longer
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import Cost, cost_of, count_words, evaluate, simulate
@@ -348,7 +349,7 @@ class TestPlacement:
 
 
 def test_cost_from_simulated_counts_is_the_same() -> None:
-    for seed in range(100):
+    for seed in longer.seeds(100):
         rng = random.Random(seed)
         problem, arch = random_problem(rng), random_architecture(rng)
         mapping = random_mapping(rng, problem, arch)

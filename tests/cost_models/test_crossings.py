@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_recorder import Recorder, random_case
@@ -13,7 +13,6 @@ from tilewright.cost_models.crossings import Words, crossings_of
 from tilewright.cost_models.simulator import FIRST_STEP, Walk
 
 
-@settings(max_examples=70)
 @given(st.integers(0, 10**9))
 def test_every_loop_moves_the_words_that_the_simulator_sees(seed: int) -> None:
     mapping, arch = random_case(seed)
@@ -36,7 +35,6 @@ def test_every_loop_moves_the_words_that_the_simulator_sees(seed: int) -> None:
     assert seen or len(arch.memories) == 1 or len({node.memory for node in mapping.nest.nodes}) == 1
 
 
-@settings(max_examples=80)
 @given(st.integers(0, 10**9))
 def test_totals_are_the_counts_of_the_model(seed: int) -> None:
     mapping, arch = random_case(seed)
@@ -56,7 +54,6 @@ def test_totals_are_the_counts_of_the_model(seed: int) -> None:
         assert total.wanted >= total.delivered >= total.taken
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**9))
 def test_a_shared_word_is_counted_as_often_without_the_sharing(seed: int) -> None:
     mapping, arch = random_case(seed)

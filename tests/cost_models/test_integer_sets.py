@@ -47,6 +47,7 @@ def with_halo(mapping: Mapping, arch: Architecture, halo: Halo) -> AccessTable:
     return count_words(mapping, arch.model_copy(update={"levels": tuple(levels)})).total
 
 
+@pytest.mark.long
 def test_the_random_mappings_tell_halos_apart() -> None:
     """Each mode counts otherwise than each other one, often enough."""
     differing = Counter(
@@ -117,11 +118,10 @@ def words(tiles: isl.Map, joined: list[int]) -> int:
     return int(tiles.wrap().flatten().count_val().to_python())
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("block", range(4))
-def test_closed_forms_equal_sets(block: int) -> None:
+@pytest.mark.parametrize("seeds", longer.blocks(SEEDS, 15))
+def test_closed_forms_equal_sets(seeds: range) -> None:
     """First tiles and all that follow, in every halo mode, shared and reduced."""
-    for seed in range(block * SEEDS // 4, (block + 1) * SEEDS // 4):
+    for seed in seeds:
         mapping, arch = random_triple(seed)
         expected = count_words(mapping, arch).total
         found = Words(mapping, arch).found
@@ -132,7 +132,7 @@ def test_closed_forms_equal_sets(block: int) -> None:
 
 
 def test_first_tiles_equal_the_cost_model() -> None:
-    for seed in range(40):
+    for seed in longer.seeds(40):
         mapping, _ = random_triple(seed)
         schedule, expected = Schedule.of(mapping.problem, mapping.nest), tile_words(mapping, "exact")
         for position, item in enumerate(mapping.nest):

@@ -46,7 +46,7 @@ def test_distinct_sums_of_familiar_windows() -> None:
     assert distinct_sums((), ()) == 1
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True)
 @given(st.lists(st.tuples(coefficients, st.lists(moves, min_size=1, max_size=3)), min_size=2, max_size=3))
 def test_moved_along_a_rank(dims: list[tuple[int, list[Move]]]) -> None:
     """The group is the product of its dimensions' moves; an element that all who want it hold needs no transfer."""

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+import longer
 from generators import random_architecture, random_mapping, random_problem, tensor
 from tilewright.ir import (
     Digit,
@@ -110,7 +111,7 @@ def test_digits_by_dimension() -> None:
 
 
 def test_digits_reach_every_index_once() -> None:
-    for seed in range(200):
+    for seed in longer.seeds(200):
         rng = random.Random(seed)
         problem, arch = random_problem(rng), random_architecture(rng)
         found = random_mapping(rng, problem, arch)

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import longer
 from generators import random_architecture, random_mapping, random_problem, tensor
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import count_words
@@ -62,7 +63,7 @@ def test_header() -> None:
 def test_every_mapping_comes_back() -> None:
     """Even and uneven nests, ragged tiles, several fanouts, loops between nodes."""
     uneven = spatial = 0
-    for seed in range(300):
+    for seed in longer.seeds(300):
         rng = random.Random(seed)
         problem, arch = random_problem(rng), random_architecture(rng)
         mapping = random_mapping(rng, problem, arch)
@@ -71,8 +72,8 @@ def test_every_mapping_comes_back() -> None:
         memories = [node.memory for node in mapping.nest.nodes]
         uneven += text.count("- memory:") > len(set(memories))
         spatial += "- fanout:" in text
-    assert uneven >= 100
-    assert spatial >= 80
+    assert longer.occurs(uneven >= 100)
+    assert longer.occurs(spatial >= 80)
 
 
 def test_names_that_yaml_would_take_for_something_else() -> None:

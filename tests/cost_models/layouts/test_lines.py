@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from line_walk import walk_lines
 
+import longer
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import count_words, evaluate
@@ -19,8 +20,6 @@ from tilewright.cost_models.layouts.choices import with_layouts as laid_out
 from tilewright.cost_models.layouts.lines import LaidOut, count_layouts
 from tilewright.ir import LoopNest, Mapping, Problem, Tensor
 from tilewright.workloads import gemm
-
-SEEDS = 400
 
 
 def with_lines(
@@ -74,10 +73,9 @@ def random_case(seed: int) -> tuple[Mapping, Architecture]:
     return mapping, with_layouts(rng, problem, sums)
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("block", range(8))
-def test_closed_form_equals_walk(block: int) -> None:
-    for seed in range(block, SEEDS, 8):
+@pytest.mark.parametrize("seeds", longer.blocks(400, 50))
+def test_closed_form_equals_walk(seeds: range) -> None:
+    for seed in seeds:
         mapping, arch = random_case(seed)
         expected = walk_lines(mapping, arch, held_width_bits)
         found = count_lines(mapping, arch, held_width_bits)
@@ -128,7 +126,7 @@ def test_layouts_counted_together_are_those_counted_alone() -> None:
 
 
 def test_lines_of_one_word_are_words() -> None:
-    for seed in range(60):
+    for seed in longer.seeds(60):
         mapping, arch = random_case(seed)
         arch = with_lines(random.Random(seed), arch, words=(1,), share=1).model_copy(update={"partial_sum_bits": None})
         words, lines = count_words(mapping, arch), count_lines(mapping, arch, held_width_bits)

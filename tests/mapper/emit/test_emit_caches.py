@@ -37,7 +37,7 @@ def register_tiles(program: NetworkProgram) -> list[RegisterTile]:
 
 
 @needs_gcc
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(4 * TIMES))
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_computes_what_numpy_does(name: str, seed: int, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import longer
 from emitted import Case, case_of, plain_cases, random_case
 from generators import POISONS, hostile_mapping
 from tilewright.mapper.emit import emit_mlir
@@ -84,10 +85,9 @@ def interpreted(text: str, case: Case) -> np.ndarray:
     return np.reshape(arrays[-1].data, output.shape)
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("block", range(4))
-def test_xdsl_computes_random_mappings(block: int) -> None:
-    for seed in range(block * 10, block * 10 + 10):
+@pytest.mark.parametrize("seeds", longer.blocks(40, 10))
+def test_xdsl_computes_random_mappings(seeds: range) -> None:
+    for seed in seeds:
         case = random_case(seed)
         found = interpreted(emit_mlir(case.mapping, case.arch, **case.options), case)
         np.testing.assert_array_equal(found, case.expected, err_msg=f"seed {seed}: {case.mapping}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import longer
 from emitted import random_triple
 from generators import POISONS, hostile_mapping, memory, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
@@ -63,10 +64,9 @@ def spoil_output(text: str) -> str:
     return text.replace(last, f"{last} + 1")
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("block", range(10))
-def test_random_mappings_compute_the_layer_and_move_the_words_counted(block: int) -> None:
-    for seed in range(block * 20, block * 20 + 20):
+@pytest.mark.parametrize("seeds", longer.blocks(200, 20))
+def test_random_mappings_compute_the_layer_and_move_the_words_counted(seeds: range) -> None:
+    for seed in seeds:
         problem, arch, mapping = random_triple(seed)
         found = verify_numpy(mapping, arch, seed)
         assert found, f"seed {seed}: {problem}: {found.message}"
@@ -316,10 +316,9 @@ def test_run_takes_operands_of_any_type() -> None:
         program["run"]({**operands, name: np.zeros((1,) * 9)})  # type: ignore[operator]
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("block", range(0, 60, 20))
-def test_floats_agree_but_for_rounding(block: int) -> None:
-    for seed in range(block, block + 20):
+@pytest.mark.parametrize("seeds", longer.blocks(60, 20))
+def test_floats_agree_but_for_rounding(seeds: range) -> None:
+    for seed in seeds:
         _, arch, mapping = random_triple(seed)
         found = verify_numpy(mapping, arch, seed, floats=True)
         assert found, (seed, found.message)

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_recorder import Recorder, random_case
@@ -29,7 +29,6 @@ def explained(mapping: Mapping, arch: object) -> Explanation:
     return explain_mapping(mapping, arch, cost_of(mapping, arch, count_words(mapping, arch)))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
 @given(SEEDS)
 def test_shares_and_factors_add_up(seed: int) -> None:
     mapping, arch = random_case(seed, "leakage", "hop", "ports", "roles", "serial", "widths", *["fill"] * (seed % 2))
@@ -55,7 +54,6 @@ def test_shares_and_factors_add_up(seed: int) -> None:
     assert all(tensor.words >= tensor.least for tensor in d.tensors)
 
 
-@settings(max_examples=40)
 @given(SEEDS)
 def test_fills_times_reuse_are_the_reads_of_the_model(seed: int) -> None:
     mapping, arch = random_case(seed)
@@ -98,7 +96,6 @@ class TileRecorder(Recorder):
             self.seen[key].add(tile)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
 @given(SEEDS)
 def test_loops_do_what_they_are_said_to_do(seed: int) -> None:
     mapping, arch = random_case(seed)

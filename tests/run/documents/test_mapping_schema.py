@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
@@ -115,7 +115,6 @@ SAID_ALIKE = tuple(value for value in HOSTILE if value != 1e308)
 
 
 @pytest.mark.long
-@settings(max_examples=100)
 @given(st.integers(0, 5).flatmap(lambda seed: mutated(document(seed), SAID_ALIKE)))
 def test_schema_and_reader_refuse_the_same(data: Any) -> None:
     data = without_whole_floats(data)

@@ -20,8 +20,6 @@ from tilewright.mapper.exact.growing.context import SearchContext
 from tilewright.mapper.exact.question.hierarchy import MAC
 from tilewright.mapper.tilings import TILINGS
 
-SEEDS = 240
-BLOCK = 60
 Words = Counter[tuple[str, str, str]]
 """Words by memory, tensor, and "read" or "write"."""
 
@@ -77,12 +75,11 @@ def windows_share(step: Step, context: SearchContext) -> bool:
     )
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
-def test_words_of_random_mappings(start: int) -> None:
+@pytest.mark.parametrize("seeds", longer.blocks(240, 60))
+def test_words_of_random_mappings(seeds: range) -> None:
     """Equal where they are exact, never above otherwise; and never above on the way."""
     exact = bounded = 0
-    for seed in range(start, start + BLOCK):
+    for seed in seeds:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 7), random_architecture(rng)
         ragged = rng.random() < 0.7
@@ -106,8 +103,8 @@ def test_words_of_random_mappings(start: int) -> None:
             so_far = sum(context.book(step.path, step.rows, *fill_point) for fill_point in step.fill_points)
             assert (so_far <= charged * (1 + 1e-9)).all(), seed
             assert (so_far <= final * (1 + 1e-9)).all(), seed
-    assert exact >= 20
-    assert bounded >= 5
+    assert longer.occurs(exact >= 20)
+    assert longer.occurs(bounded >= 5)
 
 
 def test_windows_that_share_over_fanouts_above_their_charge() -> None:
