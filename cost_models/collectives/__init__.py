@@ -9,7 +9,7 @@ docs/chips.md has it in words.
 """
 
 from .cost import Blocks, Collective, Lines, Phase, collective_of, phase_of, same_bandwidth
-from .resharding import Move, ReshardingSteps, StepCost, move_of
+from .resharding import Move, ReshardingSteps, StepCost, most_words, move_of
 from .schedules import OPERATIONS, SWITCH, Operation, Round, all_gather, all_reduce, all_to_all, dealt, reduce_scatter
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "all_to_all",
     "collective_of",
     "dealt",
+    "most_words",
     "move_of",
     "phase_of",
     "reduce_scatter",

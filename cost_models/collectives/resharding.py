@@ -147,6 +147,15 @@ def counts(
     return found
 
 
+def most_words(words: int, sharding: Sharding, sizes: Sequence[int]) -> int:
+    """Words that the fullest device has of a tensor of so many, its halo included, on a mesh of axes of these sizes."""
+    every = list(zip(sharding, sizes, strict=True))
+    most = int(_counted(words, tuple((one, size, None) for one, size in every if isinstance(one, Deal))).max())
+    for one, size in every:
+        most = -(-most // size) if one == SPREAD else most
+    return most
+
+
 def _shared_out(found: Words, devices: int, place: int) -> Words:
     """Every number in equal parts, the last ones less, along a new axis at a place."""
     block = -(-found // devices)

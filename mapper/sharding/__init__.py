@@ -4,12 +4,16 @@ question.py  what is asked, and what is answered
 space.py     the space: splits of operations, and the shardings that they need and make
 dividing.py  which problems devices have of a divided operation
 devices.py   what these cost: a bound at once, by search where it matters
+memory.py    what lies in the memory of a device
+fixing.py    splits that users fix, read from texts
 """
 
 from __future__ import annotations
 
 from .devices import DeviceCosts, SplitCost, weights_of_plan
 from .dividing import dims_of, divided, divided_sizes
+from .fixing import fixed_splits
+from .memory import DeviceRoom
 from .question import (
     ComparedPlan,
     DeviceMemory,
@@ -24,6 +28,7 @@ __all__ = [
     "ComparedPlan",
     "DeviceCosts",
     "DeviceMemory",
+    "DeviceRoom",
     "DeviceWork",
     "OperationRows",
     "Resharding",
@@ -35,5 +40,6 @@ __all__ = [
     "dims_of",
     "divided",
     "divided_sizes",
+    "fixed_splits",
     "weights_of_plan",
 ]

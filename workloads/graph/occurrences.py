@@ -62,6 +62,7 @@ class Occurrence:
     part_of  what makes one tensor of what it makes, and of what others like it do
     moves    of what is made outside, the words that it moves; None: of each tensor that it reads as many as it makes,
              at most, and as many as that are written
+    experts  whose weights a layer has, of whom those that its problem counts as B have tokens; 0: it has its own alone
     role     of what is made outside, whether it is a cache or a view: then it moves no words
     problem  of a layer
     layer    of a layer, the name of its row
@@ -80,6 +81,7 @@ class Occurrence:
     times: int = field(default=1, kw_only=True)
     part_of: str = field(default="", kw_only=True)
     moves: MovedWords | None = field(default=None, kw_only=True)
+    experts: int = field(default=0, kw_only=True)
     role: OutsideRole | None = field(default=None, kw_only=True)
     problem: Problem | None = None
     layer: str = ""

@@ -272,6 +272,7 @@ class _TableReader:
             layer=row.layer.name,
             local=local,
             writes=tuple(writes.split()) if writes else None,
+            experts=row.layer.experts.every if row.layer.experts else 0,
         )
 
     def _between(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
