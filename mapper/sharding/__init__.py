@@ -6,6 +6,7 @@ dividing.py  which problems devices have of a divided operation
 devices.py   what these cost: a bound at once, by search where it matters
 memory.py    what lies in the memory of a device
 fixing.py    splits that users fix, read from texts
+usual.py     plans that people would choose, to compare with
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .question import (
     ShardingQuestion,
 )
 from .space import OperationRows, RowStride, ShardingSpace
+from .usual import UsualPlan, usual_plans
 
 __all__ = [
     "ComparedPlan",
@@ -37,9 +39,11 @@ __all__ = [
     "ShardingQuestion",
     "ShardingSpace",
     "SplitCost",
+    "UsualPlan",
     "dims_of",
     "divided",
     "divided_sizes",
     "fixed_splits",
+    "usual_plans",
     "weights_of_plan",
 ]
