@@ -25,6 +25,7 @@ from ..means import Means
 from .group_costs import GroupCosts
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
+from .left_aside import least_of_groups
 from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
 from .searching import GroupSolvers
 from .segments import Segments
@@ -103,6 +104,7 @@ class GroupSearch:
             steps.in_order,
             steps.all_pass,
             least_pj=steps.least_energies(),
+            least_of_groups=least_of_groups(steps, PLAN_EFFORT.least),
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:

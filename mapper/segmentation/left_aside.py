@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ...ir import Cascade
 from ...workloads.graph import GraphReading, cascade_parameters, operation_groups
 from ..certificate import PartProof
+from .lazy_path import Edge, cheapest
 from .question import NetworkAnswer, NetworkQuestion, cost_of_group
+from .residency import residency_of
+from .steps import GroupEdge, NetworkSteps
 
 
 def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
@@ -20,8 +23,42 @@ def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
         return answer
     proof = answer.certificate
     part = PartProof(f"plans {' and '.join(words)}", proof.lower_bound)
-    known = _known_of_all_plans(answer.question, answer.least_pj).value(answer.question.objective)
+    every = [_known_of_all_plans(answer.question, answer.least_pj), answer.least_of_groups]
+    known = max(one.value(answer.question.objective) for one in every if one is not None)
     return replace(answer, certificate=replace(proof, parts=(part,)).with_bound(known))
+
+
+def least_of_groups(steps: NetworkSteps, seconds: float) -> LeastCost | None:
+    """A lower bound on the cost of every plan, whatever stays on chip between its groups: of the cheapest groups, where
+    no tensor that may stay costs anything on its way. None where not all groups are known, or weights lie on chip.
+
+    seconds  that there are for it, about
+    """
+    if not steps.all_pass or steps.in_order or steps.question.weights_in:
+        return None
+    may_stay = residency_of(steps.reading, steps.groups, steps.question.arch).candidates
+    least = {id(edge): _least_of_group(steps, edge, may_stay) for edge in steps.edges}
+
+    def of_all(which: int) -> float:
+        def cost(edge: Edge) -> float:
+            return least[id(edge)][which]
+
+        cover = steps.cover
+        return cheapest(steps.states, steps.edges, cost)[0] if cover is None else cover.cheapest(cost, seconds).least
+
+    return LeastCost(of_all(0), of_all(1))
+
+
+def _least_of_group(steps: NetworkSteps, edge: GroupEdge, may_stay: Collection[int]) -> tuple[float, float]:
+    """Energy and latency of a group at least, but for the way of tensors that may stay."""
+    group, kind, mac = steps.groups[edge.step.group], edge.kind, steps.question.arch.mac
+    if group.cascade is None or kind is None:
+        return edge.moves.energy_pj, edge.moves.latency_cycles
+    free = [tensor for name, tensor in group.tensors.items() if steps.reading.place.get(name) in may_stay]
+    found = least_cost_of_cascade(group.cascade, steps.question.arch, free)
+    computed = (one.problem.macs * mac.of(one.kind).energy_pj for one in group.cascade)
+    near = sum(max(0.0, one - least) for one, least in zip(kind.energies or (), computed, strict=False))
+    return group.times * (found.energy_pj + near), group.times * found.latency_cycles
 
 
 def _known_of_all_plans(question: NetworkQuestion, least_pj: Mapping[str, float]) -> LeastCost:

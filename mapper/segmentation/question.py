@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective
-from ...cost_models.least_cost import cost_of_moves
+from ...cost_models.least_cost import LeastCost, cost_of_moves
 from ...ir import Cascade
 from ...workloads.graph import NetworkGraph, OperationGroup
 from ...workloads.network import Uncounted
@@ -195,6 +195,7 @@ class NetworkAnswer:
     all_pass     whether it was left aside that tensors stay on chip between groups, since there are too many ways
     left_out     weights that are not kept on chip, where those are that are best
     least_pj     by occurrence of one operation, what it takes at least in any group, near and inside the arrays
+    least_of_groups  no plan costs less, whatever stays on chip; None where that is not known
     """
 
     question: NetworkQuestion
@@ -209,6 +210,7 @@ class NetworkAnswer:
     all_pass: bool = False
     left_out: tuple[LeftOutWeight, ...] = ()
     least_pj: Mapping[str, float] = field(default_factory=dict)
+    least_of_groups: LeastCost | None = None
 
     @property
     def answers(self) -> tuple[Answer, ...]:
