@@ -7,7 +7,9 @@ one term, which are few where a network is a row of layers with residuals around
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,21 +34,40 @@ def least_sum(terms: Sequence[CostTerm], values: Mapping[str, int]) -> tuple[flo
 
     values  how many values each variable has
 
-    Raises TilewrightError where too many variables meet.
+    Where equal parts of a network have the same arrays, what is made of them is made once. Raises TilewrightError where
+    too many variables meet.
     """
-    left, constant = list(terms), 0.0
+    place = {name: number for number, name in enumerate(values)}
+    of_variable: dict[str, list[CostTerm]] = {name: [] for name in values}
+    constant = 0.0
+    for term in terms:
+        for name in dict.fromkeys(term.variables):
+            of_variable[name].append(term)
+        constant += 0.0 if term.variables else float(term.costs)
+    known: dict[object, tuple[Costs, npt.NDArray[np.int64]]] = {}  # keeps its arrays, so that none has another's id
+    queue = [(_numbers(_met(own, name), values), place[name], name) for name, own in of_variable.items()]
+    heapq.heapify(queue)
     chosen_by: list[tuple[str, tuple[str, ...], npt.NDArray[np.int64]]] = []
-    remaining = set(values)
-    while remaining:
-        variable = min(sorted(remaining), key=lambda name: _numbers(_met(left, name), values))
-        remaining.discard(variable)
-        mine = [term for term in left if variable in term.variables]
-        left = [term for term in left if variable not in term.variables]
-        together = _added(mine, variable, values)
-        rest = together.variables[1:]
-        chosen_by.append((variable, rest, np.argmin(together.costs, axis=0)))
-        left.append(CostTerm(rest, together.costs.min(axis=0)))
-    constant = sum(float(term.costs) for term in left)
+    while queue:
+        size, _, variable = heapq.heappop(queue)
+        mine = of_variable.get(variable)
+        if mine is None or size != _numbers(_met(mine, variable), values):
+            continue  # it has been queued again since
+        del of_variable[variable]
+        rest = tuple(sorted(_met(mine, variable) - {variable}, key=place.__getitem__))
+        names = {name: axis for axis, name in enumerate((variable, *rest))}
+        each = tuple((id(term.costs), tuple(names[name] for name in term.variables)) for term in mine)
+        key = each, tuple(values[name] for name in names)
+        if key not in known:
+            together = _added(mine, names, values)
+            known[key] = together.min(axis=0), np.argmin(together, axis=0)
+        least, best = known[key]
+        chosen_by.append((variable, rest, best))
+        made = CostTerm(rest, least)
+        constant += 0.0 if rest else float(least)
+        for name in rest:
+            of_variable[name] = [term for term in of_variable[name] if variable not in term.variables] + [made]
+            heapq.heappush(queue, (_numbers(_met(of_variable[name], name), values), place[name], name))
     found: dict[str, int] = {}
     for variable, rest, best in reversed(chosen_by):
         found[variable] = int(best[tuple(found[name] for name in rest)])
@@ -54,18 +75,17 @@ def least_sum(terms: Sequence[CostTerm], values: Mapping[str, int]) -> tuple[flo
 
 
 def _met(terms: Sequence[CostTerm], variable: str) -> set[str]:
-    return {name for term in terms if variable in term.variables for name in term.variables}
+    return {variable}.union(*(term.variables for term in terms))
 
 
-def _numbers(variables: set[str], values: Mapping[str, int]) -> int:
-    return int(np.prod([float(values[name]) for name in variables], dtype=np.float64))
+def _numbers(variables: Iterable[str], values: Mapping[str, int]) -> int:
+    return math.prod(values[name] for name in variables)
 
 
-def _added(terms: Sequence[CostTerm], first: str, values: Mapping[str, int]) -> CostTerm:
-    """The sum of some terms, with the axis of one variable first."""
-    names = (first, *sorted(_met(terms, first) - {first}))
+def _added(terms: Sequence[CostTerm], names: Mapping[str, int], values: Mapping[str, int]) -> Costs:
+    """The sum of some terms, with an axis for each of these variables."""
     shape = tuple(values[name] for name in names)
-    if _numbers(set(names), values) > MOST_NUMBERS:
+    if math.prod(shape) > MOST_NUMBERS:
         raise TilewrightError(
             f"{len(names)} tensors meet, with {' x '.join(map(str, shape))} choices",
             where="layouts of a network",
@@ -73,8 +93,7 @@ def _added(terms: Sequence[CostTerm], first: str, values: Mapping[str, int]) -> 
         )
     total = np.zeros(shape)
     for term in terms:
-        order = sorted(range(len(term.variables)), key=lambda axis: names.index(term.variables[axis]))
-        shown = term.costs.transpose(order)
-        index = iter(shown.shape)
-        total = total + shown.reshape([next(index) if name in term.variables else 1 for name in names])
-    return CostTerm(names, total)
+        order = sorted(range(len(term.variables)), key=lambda axis: names[term.variables[axis]])
+        shown = iter(term.costs.transpose(order).shape)
+        total += term.costs.transpose(order).reshape([next(shown) if one in term.variables else 1 for one in names])
+    return total

@@ -7,6 +7,9 @@ devices.py   what these cost: a bound at once, by search where it matters
 memory.py    what lies in the memory of a device
 fixing.py    splits that users fix, read from texts
 usual.py     plans that people would choose, to compare with
+tensors.py   shardings of a tensor, steps between them, and least trees of these
+tables.py    sums of costs over splits, relaxed
+search.py    the search
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from .question import (
     ShardedAnswer,
     ShardingQuestion,
 )
+from .search import shard
 from .space import OperationRows, RowStride, ShardingSpace
 from .usual import UsualPlan, usual_plans
 
@@ -44,6 +48,7 @@ __all__ = [
     "divided",
     "divided_sizes",
     "fixed_splits",
+    "shard",
     "usual_plans",
     "weights_of_plan",
 ]

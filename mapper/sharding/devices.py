@@ -197,15 +197,19 @@ class DeviceCosts:
                 problem.is_searching = False
             self._running.clear()
 
+    def alike(self, name: str) -> object:
+        """What operations have in common that cost the same in equal splits."""
+        if name not in self._alike:
+            occurrence = self.question.graph.by_name[name]
+            self._alike[name] = likeness(self.question.graph, occurrence), occurrence.times
+        return self._alike[name]
+
     # ---- problems --------------------------------------------------------------------------------------------
 
     def _work(self, name: str, split: Split) -> DealtWork:
         graph = self.question.graph
         occurrence = graph.by_name[name]
-        alike = self._alike.get(name)
-        if alike is None:
-            alike = self._alike[name] = likeness(graph, occurrence)
-        key = alike, occurrence.times, split
+        key = self.alike(name), split
         if key not in self._dealt:
             found = divided(graph, occurrence, split, self.question.system.axes)
             moves = [(cost_of_moves(self.arch, dict(one.moved)), one.devices) for one in found if one.moved]

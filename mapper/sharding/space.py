@@ -7,14 +7,12 @@ it. So tensors need no common axes: equal deals are equal shardings.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 from ...arch.system import System
-from ...cost_models.collectives import dealt
 from ...ir import ProblemError
 from ...ir.sharding import PARTIAL, REPLICATED, SPREAD, Deal, Placement, Sharding, Split
 from ...workloads.graph import NetworkGraph, Occurrence, Source
@@ -111,6 +109,13 @@ class ShardingSpace:
                 found.setdefault(read, []).append((name, number))
         return {name: tuple(readers) for name, readers in found.items()}
 
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The tensors that the network hands out: none of them ends as addends."""
+        meaning = self.graph.meaning
+        stated = {self.row(name) for name in meaning.outputs} if meaning is not None else set()
+        return tuple(name for name in self.names if name in stated or name not in self.readers)
+
     def words(self, name: str) -> int:
         """Of a tensor that an operation makes. Raises ProblemError where its shape is not known."""
         shape = self.graph.shape(name)
@@ -164,25 +169,6 @@ class ShardingSpace:
                 found.append(Deal(period, left[dim] * lie.step, lie.low, lie.high))
             dealt.add(dim)
         return tuple(reversed(found))
-
-    def shares(self, name: str, split: Split) -> Counter[tuple[tuple[str, int], ...]]:
-        """What devices have of the dimensions that a split deals, by dimension, and how many devices have it; one with
-        no points of a dimension does nothing."""
-        parts: list[Counter[tuple[tuple[str, int], ...]]] = []
-        points = dict(self.rows(name).dims)
-        for dim in dict.fromkeys(dim for dim in split if dim in points):
-            blocks = Counter({points[dim]: 1})
-            for size in [size for own, size in zip(split, self.sizes, strict=True) if own == dim][::-1]:
-                dealing = [(part, count) for block, count in blocks.items() for part in dealt(block, size)]
-                blocks = Counter()
-                for part, count in dealing:
-                    blocks[part] += count
-            parts.append(Counter({((dim, block),): count for block, count in blocks.items()}))
-        idle = prod(size for own, size in zip(split, self.sizes, strict=True) if own not in points)
-        found: Counter[tuple[tuple[str, int], ...]] = Counter({(): idle})
-        for own in parts:
-            found = Counter({one + part: n * m for one, n in found.items() for part, m in own.items()})
-        return found
 
     # ---- what the field calls it -----------------------------------------------------------------------------------
 
@@ -268,9 +254,8 @@ class ShardingSpace:
             output[dim] = RowStride(step, step * sizes[dim])
             step *= sizes[dim]
         dims = tuple((dim, sizes[dim]) for dim in allowed if sizes[dim] > 1)
-        return OperationRows(
-            dims, tuple(sources), tuple(output.items()), (*words, step), linear=occurrence.kind == "add"
-        )
+        linear = occurrence.kind == "add" and all(map(self._may_be_addends, occurrence.reads))
+        return OperationRows(dims, tuple(sources), tuple(output.items()), (*words, step), linear=linear)
 
     def _lies(
         self, occurrence: Occurrence, source: Source, member: Member, axes: Sequence[ReaderAxis]
@@ -307,6 +292,11 @@ class ShardingSpace:
                 found[dim] = RowStride(step, step * sizes[dim])
         return found
 
+    def _may_be_addends(self, name: str) -> bool:
+        """Whether devices may hold addends of what is read: it is made here, and nothing is done to its words."""
+        meaning, row = self.graph.meaning, self.row(name)
+        return row in self.names and (meaning is None or row not in meaning.finishes)
+
     def _view(self, occurrence: Occurrence) -> OperationRows:
         """What is made without words being moved, in a row of its own: axes that are the fastest of both rows are
         dealt alike; a cache has its slowest one in common as well. By an axis of what is read, words are spread."""
@@ -337,7 +327,7 @@ class ShardingSpace:
             own = [(letter, size) for letter, size in own if letter in common]
         sources += [()] * len(occurrence.follows)
         sizes = (*(prod(read) for read in shapes), *(0 for _ in occurrence.follows), words)
-        is_linear = len(occurrence.reads) == 1
+        is_linear = len(occurrence.reads) == 1 and self._may_be_addends(occurrence.reads[0])
         return OperationRows(
             (*own, *spread.items()), tuple(sources), tuple(output.items()), sizes, frozenset(spread), is_linear
         )
@@ -352,7 +342,8 @@ def _cuts(axes: Sequence[ReaderAxis], sizes: Mapping[str, int]) -> dict[str, tup
     return {dim: tuple(sorted(lows - {sizes[dim]})) for dim, lows in found.items()}
 
 
-def _splits(rows: OperationRows, sizes: Sequence[int]) -> tuple[Split, ...]:
+@lru_cache(1024)
+def _splits(rows: OperationRows, sizes: tuple[int, ...]) -> tuple[Split, ...]:
     points = dict(rows.dims)
     choices: list[list[str | None]] = []
     for size in sizes:

@@ -1,0 +1,278 @@
+"""The best plan of a network on several devices: the splits of its operations, and how tensors pass between them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...cost_models.collectives import ReshardingSteps
+from ...ir import InfeasibleError, TilewrightError, UndecidedError
+from ...ir.sharding import Sharding, Split
+from ..certificate import Certificate
+from ..fusing import answer_below
+from ..kernel.best_first import BestFirst
+from ..kernel.incumbents import BestAnswers
+from ..kernel.states import Closed, OpenState
+from ..kernel.tolerance import or_value, reaches
+from ..means import UNLIMITED, Means, OutOfMeans, one_call
+from ..progress import NETWORK, SearchProgress, answering
+from ..segmentation import GroupSolvers
+from ..segmentation.searching import OneAfterTheOther
+from .devices import DeviceCosts
+from .question import DeviceMemory, DeviceWork, Resharding, ShardedAnswer, ShardingQuestion
+from .space import ShardingSpace
+from .tables import MOST_TREES, Choice, PlanTables
+from .tensors import Floats
+
+SPACE = (
+    "every split of every operation, a dimension or none along each axis; every set of shardings that is made of it",
+    "steps along one axis, to a placement that the tensor has somewhere, or replicated",
+    "operations one after the other, each through the outermost memory",
+)
+"""What a plan is chosen from, in words."""
+
+ROUNDS = 40
+"""Rounds in which weights follow a choice, at most, before something is decided."""
+
+
+def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> ShardedAnswer:
+    """The best splits of a network's operations on a system, and what lies between them.
+
+    solvers  search what devices do, or know where to look up what was found; None: this process
+
+    Ctrl-C ends it with the best plan of what is known by then.
+
+    Raises TilewrightError for objectives that do not add up, or that ask for energies that nobody states; for splits
+    that are given and that an operation does not have; InfeasibleError where nothing fits, UndecidedError where that is
+    not known in time.
+    """
+    check_energies(question)
+    with (
+        one_call(question.total_s, question.limits.memory_bytes) as means,
+        answering(lambda: SearchProgress(doing="looking at splits", objective=question.objective.name), NETWORK),
+    ):
+        costs = DeviceCosts(question, solvers or OneAfterTheOther(answer_below), means)
+        return PlanSearch(question, costs, means).run()
+
+
+def check_energies(question: ShardingQuestion) -> None:
+    """TilewrightError where energies count, and nobody states that of a hop."""
+    missing = [axis.name for axis in question.system.axes if axis.size > 1 and axis.hop_pj_per_bit is None]
+    if missing and question.objective.name != "latency":
+        message = f"the energy of a hop along {', '.join(missing)} is not stated, which {question.objective.name} needs"
+        hint = "write hop: 10 pJ/bit in the system's file, or minimize latency"
+        raise TilewrightError(message, where=f"system {question.system.name}", hint=hint)
+
+
+class PlanSearch:
+    """One search.
+
+    costs   of devices, as far as they are known
+    tables  of everything that a choice of splits costs
+    best    choice that is known
+    """
+
+    def __init__(self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED) -> None:
+        self.question, self.costs, self.means = question, costs, means
+        self.started = time.perf_counter()
+        self.space = ShardingSpace(question.graph, question.system)
+        self._check_fixed()
+        steps = ReshardingSteps(question.system)
+        self.tables = PlanTables(self.space, steps, self.costs.weights, question.fixed)
+        self.best: BestAnswers[dict[str, int]] = BestAnswers()
+        self.priced = 0
+        self.interrupted = False
+
+    def _check_fixed(self) -> None:
+        for name, split in self.question.fixed.items():
+            if split not in self.space.splits(name):
+                raise TilewrightError(f"{name} has no split {split}", where="fixed splits")
+
+    def run(self) -> ShardedAnswer:
+        """The best plan, and what is proven of it."""
+        search = BestFirst(self.best, [OpenPlan(0.0, self, {})], self.means)
+        try:
+            search.run()
+        except OutOfMeans:
+            pass
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.costs.drop()
+        if not len(self.best):
+            self._know_something()
+        if not len(self.best):
+            raise self._nothing_found(search.bound)
+        return self._answer(search.bound)
+
+    # ---- costs -----------------------------------------------------------------------------------------------
+
+    def bounds(self, within: Mapping[str, frozenset[int]]) -> dict[str, Floats]:
+        """By operation and split, what devices cost at least; infinite for splits that are not looked at."""
+        known: dict[object, Floats] = {}
+        found = {}
+        for name, splits in self.tables.splits.items():
+            key = self.costs.alike(name), splits
+            if key not in known:
+                known[key] = np.array([self.costs.cost(name, split).bound for split in splits])
+            found[name] = known[key]
+            if name in within:
+                mask = np.full(len(splits), np.inf)
+                mask[list(within[name])] = 0.0
+                found[name] = found[name] + mask
+        return found
+
+    def split(self, name: str, choice: Choice) -> Split:
+        """Of an operation in a choice."""
+        return self.tables.splits[name][choice[name]]
+
+    def value(self, choice: Choice) -> float:
+        """What a choice costs, by the best mappings that are known."""
+        self.priced += 1
+        devices = (self.costs.cost(name, self.split(name, choice)).value for name in self.space.names)
+        return math.fsum(devices) + self.tables.moved(choice)
+
+    def find_out(self, choice: Choice, left: float) -> bool:
+        """Search what is open of a choice, where it may cost so much more than its bounds; whether anything was."""
+        wanted = []
+        for name in self.space.names:
+            split = self.split(name, choice)
+            cost = self.costs.cost(name, split)
+            if self.costs.is_open(name, split, cost.bound + left):
+                wanted.append((name, split, cost.bound + left, cost.bound))
+        wanted.sort(key=lambda one: -one[3])
+        if wanted:
+            self.costs.ask([one[:3] for one in wanted])
+        return bool(wanted)
+
+    def _know_something(self) -> None:
+        """A plan of mappings made without a search, where time is up before any is known."""
+        _, choice = self.tables.least(self.bounds({}))
+        for name in self.space.names:
+            self.costs.know(name, self.split(name, choice))
+        value = self.value(choice)
+        if math.isfinite(value):
+            self.best.offer(Closed(value, dict(choice)))
+
+    def _nothing_found(self, bound: float) -> TilewrightError:
+        name = self.question.graph.network
+        if math.isinf(bound):
+            return InfeasibleError(f"no plan of {name} on {self.question.system.name} fits")
+        return UndecidedError(f"no plan of {name} on {self.question.system.name} was found in time")
+
+    # ---- answers ---------------------------------------------------------------------------------------------
+
+    def _answer(self, bound: float) -> ShardedAnswer:
+        (choice,) = self.best
+        value = self.best.value
+        steps: list[DeviceWork | Resharding] = []
+        shardings: dict[str, tuple[Sharding, ...]] = {}
+        for name in self.space.names:
+            split = self.split(name, choice)
+            steps.append(self.costs.work(name, split))
+            made = [self.space.made(name, split)]
+            for one in self._steps(name, choice):
+                steps.append(one)
+                made.append(one.after)
+            shardings[name] = tuple(made)
+        for name, readers in self.space.readers.items():
+            if name not in shardings:  # from outside: it lies as it is read
+                needed = (self.space.needed(r, self.split(r, choice), read) for r, read in readers)
+                shardings[name] = tuple(dict.fromkeys(needed))
+        certificate = Certificate(
+            self.question.objective.name,
+            self.question.tiling,
+            value,
+            or_value(min(bound, value), value),
+            math.prod(map(len, self.tables.splits.values())),
+            0,
+            self.priced,
+            {},
+            time.perf_counter() - self.started,
+            self.question.space,
+            SPACE,
+            interrupted=self.interrupted or self.costs.interrupted,
+        )
+        memory = DeviceMemory(0, 0, 0, None)
+        return ShardedAnswer(self.question, tuple(steps), shardings, certificate, memory, searched=self.costs.searched)
+
+    def _steps(self, name: str, choice: Choice) -> Iterator[Resharding]:
+        kind = self.tables.kind_of.get(name)
+        edges = self.tables.moves(name, choice)[1]
+        for one in kind.shardings.steps(edges) if kind else ():
+            cost = one.cost
+            axis = self.question.system.axes[one.axis].name
+            yield Resharding(name, cost.move, axis, one.before, one.after, cost.phase, cost.seconds, cost.energy_pj)
+
+
+@dataclass(eq=False)
+class OpenPlan(OpenState[dict[str, int]]):
+    """All plans, or those whose operations have some splits.
+
+    within  by operation, the numbers of these
+    """
+
+    bound: float
+    search: PlanSearch
+    within: Mapping[str, frozenset[int]]
+    depth: float = 0.0
+    nbytes: int = 0
+    group: object | None = None
+    rule: str = ""
+    _rounds: int = field(default=0, init=False)
+
+    def advance(self) -> Iterator[OpenState[dict[str, int]] | Closed[dict[str, int]]]:
+        """A closer bound by costs that are found out, or by weights that follow; else something is decided."""
+        search, tables = self.search, self.search.tables
+        costs = search.bounds(self.within)
+        bound, choice = tables.least(costs)
+        self.bound = max(self.bound, bound)
+        if math.isinf(bound):
+            return
+        gaps = tables.gaps(choice)
+        price = math.fsum(float(own[choice[name]]) for name, own in costs.items()) + tables.moved(choice)
+        value = search.value(choice)
+        if math.isfinite(value):
+            yield Closed(value, dict(choice))
+        if self.bound >= search.best.cutoff:
+            return
+        left = max(0.0, search.best.value - self.bound)
+        if search.find_out(choice, left):
+            yield self
+            return
+        if reaches(self.bound, price):  # what is left is what searches of devices have left open
+            yield Closed(self.bound)
+            return
+        self._rounds += 1
+        least = 1e-9 * price
+        if self._rounds <= ROUNDS:
+            opened = {id(tables.kind_of[name]) for name, gap in gaps.items() if gap > least}
+            tables.follow(choice, max(0.1, 1 / self._rounds), lambda kind: id(kind) in opened)
+            yield self
+            return
+        widest = max(gaps, key=lambda name: gaps[name])
+        kind = tables.kind_of[widest]
+        if not kind.is_exact and kind.trees <= MOST_TREES:
+            kind.make_exact()
+            yield self
+            return
+        yield from self._decided(widest, choice)
+
+    def _decided(self, name: str, choice: Choice) -> Iterator[OpenState[dict[str, int]] | Closed[dict[str, int]]]:
+        """Whether the maker, or the first reader for which that is open, has the sharding of a choice."""
+        tables = self.search.tables
+        kind = tables.kind_of[name]
+        for operation, own in zip(
+            (name, *(reader for reader, _ in tables.readers[name])), (kind.made, *kind.needed), strict=True
+        ):
+            among = self.within.get(operation, frozenset(range(tables.values[operation])))
+            same = frozenset(i for i in among if own[i] == own[choice[operation]])
+            if same != among:
+                for part in (same, among - same):
+                    yield OpenPlan(self.bound, self.search, {**self.within, operation: part}, self.depth + 1)
+                return
+        yield Closed(self.bound)  # nothing is left to decide that would close it

@@ -1,0 +1,51 @@
+"""Plans for several devices: what is found, and what is proven of it."""
+
+from __future__ import annotations
+
+import pytest
+
+import tilewright as tw
+from tilewright.arch.system import load_system
+from tilewright.cost_models import parse_objective
+from tilewright.ir import TilewrightError
+from tilewright.ir.sharding import PARTIAL
+from tilewright.mapper.sharding import DeviceWork, Resharding, ShardingQuestion, shard
+
+
+def question_of(network: str, system: str, objective: str = "latency", **more: object) -> ShardingQuestion:
+    graph = tw.load_network(network).wiring
+    assert graph is not None
+    return ShardingQuestion(graph, load_system(system), parse_objective(objective), "ragged", **more)  # type: ignore[arg-type]
+
+
+def test_layers_of_a_recommendation_model() -> None:
+    """Every step follows from those before; a reduction follows where a sum is dealt; the bound meets the value."""
+    found = shard(question_of("dlrm_rmc1", "h100x8"))
+    assert found.certificate.proven
+    assert found.certificate.value == pytest.approx(found.seconds)
+    held: dict[str, set[object]] = {}
+    for step in found.steps:
+        if isinstance(step, Resharding):
+            assert step.before in held[step.tensor]
+            held[step.tensor].add(step.after)
+        else:
+            held[step.name] = {found.shardings[step.name][0]}
+    assert held == {name: set(own) for name, own in found.shardings.items() if name in held}
+    works = [step for step in found.steps if isinstance(step, DeviceWork)]
+    assert [work.name for work in works] == list(dict.fromkeys(work.name for work in works))
+    assert PARTIAL not in found.shardings[works[-1].name][-1]
+
+
+def test_fixed_splits() -> None:
+    """A split that is given is kept, and costs no less than the best; one that an operation has not is refused."""
+    free = shard(question_of("dlrm_rmc1", "h100x8"))
+    found = shard(question_of("dlrm_rmc1", "h100x8", fixed={"bot1": ("K",)}))
+    assert next(s.split for s in found.steps if isinstance(s, DeviceWork) and s.name == "bot1") == ("K",)
+    assert found.certificate.value >= free.certificate.value
+    with pytest.raises(TilewrightError, match="split"):
+        shard(question_of("dlrm_rmc1", "h100x8", fixed={"bot1": ("Z",)}))
+
+
+def test_energies_that_nobody_states() -> None:
+    with pytest.raises(TilewrightError, match="energy of a hop"):
+        shard(question_of("dlrm_rmc1", "h100x8", "energy"))
