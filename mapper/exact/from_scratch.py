@@ -199,8 +199,7 @@ class SearchFromScratch:
         around = self.surroundings
         for mapping in greedy_mappings(self.original, self.machine, around.homes, around.cut):
             with suppress(TilewrightError):
-                if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
-                    self.found.evaluate(mapping)
+                self._evaluate(mapping)
         return bool(self.found)
 
     def _fall_back(self) -> None:
@@ -209,8 +208,12 @@ class SearchFromScratch:
             return
         for mapping in unsearched_mappings(self.original, self.machine):
             with suppress(TilewrightError):
-                if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
-                    self.found.evaluate(mapping)
+                self._evaluate(mapping)
+
+    def _evaluate(self, mapping: Mapping) -> None:
+        """Keep a mapping that no exploring has found, where constraints allow it."""
+        if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
+            self.found.evaluate(mapping)
 
     def _prepared(self) -> Exploring:
         """Make the bounds, arrays and placements of a search in which nothing is decided."""

@@ -17,7 +17,6 @@ from ...cost_models.layouts import packed
 from ...ir import InfeasibleError, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from ..certificate import Certificate
 from ..constraints import Constraints
-from ..constraints.violations import violations
 from ..effort import EFFORT, Effort
 from ..garbage import collecting_rarely
 from ..kernel.tolerance import reaches
@@ -79,9 +78,7 @@ class ExactSearch(SearchFromScratch):
         if first.original is self.original:
             self.found.start_from(first.found)
         elif first.found:
-            mapping = cut_to(self.original, first.found[0].mapping)
-            if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
-                self.found.evaluate(mapping)
+            self._evaluate(cut_to(self.original, first.found[0].mapping))
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt
@@ -165,8 +162,7 @@ class ExactSearch(SearchFromScratch):
 
         for near in neighbourhood(mapping, self.machine):
             self.means.check()
-            if self.constraints.is_free or not violations(near, self.machine, self.constraints):
-                self.found.evaluate(near)
+            self._evaluate(near)
 
     @property
     def _is_settled(self) -> bool:
