@@ -79,6 +79,7 @@ def test_energies_are_summed_where_all_are_stated() -> None:
     assert "uJ" in run("collective", "all-gather", "36 kB", "--system", "simba_6x6")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", tw.list_systems())
 def test_systems_are_shown(name: str) -> None:
     page = run("show", name)

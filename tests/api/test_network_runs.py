@@ -78,7 +78,7 @@ def test_a_table_runs_on_rows_of_words(tmp_path: Path) -> None:
         "network: two\nlayers:\n  - {name: up, op: gemm, M: 4, N: 6, K: 5, weight: true}\n"
         "  - {name: down, op: gemm, M: 4, N: 3, K: 6, weight: true}\ngraph: [up, down]\n"
     )
-    found = tw.compile(table, "three_level", fuse="none").run({"input": np.ones(20)}, "numpy")
+    found = tw.compile(table, "three_level", fuse="none", workers=1).run({"input": np.ones(20)}, "numpy")
     assert {name: words.shape for name, words in found.items()} == {"down": (12,)}
 
 

@@ -227,6 +227,7 @@ def test_what_does_not_stand_there_is_refused(text: str, arch: Architecture, mes
     assert message in str(caught.value)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_totals_of_a_cascade_are_those_of_its_operations(seed: int) -> None:
     rng = random.Random(seed)

@@ -58,7 +58,7 @@ mac: {{energy: 1 pJ}}
 """)
 
 
-@pytest.mark.some(40)
+@pytest.mark.some(11)
 @pytest.mark.parametrize("kind", ["single", "double"])
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: "{R}x{C},T={T},F={F}".format(**case))
 def test_cycles_of_a_register_level_model(case: dict[str, int], kind: str) -> None:

@@ -156,6 +156,7 @@ def exact_halo_count(name: str, pair: Pair) -> int:
     return int(getattr(with_exact_halos(name).busiest[pair.traffic.level, pair.traffic.tensor], pair.kind))
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.macs < 2000])
 def test_words_moved_step_by_step(name: str) -> None:
     assert simulate(CASES[name].mapping, machine(name)) == counts_of(name)

@@ -103,6 +103,7 @@ def test_integers_of_the_caller_are_read_and_written(tmp_path: Path) -> None:
     np.testing.assert_array_equal(computed(model, tmp_path, x, 1), reference(model, x))
 
 
+@pytest.mark.long
 @needs_gcc
 def test_words_have_types_of_their_own(tmp_path: Path) -> None:
     """Of inputs and outputs of a model, in the file of the parameters, and in arenas; distances of 8-bit words
