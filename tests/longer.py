@@ -11,7 +11,7 @@ import os
 
 ALL = "TILEWRIGHT_TESTS" in os.environ
 TIMES = int(os.environ.get("TILEWRIGHT_TESTS", "1"))
-SHARE = 20
+SHARE = 40
 """Of so many seeds the default tries one."""
 
 

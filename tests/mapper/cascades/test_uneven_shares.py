@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from longer import blocks
+from longer import blocks, occurs
 from tilewright.arch import Architecture, load_arch
 from tilewright.cost_models import Cost
 from tilewright.cost_models.cascades.visit_cost import visit_cost
@@ -162,7 +162,7 @@ def test_uneven_visits_take_what_is_said_or_more(seeds: range, tmp_path: Path) -
                 assert one.part * bound.energy_pj - one.less_pj <= energy, (seed, one)
                 assert one.part * bound.latency_cycles <= latency, (seed, one)
                 compared, finer, wider = compared + 1, finer + bool(one.keeps), wider + bool(one.wider)
-    assert min(compared, finer, wider) > 0
+    assert occurs(min(compared, finer, wider) > 0)
 
 
 @pytest.mark.long

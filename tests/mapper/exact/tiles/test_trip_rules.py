@@ -12,7 +12,7 @@ import pytest
 
 import brute_force
 from generators import memory, random_problem, tensor
-from longer import TIMES, blocks
+from longer import TIMES, blocks, occurs
 from paths import context_of, random_uneven
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, count_words
@@ -194,7 +194,7 @@ def compare(seed: int, window: bool) -> bool:
 @pytest.mark.parametrize("window", [False, True])
 @pytest.mark.parametrize("seeds", blocks(600, 150))
 def test_no_other_trips_pay(seeds: range, window: bool) -> None:
-    assert sum(compare(seed, window) for seed in seeds) > 10
+    assert occurs(sum(compare(seed, window) for seed in seeds) > 10)
 
 
 def test_numbers_of_instances_that_seldom_pay() -> None:
