@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
+from math import gcd, lcm
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...arch.system import System
 from ...ir.sharding import PARTIAL, REPLICATED, SPREAD, Deal, Placement, Sharding
 from ..ports import port_cycles
-from .cost import Phase, phase_of
+from .cost import Blocks, Phase, phase_of
 from .schedules import Operation, dealt
 
 Move: TypeAlias = Literal["all-gather", "reduce-scatter", "all-reduce", "exchange", "slice"]
@@ -76,15 +76,15 @@ class ReshardingSteps:
         counted = counts(words, [(before[i], mesh[i].size) for i in others], own, after, mesh[axis].size)
         if move == "exchange" and not counted.any():
             return StepCost("slice")
-        sizes = -(-counted * bits // 8)
-        lines = {}
+        sizes, word = (counted, bits // 8) if bits % 8 == 0 else (-(-counted * bits // 8), 1)
+        lines: dict[tuple[int, ...], Blocks] = {}
         for at in itertools.product(*(range(mesh[i].size) for i in others)):
             blocks = sizes[at]
             if move == "exchange":
                 lines[at] = tuple(map(tuple, blocks.tolist()))
             else:
                 lines[at] = dealt(int(blocks), mesh[axis].size) if move == "all-reduce" else tuple(blocks.tolist())
-        phase = phase_of(self.system, _OPERATION[move], mesh[axis], [mesh[i] for i in others], lines)
+        phase = phase_of(self.system, _OPERATION[move], mesh[axis], [mesh[i] for i in others], lines, word)
         return self._priced(move, phase)
 
     def _priced(self, move: Move, phase: Phase) -> StepCost:
@@ -170,18 +170,18 @@ _Dealt: TypeAlias = tuple[Deal, int, Deal | None]
 @lru_cache(1 << 16)
 def _counted(words: int, wanted: tuple[_Dealt, ...]) -> Words:
     """How many words lie in every combination of one block of each deal."""
-    order = sorted(range(len(wanted)), key=lambda i: (-_span(wanted[i]), i))
     groups: list[list[int]] = []
-    unit = 0
-    for i in order:
-        if groups and (unit % _span(wanted[i]) or any(wanted[j][2] for j in groups[-1])):
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-        unit = gcd(unit, _unit(wanted[i]))
+    for i in sorted(range(len(wanted)), key=lambda i: (-_span(wanted[i]), i)):
+        groups.append([i])
+        while len(groups) > 1:
+            before = [j for group in groups[:-1] for j in group]
+            unit = gcd(*(_unit(wanted[j]) for j in before))
+            if not unit % lcm(*(_span(wanted[j]) for j in groups[-1])) and not any(wanted[j][2] for j in before):
+                break
+            groups[-2:] = [groups[-2] + groups[-1]]
     found = np.full([1] * len(wanted), words, np.int64)
     for group in groups:
-        span = _span(wanted[group[0]])
+        span = lcm(*(_span(wanted[i]) for i in group))
         span = words if words % span else span
         counted = _cells(span, tuple(wanted[i] for i in group)).transpose(np.argsort(group))
         shape = [wanted[i][1] if i in group else 1 for i in range(len(wanted))]

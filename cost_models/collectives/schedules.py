@@ -138,13 +138,13 @@ def all_reduce(kind: FabricKind, size: int, n: int, reduces: bool = False) -> di
         "reduce-scatter, all-gather": (gather.backwards, gather),
         "exchange of whole addends": (Round(every.hops, every.links, frozenset(every.links)),),
     }
-    if kind == "line" and n > 2 and size:
+    if kind == "line" and n > 2:
         links = dict.fromkeys([link for k in range(n - 1) for link in ((k, k + 1), (k + 1, k))], size)
         sums = frozenset(link for link in links if abs(link[1] - n // 2) < abs(link[0] - n // 2))
-        found["to the middle and back"] = (Round(2 * (n // 2), links, sums),)
-    if reduces and n > 1 and size:
+        found["to the middle and back"] = (Round(2 * (n // 2) if size else 0, links, sums),)
+    if reduces and n > 1:
         links = dict.fromkeys([link for i in range(n) for link in ((i, SWITCH), (SWITCH, i))], size)
-        found["added in the switch"] = (Round(2, links),)
+        found["added in the switch"] = (Round(2 if size else 0, links),)
     return found
 
 

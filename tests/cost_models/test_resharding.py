@@ -83,6 +83,16 @@ def moved_words(before: Placement, after: Placement, line: list[int], n: int) ->
     return found
 
 
+def test_deals_whose_periods_do_not_divide_one_another_are_counted_together() -> None:
+    """Of six words, even ones and odd ones, the first three and the last: on lines of words 0, 1, 3, 4 two have to
+    change places, on those of 2 and 5 none."""
+    system = System("mesh", DEVICE, (MeshAxis("x", "full", 2, 1e9), MeshAxis("y", "full", 2, 1e9)))
+    found = ReshardingSteps(system).step(6, 8, (Deal(3, 2), Deal(2, 1)), Deal(6, 3), 1)
+    assert found is not None
+    assert found.phase is not None
+    assert found.phase.moved == 2
+
+
 def test_an_all_reduce_and_its_halves() -> None:
     """A tensor of 64 words of a byte on a ring of 4 that hold addends: what the closed form has."""
     system = System("ring", DEVICE, (MeshAxis("x", "ring", 4, 1e9, 1e-6, hop_pj_per_bit=1.0),))

@@ -84,7 +84,7 @@ def _as_made(
     shape = graph.shape(key)
     if shape is None:
         return tuple(extents), (0,) * len(extents)
-    sizes = _window_sizes(shape, member, read)
+    sizes = window_sizes(shape, member, read)
     zeros = {axis.rank[0][0]: axis.before for axis in read.axes if axis.window}
     kept = joining.tensors[key].kept
     terms = [terms for terms, is_kept in zip(joining.terms[member.key, read.operand], kept, strict=True) if is_kept]
@@ -93,7 +93,7 @@ def _as_made(
     return made, tuple(zeros.get(dim, 0) for dim in dims)
 
 
-def _window_sizes(shape: Sequence[int], member: Member, read: Read) -> Mapping[str, int]:
+def window_sizes(shape: Sequence[int], member: Member, read: Read) -> Mapping[str, int]:
     """Positions of the axes that are read through windows, each by the dimension that its windows begin at."""
     windows: dict[frozenset[tuple[Piece, int]], str] = {
         frozenset(((dim, 1), step) for dim, step in axis.rank): axis.rank[0][0] for axis in read.axes if axis.window

@@ -194,7 +194,7 @@ def summed(kind: str, addends: list[np.ndarray], schedule: str, helps: bool) -> 
         line.go(copies)
         return [line.whole(i, 0) for i in range(n)], [line]
     assert schedule == "added in the switch", schedule
-    line.hops = 2
+    line.hops = 2 if addends[0].size else 0
     line.links.update({link: addends[0].size for i in range(n) for link in ((i, SWITCH), (SWITCH, i))})
     line.read.update(dict.fromkeys(range(n), addends[0].size))
     line.written.update(line.read)
