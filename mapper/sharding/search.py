@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...cost_models.collectives import ReshardingSteps
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ...ir.sharding import Sharding, Split
+from ...ir.units import size
 from ..certificate import Certificate
 from ..fusing import answer_below
 from ..kernel.best_first import BestFirst
@@ -23,10 +24,12 @@ from ..progress import NETWORK, SearchProgress, answering
 from ..segmentation import GroupSolvers
 from ..segmentation.searching import OneAfterTheOther
 from .devices import DeviceCosts
-from .question import DeviceMemory, DeviceWork, Resharding, ShardedAnswer, ShardingQuestion
+from .memory import DeviceRoom
+from .question import ComparedPlan, DeviceWork, Resharding, ShardedAnswer, ShardingQuestion
 from .space import ShardingSpace
 from .tables import MOST_TREES, Choice, PlanTables
 from .tensors import Floats
+from .usual import ONE_DEVICE, usual_plans
 
 SPACE = (
     "every split of every operation, a dimension or none along each axis; every set of shardings that is made of it",
@@ -56,7 +59,9 @@ def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> Sh
         answering(lambda: SearchProgress(doing="looking at splits", objective=question.objective.name), NETWORK),
     ):
         costs = DeviceCosts(question, solvers or OneAfterTheOther(answer_below), means)
-        return PlanSearch(question, costs, means).run()
+        DeviceRoom(question.graph, question.system).check()
+        search = PlanSearch(question, costs, means)
+        return replace(search.run(), compared=tuple(search.compared()), searched=costs.searched)
 
 
 def check_energies(question: ShardingQuestion) -> None:
@@ -197,8 +202,29 @@ class PlanSearch:
             SPACE,
             interrupted=self.interrupted or self.costs.interrupted,
         )
-        memory = DeviceMemory(0, 0, 0, None)
+        splits = {name: self.split(name, choice) for name in self.space.names}
+        memory = DeviceRoom(self.question.graph, self.question.system).of_plan(steps, splits, shardings)
         return ShardedAnswer(self.question, tuple(steps), shardings, certificate, memory, searched=self.costs.searched)
+
+    def compared(self) -> Iterator[ComparedPlan]:
+        """Plans that people would choose, priced as every plan is."""
+        for plan in usual_plans(self.space):
+            if not plan.splits:
+                yield ComparedPlan(plan.name, None, None, plan.why)
+                continue
+            try:
+                found = PlanSearch(replace(self.question, fixed=plan.splits), self.costs, self.means).run()
+            except (InfeasibleError, UndecidedError) as error:
+                yield ComparedPlan(plan.name, None, None, error.message)
+                continue
+            if found.memory.size is not None and found.memory.used > found.memory.size:
+                told = f"takes {size(8 * found.memory.used)} of each device, which has {size(8 * found.memory.size)}"
+                yield ComparedPlan(plan.name, None, None, told)
+                continue
+            energy = found.energy_pj
+            if energy is not None and plan.name == ONE_DEVICE:  # the others do the same
+                energy /= self.question.system.devices
+            yield ComparedPlan(plan.name, found.seconds, energy, plan.why)
 
     def _steps(self, name: str, choice: Choice) -> Iterator[Resharding]:
         kind = self.tables.kind_of.get(name)

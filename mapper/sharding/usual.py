@@ -10,6 +10,9 @@ from ...workloads.graph import OUTSIDE, Occurrence
 from .memory import weights_of_operation
 from .space import ShardingSpace
 
+ONE_DEVICE = "one device"
+"""The name of the plan in which nothing is divided: every device does the same."""
+
 _WHOLE = ("add", "layernorm", "rmsnorm")
 """Operations between layers that take whole rows in Megatron's plan."""
 
@@ -31,7 +34,7 @@ class UsualPlan:
 def usual_plans(space: ShardingSpace) -> tuple[UsualPlan, ...]:
     """All of them."""
     axes = [i for i, size in enumerate(space.sizes) if size > 1]
-    alone = UsualPlan("one device", {name: _nothing(space) for name in space.names})
+    alone = UsualPlan(ONE_DEVICE, {name: _nothing(space) for name in space.names})
     return (alone, _data(space, axes), _megatron(space, axes)) if axes else (alone,)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import tilewright as tw
 from tilewright.arch.system import load_system
 from tilewright.cost_models import parse_objective
-from tilewright.ir import TilewrightError
+from tilewright.ir import InfeasibleError, TilewrightError
 from tilewright.ir.sharding import PARTIAL
-from tilewright.mapper.sharding import DeviceWork, Resharding, ShardingQuestion, shard
+from tilewright.mapper.sharding import DeviceRoom, DeviceWork, Resharding, ShardingQuestion, shard
 
 
 def question_of(network: str, system: str, objective: str = "latency", **more: object) -> ShardingQuestion:
@@ -49,3 +51,22 @@ def test_fixed_splits() -> None:
 def test_energies_that_nobody_states() -> None:
     with pytest.raises(TilewrightError, match="energy of a hop"):
         shard(question_of("dlrm_rmc1", "h100x8", "energy"))
+
+
+def test_usual_plans_stand_beside_the_best() -> None:
+    """None of them is faster; one device does every operation whole. Where nothing fits, that is said first."""
+    asked = question_of("dlrm_rmc1", "h100x8")
+    found = shard(asked)
+    compared = {one.name: one for one in found.compared}
+    assert list(compared) == ["one device", "data parallel", "Megatron"]
+    assert all(one.seconds >= found.seconds * (1 - 1e-9) for one in found.compared if one.seconds is not None)
+    whole = shard(replace(asked, fixed={step.name: (None,) for step in found.steps if isinstance(step, DeviceWork)}))
+    assert compared["one device"].seconds == pytest.approx(whole.seconds)
+    assert (compared["Megatron"].seconds, compared["Megatron"].why) == (None, "no attention between products is found")
+    room = DeviceRoom(asked.graph, asked.system)
+    splits = {step.name: step.split for step in found.steps if isinstance(step, DeviceWork)}
+    assert found.memory.weights == sum(room.weights(name, split) for name, split in splits.items())
+    assert found.memory.size == 80 * 2**30
+    small = load_system("h100x8", set={"device.HBM.size": "1 kB"})
+    with pytest.raises(InfeasibleError, match=r"takes .* of each device at least"):
+        shard(replace(asked, system=small))
