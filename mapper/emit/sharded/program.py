@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 
 from ....ir import MappingError, Operation
-from ....ir.sharding import PARTIAL, REPLICATED, Deal, Placement, Sharding
+from ....ir.sharding import PARTIAL, REPLICATED, SPREAD, Deal, Placement, Sharding
+from ....workloads.graph import Occurrence
 from ....workloads.graph.atoms import ReaderAxis
 from ....workloads.graph.joining import Member, Read, members_of
 from ....workloads.graph.occurrences import OUTSIDE
@@ -32,8 +33,8 @@ Written by tilewright. It needs nothing but numpy. Run it:
 
 Every device holds an array for each tensor and sharding, and does its block of each operation. Collectives copy words
 from device to device along the links of the system, and count the bytes that pass each of them. Outputs are compared
-with those of the network done at once ({exactness}), and bytes by link with those of the plan. It exits with 0 if all
-agree.
+with those of the network done at once, {exactness}; bytes by link, hops and seconds with those
+of the plan. It exits with 0 if all agree.
 """
 '''
 
@@ -103,11 +104,10 @@ class _ShardedText:
             if occurrence.times > 1 or occurrence.follows:
                 message = "a program for several devices has no steps of a recurrent layer"
                 raise MappingError(message, where=f"{network}: {occurrence.name}")
-            if occurrence.kind == OUTSIDE and occurrence.reads and self.space.row(occurrence.name) == occurrence.name:
-                what = occurrence.role or "tensor"
-                message = f"how this {what} comes from what it reads is not stated, so no program makes it"
-                hint = "prefill has no caches of earlier runs, and blocks without experts no views of them"
-                raise MappingError(message, where=f"{network}: {occurrence.name}", hint=hint)
+        for step in self.answer.steps:
+            if isinstance(step, DeviceWork) and SPREAD in self.space.made(step.name, step.split):
+                message = "its rows are dealt by those of what it reads: which device has which, the plan does not say"
+                raise MappingError(message, where=f"{network}: {step.name}", hint="give it another split, as by fixed=")
         for name in (*self.space.names, *self.space.readers):
             if self.space.bits(name) % 8:
                 message = f"its words have {self.space.bits(name)} bits, and a program counts whole bytes"
@@ -126,7 +126,7 @@ class _ShardedText:
 
     def lines(self) -> Iterator[str]:
         """All of it."""
-        exactness = "equal: all words are whole numbers" if self.largest else "but for rounding"
+        exactness = "and equal, as all words are whole numbers" if self.largest else "and equal but for rounding"
         yield TITLE.format(
             network=_plain(self.graph.network),
             devices=self.system.devices,
@@ -161,9 +161,13 @@ class _ShardedText:
             yield f"            {quoted(name)}: TensorRow({words}, {self.space.bits(name)}),"
         yield "        },"
         yield "        works={"
-        for name, members in self.members.items():
-            inside = {member.key for member in members}
-            yield from _work_lines(name, members, [self._part(member, inside) for member in members])
+        for occurrence in self.graph:
+            members = self.members.get(occurrence.name)
+            if members is not None:
+                inside = {member.key for member in members}
+                yield from _work_lines(occurrence.name, members, [self._part(member, inside) for member in members])
+            elif self._is_view(occurrence):
+                yield f"            {quoted(occurrence.name)}: RowsView({self._view(occurrence)}),"
         yield "        },"
         outputs = ", ".join(f"{quoted(name)}: {_sharding(one)}" for name, one in self._outputs().items())
         yield f"        outputs={{{outputs}}},"
@@ -172,9 +176,11 @@ class _ShardedText:
 
     def _words(self) -> dict[str, int]:
         """Of every tensor."""
-        found = {
-            name: prod(members[-1].sizes[dim] for dim in members[-1].writes) for name, members in self.members.items()
-        }
+        last = {name: members[-1] for name, members in self.members.items()}
+        found = {name: prod(member.sizes[dim] for dim in member.writes) for name, member in last.items()}
+        views = (view for view in self.graph if self._is_view(view))
+        others = (*self.space.names, *(self._tensor(view.sources[0].name) for view in views))
+        found |= {name: self.space.words(name) for name in others if name not in found}
         for members in self.members.values():
             inside = {member.key for member in members}
             for member in members:
@@ -186,6 +192,37 @@ class _ShardedText:
                             message = f"{member.name} reads {words:,} words of {key}, which has {found[key]:,}"
                             raise MappingError(message, where=self.graph.network)
         return found
+
+    def _is_view(self, occurrence: Occurrence) -> bool:
+        """Whether it has other rows than what it reads, or has them in another order."""
+        return occurrence.role is not None and self.space.row(occurrence.name) == occurrence.name
+
+    def _view(self, occurrence: Occurrence) -> str:
+        """Its source, the words of a row, and which rows it has."""
+        source = occurrence.sources[0].name
+        shape, read = self.graph.shape(occurrence.name), self.graph.shape(source)
+        if not shape or not read:
+            raise MappingError("its shape, or that of what it reads, is not known", where=occurrence.name)
+        row, own, given = shape[-1], prod(shape[:-1]), prod(read) // shape[-1]
+        if occurrence.role == "cache":
+            lots = prod(shape[:-2])
+            rows = f"newest({lots}, {own // lots}, {given // lots})"
+        elif len(occurrence.sources) == 1:
+            rows = f"last_of({own}, {given // own})"
+        elif own > given:
+            rows = f"by_expert({given}, {own // given}, {self._experts(occurrence.name)})"
+        else:
+            dealt_out = next(o.name for o in self.graph if self._is_view(o) and o.sources[1:] == occurrence.sources[1:])
+            choices = prod(self.graph.shape(occurrence.sources[1].name) or (1,)) // shape[0]
+            rows = f"from_experts({given // choices}, {choices}, {self._experts(dealt_out)})"
+        return f"{quoted(self._tensor(source))}, {row}, {rows}"
+
+    def _experts(self, name: str) -> int:
+        """How many there are among which the rows of a view are dealt: its readers have them as their first rank."""
+        reader = next(o for o in self.graph if o.problem is not None and o.sources and o.sources[0].name == name)
+        assert reader.problem is not None
+        operand = reader.problem.operands[0]
+        return reader.problem.sizes[operand.ranks[0][0][0]] if len(operand.ranks) > 2 else 1
 
     def _axis_sizes(self, member: Member, read: Read) -> list[int]:
         """Positions of the axes of what is read."""
@@ -204,13 +241,13 @@ class _ShardedText:
         """What nothing reads, and in which sharding it lies in the end."""
         read = {self._tensor(name) for occurrence in self.graph for name in occurrence.reads}
         found = {}
-        for name in self.members:
-            if name not in read:
+        for name in self.space.names:
+            if name not in read and not self._is_drawn(name):
                 whole = [one for one in self.answer.shardings[name] if "partial" not in one]
                 found[name] = whole[-1]
         return found
 
-    def _part(self, member: Member, inside: Collection[str]) -> str:
+    def _part(self, member: Member, inside: Collection[str]) -> list[str]:
         """One operation; its operands are parameters, what others make, or what is made inside of the same name."""
         operation = member.operation
         reads = {read.operand: read for read in member.reads}
@@ -225,12 +262,10 @@ class _ShardedText:
                 own = [ReaderAxis(rank) for rank in tensor.ranks]
                 axes, source = [(axis, axis.extent(member.sizes)) for axis in own], ""
             lies = ", ".join(_lies(axis, size) for axis, size in axes)
-            operands.append(f"OperandRead({quoted(tensor.name)}, {quoted(source)}, ({lies}{',' if lies else ''}))")
+            operands.append(f"OperandRead({quoted(tensor.name)}, {quoted(source)}, [{lies}])")
         reduced = operation.reduction if operation.reduced_dims and operation.reduction else ""
-        return (
-            f"WorkPart({quoted(member.key)}, ({', '.join(operands)},), {member.writes!r}, {quoted(reduced)}"
-            f"{_point(operation)})"
-        )
+        head = f"{quoted(member.key)}, {list(member.writes)!r}, {quoted(reduced)}{_point(operation)}"
+        return [f"WorkPart({head}, operands=[", *(f"    {operand}," for operand in operands), "])"]
 
     def _plan_lines(self) -> Iterator[str]:
         yield "def plan() -> list[PlanStep]:"
@@ -243,7 +278,10 @@ class _ShardedText:
                 if self.space.is_free(tensor) and (tensor, sharding) not in known:
                     known.add((tensor, sharding))
                     yield f"        GiveStep({quoted(tensor)}, {_sharding(sharding)}),"
-            if isinstance(step, DeviceWork):
+            if isinstance(step, DeviceWork) and self._is_drawn(step.name):
+                yield from comment(f"{step.name}: drawn, since nothing states how it is made", "        ")
+                yield f"        GiveStep({quoted(step.name)}, {_sharding(self.space.made(step.name, step.split))}),"
+            elif isinstance(step, DeviceWork):
                 yield from self._done_lines(step, reads)
             else:
                 known.add((self._tensor(step.tensor), step.after))
@@ -252,10 +290,18 @@ class _ShardedText:
 
     def _reads(self, step: DeviceWork) -> dict[str, Sharding]:
         """In which shardings an operation needs what it reads."""
+        is_view = self._is_view(self.graph.by_name[step.name])
+        if self._is_drawn(step.name):
+            return {}
         return {
             tensor: self.space.needed(step.name, step.split, number)
-            for number, tensor in enumerate(self.space.reads(step.name))
+            for number, tensor in enumerate(self.space.reads(step.name)[: 1 if is_view else None])
         }
+
+    def _is_drawn(self, name: str) -> bool:
+        """Whether it is made in a way that nothing states."""
+        occurrence = self.graph.by_name[name]
+        return occurrence.kind == OUTSIDE and occurrence.role is None
 
     def _done_lines(self, step: DeviceWork, reads: Mapping[str, Sharding]) -> Iterator[str]:
         along = [
@@ -281,20 +327,18 @@ class _ShardedText:
         yield f"            LinkFigures({quoted(one.schedule)}, {one.time!r}, {one.hops}, {one.moved}, {links!r})),"
 
 
-def _work_lines(name: str, members: Sequence[Member], parts: Sequence[str]) -> Iterator[str]:
+def _work_lines(name: str, members: Sequence[Member], parts: Sequence[Sequence[str]]) -> Iterator[str]:
     dims = ", ".join(f"{quoted(dim)}: {size}" for dim, size in members[-1].sizes.items())
-    yield f"            {quoted(name)}: NamedWork("
-    yield f"                {{{dims}}},"
-    yield "                ("
-    yield from (f"                    {part}," for part in parts)
-    yield "                ),"
-    yield "            ),"
+    yield f"            {quoted(name)}: NamedWork({{{dims}}}, ["
+    for lines in parts:
+        yield from (f"                {line}" for line in (*lines[:-1], f"{lines[-1]},"))
+    yield "            ]),"
 
 
 def _lies(axis: ReaderAxis, size: int) -> str:
     more = f", before={axis.before}" if axis.before else ""
     more += f", low={axis.part[0]}" if axis.part else ""
-    return f"AxisRead({size}, {axis.rank!r}{more})"
+    return f"AxisRead({size}, {dict(axis.rank)!r}{more})"
 
 
 def _point(operation: Operation) -> str:
@@ -303,7 +347,7 @@ def _point(operation: Operation) -> str:
     if operation.contracts:
         factor = constant(operation)
         return f", factor={factor!r}" if factor != 1 else ""
-    return f", lambda {', '.join(names)}: {point_text(operation.expression, {name: name for name in names})}"
+    return f", point=lambda {', '.join(names)}: {point_text(operation.expression, {name: name for name in names})}"
 
 
 def _sharding(sharding: Sharding) -> str:

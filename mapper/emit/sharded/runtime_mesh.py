@@ -59,6 +59,47 @@ class LinkFigures(NamedTuple):
     links: dict[Link, int]
 
 
+class RowsView(NamedTuple):
+    """Rows of a tensor under another name: some of them, oftener or in another order, beside rows that were there
+    before.
+
+    source  whose rows they are
+    row     words of each
+    rows    for each of its own rows which one of the source; -1: one that was there before
+    """
+
+    source: str
+    row: int
+    rows: np.ndarray
+
+    def made(self, own: np.ndarray, before: np.ndarray, read: np.ndarray) -> np.ndarray:
+        """Words at some places of it, of those that were there before, and of a row of words that were read."""
+        source = self.rows[own // self.row] * self.row + own % self.row
+        return np.where(source < 0, before, read[np.maximum(source, 0)])
+
+
+def newest(lots: int, rows: int, new: int) -> np.ndarray:
+    """The last rows of each lot of a cache are new."""
+    found = np.full((lots, rows), -1)
+    found[:, rows - new :] = np.arange(lots * new).reshape(lots, new)
+    return found.reshape(-1)
+
+
+def last_of(lots: int, rows: int) -> np.ndarray:
+    """The last row of each lot."""
+    return np.arange(lots) * rows + rows - 1
+
+
+def by_expert(rows: int, choices: int, experts: int) -> np.ndarray:
+    """Rows dealt to experts in turn, each as often as it chooses one: those of the first expert first."""
+    return np.argsort(np.arange(rows * choices) % experts, kind="stable") // choices
+
+
+def from_experts(rows: int, choices: int, experts: int) -> np.ndarray:
+    """Rows as they were before they were dealt to experts."""
+    return np.argsort(np.argsort(np.arange(rows * choices) % experts, kind="stable"), kind="stable")
+
+
 class GiveStep(NamedTuple):
     """A tensor from outside lies in a sharding."""
 
@@ -97,7 +138,7 @@ class DealtNetwork(NamedTuple):
 
     axes: tuple[LinkedAxis, ...]
     tensors: dict[str, TensorRow]
-    works: dict[str, NamedWork]
+    works: dict[str, NamedWork | RowsView]
     outputs: dict[str, Sharding]
     largest: int
 
@@ -162,7 +203,11 @@ class Devices:
         if isinstance(step, GiveStep):
             self.give(step)
         elif isinstance(step, WorkStep):
-            self.do(step)
+            work = self.network.works[step.name]
+            if isinstance(work, RowsView):
+                self.view(step, work)
+            else:
+                self.do(step, work)
         else:
             self.reshard(step)
 
@@ -187,8 +232,22 @@ class Devices:
             known.setdefault(wanted, part_of(words, row, (), wanted))
         self.keep(step.tensor, step.after, [known[words_at(step.after, place)] for place in self.places])
 
-    def do(self, step: WorkStep) -> None:
-        work, arrays, parameters = self.network.works[step.name], [], Parameters(self.network, step.name, self.seed)
+    def view(self, step: WorkStep, view: RowsView) -> None:
+        """Every device finds the words of a view among those that it holds."""
+        sharding, arrays = step.reads[view.source], []
+        words, read = self.network.tensors[step.name].words, self.network.tensors[view.source].words
+        before = drawn(self.network, step.name, self.seed) if (view.rows < 0).any() else np.zeros(words)
+        for number, place in enumerate(self.places):
+            there, wanted = words_at(sharding, place), words_at(step.after, place)
+            row = np.full(read, np.nan)
+            row[part_of(read, np.arange(read), (), there)] = self.held[view.source, sharding][number]
+            own = part_of(words, np.arange(words), (), wanted)
+            first = all(at == 0 for at, placement in zip(place, step.after, strict=True) if placement == PARTIAL)
+            arrays.append(view.made(own, before[own] * first, row))
+        self.keep(step.name, step.after, arrays)
+
+    def do(self, step: WorkStep, work: NamedWork) -> None:
+        arrays, parameters = [], Parameters(self.network, step.name, self.seed)
         known: dict[Any, np.ndarray] = {}
         for number, place in enumerate(self.places):
             blocks = self.blocks(work, step.split, place)
@@ -317,7 +376,8 @@ class Parameters:
     def read(self, operand: OperandRead, blocks: Blocks) -> np.ndarray:
         if operand.name not in self.known:
             work = self.network.works[self.name]
-            dims = {dim for axis in operand.axes for dim, _ in axis.terms} - set(work.writes)
+            assert isinstance(work, NamedWork)
+            dims = {dim for axis in operand.axes for dim in axis.terms} - set(work.writes)
             words, terms = math.prod(axis.size for axis in operand.axes), math.prod(work.dims[dim] for dim in dims)
             name = f"{self.name}: {operand.name}"
             self.known[operand.name] = numbers(self.network, name, self.seed, words, terms)
@@ -341,16 +401,26 @@ def read_whole(
     return box(rows[operand.source], operand.axes, blocks) if operand.source else parameters.read(operand, blocks)
 
 
+def sources_of(work: NamedWork | RowsView) -> list[str]:
+    """The tensors that it reads."""
+    return [work.source] if isinstance(work, RowsView) else [operand.source for operand in work.outer()]
+
+
 def at_once(network: DealtNetwork, seed: int) -> dict[str, np.ndarray]:
     """The outputs of the network on one device."""
     rows: dict[str, np.ndarray] = {}
-    last = {operand.source: name for name, work in network.works.items() for operand in work.outer()}
+    last = {source: name for name, work in network.works.items() for source in sources_of(work)}
     for name, work in network.works.items():
-        for operand in work.outer():
-            if operand.source not in rows:
-                rows[operand.source] = drawn(network, operand.source, seed)
-        read = partial(read_whole, Parameters(network, name, seed), rows)
-        rows[name] = done(work, {dim: (0, size) for dim, size in work.dims.items()}, read)
+        for source in sources_of(work):
+            if source not in rows:
+                rows[source] = drawn(network, source, seed)
+        if isinstance(work, RowsView):
+            words = network.tensors[name].words
+            before = drawn(network, name, seed) if (work.rows < 0).any() else np.zeros(words)
+            rows[name] = work.made(np.arange(words), before, rows[work.source])
+        else:
+            read = partial(read_whole, Parameters(network, name, seed), rows)
+            rows[name] = done(work, {dim: (0, size) for dim, size in work.dims.items()}, read)
         for source in [source for source, reader in last.items() if reader == name]:
             if source not in network.outputs:
                 rows.pop(source)

@@ -28,7 +28,7 @@ class AxisRead(NamedTuple):
     """
 
     size: int
-    terms: tuple[tuple[str, int], ...]
+    terms: dict[str, int]
     before: int = 0
     low: int = 0
 
@@ -36,10 +36,10 @@ class AxisRead(NamedTuple):
         """Positions that are read, zeros around the tensor included."""
         if self.low:
             return 0, self.size
-        if any(blocks[dim][0] >= blocks[dim][1] for dim, _ in self.terms):
+        if any(blocks[dim][0] >= blocks[dim][1] for dim in self.terms):
             return 0, 0
-        first = sum(step * blocks[dim][0] for dim, step in self.terms) - self.before
-        return first, 1 + sum(step * (blocks[dim][1] - 1) for dim, step in self.terms) - self.before
+        first = sum(step * blocks[dim][0] for dim, step in self.terms.items()) - self.before
+        return first, 1 + sum(step * (blocks[dim][1] - 1) for dim, step in self.terms.items()) - self.before
 
     def there(self, blocks: Blocks) -> tuple[int, int]:
         """Those of them that the tensor has."""
@@ -53,7 +53,7 @@ class OperandRead(NamedTuple):
 
     name: str
     source: str
-    axes: tuple[AxisRead, ...]
+    axes: list[AxisRead]
 
     def words(self, blocks: Blocks) -> Words:
         """The words that a block of the operation reads."""
@@ -69,17 +69,17 @@ class WorkPart(NamedTuple):
     """One operation of what is done under a name; softmax and norms have several.
 
     makes      what the others call its output
-    operands   that it reads
     writes     dimensions of the output, the slowest first
     reduced    "sum" or "max" over all other dimensions, or ""
+    operands   that it reads
     point      what is done at a point; None: operands are multiplied
     factor     of the product
     """
 
     makes: str
-    operands: tuple[OperandRead, ...]
-    writes: tuple[str, ...]
+    writes: list[str]
     reduced: str
+    operands: list[OperandRead]
     point: Callable[..., np.ndarray] | None = None
     factor: float = 1
 
@@ -88,10 +88,10 @@ class NamedWork(NamedTuple):
     """What is done under a name: its dimensions, and its parts in order; the last one makes the output."""
 
     dims: dict[str, int]
-    parts: tuple[WorkPart, ...]
+    parts: list[WorkPart]
 
     @property
-    def writes(self) -> tuple[str, ...]:
+    def writes(self) -> list[str]:
         return self.parts[-1].writes
 
     def outer(self) -> Iterator[OperandRead]:
@@ -147,11 +147,11 @@ def done_at_once(work: NamedWork, blocks: Blocks, read: Read) -> np.ndarray:
             found = part.point(**{name: along(order, *one) for name, one in given.items()})
             over = tuple(range(len(part.writes), len(order)))
             found = found.max(axis=over) if part.reduced == "max" else found.sum(axis=over) if over else found
-        inside[part.makes] = found, list(part.writes)
+        inside[part.makes] = found, part.writes
     return found
 
 
-def by_dims(words: np.ndarray, axes: tuple[AxisRead, ...], blocks: Blocks) -> tuple[np.ndarray, list[str]]:
+def by_dims(words: np.ndarray, axes: list[AxisRead], blocks: Blocks) -> tuple[np.ndarray, list[str]]:
     """What was read as an array over the dimensions that read it: zeros are put around it, windows slide over it, and
     parts of a dimension are joined."""
     reach, there = [axis.reach(blocks) for axis in axes], [axis.there(blocks) for axis in axes]
@@ -161,7 +161,7 @@ def by_dims(words: np.ndarray, axes: tuple[AxisRead, ...], blocks: Blocks) -> tu
         words = around
     shape, strides, places = [], [], []
     for axis, stride in zip(axes, words.strides, strict=True):
-        for dim, step in axis.terms:
+        for dim, step in axis.terms.items():
             shape.append(axis.size if axis.low else blocks[dim][1] - blocks[dim][0])
             strides.append(step * stride)
             places.append((dim, axis.low))
@@ -178,7 +178,7 @@ def along(order: list[str], array: np.ndarray, dims: list[str]) -> np.ndarray:
     return turned.reshape([array.shape[dims.index(dim)] if dim in dims else 1 for dim in order])
 
 
-def multiplied(factors: list[tuple[np.ndarray, list[str]]], writes: tuple[str, ...]) -> np.ndarray:
+def multiplied(factors: list[tuple[np.ndarray, list[str]]], writes: list[str]) -> np.ndarray:
     """The product of arrays over dimensions, summed over all that are not written."""
     (array, dims), *others = factors
     for number, (other, its) in enumerate(others):
@@ -219,7 +219,7 @@ def is_whole(blocks: Blocks, dims: Mapping[str, int]) -> bool:
     return all(blocks[dim] == (0, size) for dim, size in dims.items())
 
 
-def box(row: np.ndarray, axes: tuple[AxisRead, ...], blocks: Blocks) -> np.ndarray:
+def box(row: np.ndarray, axes: list[AxisRead], blocks: Blocks) -> np.ndarray:
     """What a block reads of a whole tensor."""
     whole: Any = row.reshape([axis.size for axis in axes])
     return np.asarray(whole[tuple(slice(*axis.there(blocks)) for axis in axes)])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sharded_plans import random_plan
+from sharded_plans import PlanInOrder, random_plan
 from small_networks import SMALL, attention, convolved, pooled
 
 from longer import blocks
@@ -19,7 +19,7 @@ from tilewright.arch import load_arch
 from tilewright.arch.system import KINDS, MeshAxis, System
 from tilewright.ir import MappingError
 from tilewright.mapper.emit.sharded import sharded_program, verify_sharded
-from tilewright.mapper.emit.sharded.runtime_mesh import DealtNetwork
+from tilewright.mapper.emit.sharded.runtime_mesh import DealtNetwork, by_expert, from_experts, last_of, newest
 from tilewright.mapper.sharding import ShardedAnswer
 from tilewright.workloads import load_network
 from tilewright.workloads.graph import NetworkGraph
@@ -164,20 +164,74 @@ def test_the_network_at_once_is_what_it_means(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, pooled(stem, 3, 2, 1).max(axis=(-2, -1)).ravel(), rtol=1e-12)
 
 
+CACHED = """
+network: cached
+dims: {batch: 2, new: 2, seq: 6}
+graph:
+  - {name: hidden, op: outside, shape: [batch*new, 4]}
+  - k_proj
+  - {name: q_proj, reads: hidden}
+  - {name: cache, op: outside, role: cache, reads: k_proj, shape: [batch, seq, 4]}
+  - {name: qk, reads: [q_proj as b q d, cache as b k d]}
+  - {name: softmax, op: softmax}
+  - {name: av, reads: [softmax, cache as b k d], writes: b q d}
+  - {name: last, op: outside, role: view, reads: av, shape: [batch, 4]}
+  - head
+layers:
+  - {name: k_proj, op: gemm, M: batch*new, N: 4, K: 4, weight: true}
+  - {name: q_proj, op: gemm, M: batch*new, N: 4, K: 4, weight: true}
+  - {name: qk, op: einsum, spec: 'bqd,bkd->bqk', sizes: {b: batch, q: new, k: seq, d: 4}, weight: false}
+  - {name: av, op: einsum, spec: 'bqk,bkd->bqd', sizes: {b: batch, q: new, k: seq, d: 4}, weight: false}
+  - {name: head, op: gemm, M: batch, N: 5, K: 4, weight: true}
+"""
+EXPERTS = """
+network: experts
+graph:
+  - {name: hidden, op: outside, shape: [6, 4]}
+  - router
+  - {name: chosen, op: outside, reads: router, shape: [6, 2]}
+  - {name: weights, op: softmax}
+  - {name: dealt, op: outside, role: view, reads: [hidden, chosen], shape: [12, 4]}
+  - up
+  - {name: returned, op: outside, role: view, reads: [up, chosen], shape: [6, 2, 4]}
+  - {name: combine, reads: [returned, weights]}
+layers:
+  - {name: router, op: gemm, M: 6, N: 3, K: 4, weight: true}
+  - {name: up, op: gemm, M: 6, N: 4, K: 4, weight: true, experts: 3, top_k: 2}
+  - {name: combine, op: einsum, spec: 'tkd,tk->td', sizes: {t: 6, k: 2, d: 4}, weight: false}
+"""
+
+
+def in_known_order(rng: random.Random, graph: NetworkGraph, system: System) -> ShardedAnswer:
+    """A plan without words that lie in an order that it does not know."""
+    return PlanInOrder(graph, system, lambda _, splits: rng.choice([s for s in splits if "a" not in s])).answer
+
+
+@pytest.mark.parametrize("tried", blocks(20, 2))
+@pytest.mark.parametrize("text", [CACHED, EXPERTS], ids=["cached", "experts"])
+def test_rows_under_other_names(text: str, tried: range, tmp_path: Path) -> None:
+    """Caches begin with given words; the last rows of a batch, those of each expert and of each row are found where
+    they lie."""
+    for seed in tried:
+        rng = random.Random(seed)
+        found = verify_sharded(in_known_order(rng, graph_of(text, tmp_path), random_system(rng)), seed)
+        assert found, (seed, found.wrong)
+
+
+def test_rows_of_experts_come_back() -> None:
+    rows = np.arange(6)
+    dealt = rows[by_expert(6, 2, 3)]
+    assert all(len(set(dealt[4 * e : 4 * e + 4])) == 4 for e in range(3))
+    assert (dealt[from_experts(6, 2, 3)].reshape(6, 2) == rows[:, None]).all()
+    assert newest(2, 3, 1).tolist() == [-1, -1, 0, -1, -1, 1]
+    assert last_of(2, 3).tolist() == [2, 5]
+
+
 def test_what_no_program_has_is_refused(tmp_path: Path) -> None:
     system = System("pair", DEVICE, (MeshAxis("x", "full", 2, 1e9),))
-    text = """
-network: cached
-graph:
-  - {name: hidden, op: outside, shape: [1, 4]}
-  - {name: cache, op: outside, role: cache, reads: hidden, shape: [8, 4]}
-  - {name: out, reads: cache}
-layers:
-  - {name: out, op: gemm, M: 8, N: 2, K: 4, weight: true}
-"""
-    plan = random_plan(random.Random(0), graph_of(text, tmp_path), system)
-    with pytest.raises(MappingError, match="cache comes from what it reads"):
-        sharded_program(plan)
+    spread = PlanInOrder(graph_of(EXPERTS, tmp_path), system, lambda _, splits: splits[-1]).answer
+    with pytest.raises(MappingError, match="which device has which"):
+        sharded_program(spread)
     narrow = System("pair", DEVICE.model_copy(update={"word_bits": 4}), system.axes)
     with pytest.raises(MappingError, match="words have 4 bits"):
         sharded_program(random_plan(random.Random(0), graph_of(SMALL["words"], tmp_path), narrow))
