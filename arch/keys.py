@@ -108,6 +108,8 @@ class MemoryKeys(Keys):
     double_buffered  whether every tile takes its room twice
     overlaps       whether its transfers take place while computing; true, if not given
     cache          whether it holds what passes through by itself: programs copy nothing into it
+    prefetch       next: weights that come to it from the outermost memory are fetched while the group before runs, in
+                   the plan of a network (docs/networks.md); one operation has no next. none, if not given
     block          its energies are for whole blocks; for any number of bits, if not given
     line           its ports move whole lines; of any number of bits, if not given (docs/layouts.md)
     layout         the order of words in lines, by role or tensor, or one for all
@@ -131,6 +133,7 @@ class MemoryKeys(Keys):
     double_buffered: Switch | None = None
     overlaps: Switch | None = None
     cache: Switch | None = None
+    prefetch: Literal["none", "next"] | None = None
     block: Size | None = None
     line: Size | None = None
     layout: str | dict[str, str] | None = Field(None, examples=["row-major", {"input": "NHWC"}])

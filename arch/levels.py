@@ -50,6 +50,8 @@ def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
     required = {key: what for key, what in _MEMORY.items() if key not in estimated}
     members = given(field.members(required, (*_MEMORY_OPTIONAL, *estimated)))
     keeps = _keeps(members["keep"]) if "keep" in members else Keeps()
+    if outermost and "prefetch" in members:
+        raise members["prefetch"].error("nothing comes to the outermost memory, expected the key of one further in")
     if "size" not in members and not outermost:
         raise field.error(f"missing, expected {A_SIZE}, a part for each tensor, or unbounded", key="size")
     energies = {key: members[key].quantity(energy_pj, AN_ENERGY) for key in ("read", "write") if key in members}
@@ -65,6 +67,7 @@ def _memory(field: Field, scale: Scale, outermost: bool) -> Memory:
         double_buffered=flag(members, "double_buffered", False),
         overlaps=flag(members, "overlaps", True),
         is_cache=flag(members, "cache", False),
+        prefetch=members["prefetch"].choice(("none", "next")) if "prefetch" in members else "none",
         block_bits=scale.size(members["block"]) if "block" in members else None,
         line_bits=scale.size(members["line"]) if "line" in members else None,
         layouts=_layouts(members["layout"]) if "layout" in members else {},

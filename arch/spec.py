@@ -166,6 +166,7 @@ class Memory(Spec):
     double_buffered  two copies of every tile are charged against the capacity
     overlaps         transfers overlap compute; if not, their time adds to the latency
     is_cache         it holds what passes through it by itself: programs copy nothing into it (docs/c.md)
+    prefetch         `next`: weights come to it from the outermost memory while the group before runs (docs/networks.md)
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
     line_bits        its ports move whole lines of so many bits (docs/layouts.md); None: words
     banks            its lines lie in so many banks, neighbouring ones in different banks; None: any lines pass together
@@ -196,6 +197,7 @@ class Memory(Spec):
     double_buffered: bool = False
     overlaps: bool = True
     is_cache: bool = False
+    prefetch: Literal["none", "next"] = "none"
     block_bits: BitCount | None = None
     line_bits: BitCount | None = None
     banks: Count | None = None
@@ -220,6 +222,7 @@ class Memory(Spec):
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         rare: dict[str, Any] = {
             "is_cache": False,
+            "prefetch": "none",
             **dict.fromkeys(f"{role}_bits_per_cycle" for role in ROLES),
             "line_bits": None,
             "banks": None,
@@ -235,6 +238,14 @@ class Memory(Spec):
     def _one_kind_of_port(self) -> Memory:
         if self.shared_bits_per_cycle and (self.read_bits_per_cycle or self.write_bits_per_cycle):
             raise ValueError("a shared port and separate ports are given; expected one kind")
+        return self
+
+    @model_validator(mode="after")
+    def _fetches_weights(self) -> Memory:
+        if self.prefetch == "next" and self.keeps.weight == "never":
+            raise ValueError("prefetch is next, and it never keeps weights; expected a memory that they come to")
+        if self.prefetch == "next" and not self.overlaps:
+            raise ValueError("prefetch is next, and overlaps is false; expected one that is filled while computing")
         return self
 
     @model_validator(mode="after")
@@ -436,11 +447,26 @@ class Architecture(Spec, Shown):
         bounded = next((memory.name for memory in self.memories[1:] if memory.holds_bits), None)
         if bounded:
             raise ValueError(f"{bounded} is not the outermost memory, expected size_bits instead of holds_bits")
+        ahead = next((memory for memory in self.memories if memory.prefetch == "next"), None)
+        if ahead is not None:
+            self._check_prefetch(ahead)
         names = [level.name for level in self.levels]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ValueError(f"two levels are named {', '.join(sorted(twice))}")
         return self
+
+    def _check_prefetch(self, memory: Memory) -> None:
+        """Whether weights can come to a memory while the operations before compute."""
+        outermost = self.memories[0]
+        if memory is outermost:
+            raise ValueError(f"prefetch of {memory.name} is next, and nothing comes to the outermost memory")
+        if not outermost.overlaps:
+            message = f"prefetch of {memory.name} is next, and no word passes {outermost.name} while computing"
+            raise ValueError(f"{message}: its overlaps is false")
+        lined = next((one.name for one in (outermost, memory) if one.line_bits is not None), None)
+        if lined:
+            raise ValueError(f"{lined} has lines: 'prefetch: next' of {memory.name} knows none, expected it without")
 
     def __str__(self) -> str:
         what = f"{self.name}: {self.description}" if self.description else self.name

@@ -79,6 +79,8 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    overlaps: false"
     if memory.is_cache:
         yield "    cache: true"
+    if memory.prefetch != "none":
+        yield f"    prefetch: {memory.prefetch}"
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
     yield from _lines(memory)

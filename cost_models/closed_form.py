@@ -156,12 +156,12 @@ def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boun
         if boundary.inner is not None and empties_array(boundary, arch):
             counts.add_refills(boundary.outer.name, boundary.inner.name, _refills(nest, boundary))
     if arch.latency == "with_fill":
-        counts.first_tiles = [_first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
+        counts.first_tiles = [first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
     return counts
 
 
-def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
-    """Return the first tile of a boundary at its largest instances."""
+def first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
+    """The first tile of a boundary at its largest instances."""
     tensor, position = boundary.tensor, boundary.inner_position
     joined = boundary.reduced if tensor.is_output else boundary.multicast
 

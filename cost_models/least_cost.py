@@ -11,7 +11,7 @@ from ..ir import Cascade, Operation, Problem, Role, Tensor
 from .intensity import compulsory_words
 from .objective import Capped, Objective
 from .padding import counted
-from .ports import port_cycles, run_cycles
+from .ports import Port, port_cycles, run_cycles
 from .sets import distinct_sums
 from .traffic_bounds import done_macs
 
@@ -58,8 +58,20 @@ def cost_of_moves(arch: Architecture, moved: Mapping[Tensor, int]) -> LeastCost:
     return _least(arch, (), moved)
 
 
+def least_port_cycles(cascade: Cascade, port: Port, arch: Architecture, stays: Iterable[str] = ()) -> float:
+    """Return the least for which a port of the outermost memory is busy with the words of a cascade; `stays` as of
+    `least_cost_of_cascade`."""
+    forms = (_moved_by_form(form, frozenset(stays)) for form in cascade.forms)
+    return min(port.busy(_passing(arch, moved)) for moved in forms)
+
+
 def _least_of_form(cascade: Cascade, arch: Architecture, stays: frozenset[str]) -> LeastCost:
     points = [(float(operation.problem.macs), arch.mac.of(operation.kind)) for operation in cascade]
+    return _least(arch, points, _moved_by_form(cascade, stays))
+
+
+def _moved_by_form(cascade: Cascade, stays: frozenset[str]) -> dict[Tensor, float]:
+    """Words of the tensors of one form that pass the outermost memory at least."""
     iterated = {one.tensor for operation in cascade for one in operation.generations}
     aside = {*cascade.intermediates, *iterated, *stays}
     moved: dict[str, tuple[Tensor, float]] = {}
@@ -68,7 +80,7 @@ def _least_of_form(cascade: Cascade, arch: Architecture, stays: frozenset[str]) 
             if tensor.name not in aside:
                 first, most = moved.get(tensor.name, (tensor, 0.0))
                 moved[tensor.name] = first, max(most, float(_words(operation, tensor)))
-    return _least(arch, points, dict(moved.values()))
+    return dict(moved.values())
 
 
 def _words(operation: Operation, tensor: Tensor) -> int:
@@ -83,11 +95,21 @@ def _words(operation: Operation, tensor: Tensor) -> int:
 def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mapping[Tensor, float]) -> LeastCost:
     """By points and the unit that computes them, and by words of tensors that pass the outermost memory."""
     energy, compute, filling, outermost = 0.0, 0.0, 0.0, arch.memories[0]
-    passing: dict[Role, tuple[float, float]] = {}
+    passing = _passing(arch, moved)
     for number, unit in points:
         filling += arch.filling_cycles  # for every operation, at least once
         energy += number * unit.energy_pj
         compute += number / (arch.mac_instances * unit.per_cycle)
+    read, write = (sum(bits[way] for bits in passing.values()) for way in (0, 1))
+    energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
+    waiting = [(outermost.overlaps, port_cycles(outermost, passing))]
+    cycles = float(run_cycles(compute, waiting)) + filling
+    return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)
+
+
+def _passing(arch: Architecture, moved: Mapping[Tensor, float]) -> dict[Role, tuple[float, float]]:
+    """Bits that the outermost memory reads and writes, by role."""
+    passing: dict[Role, tuple[float, float]] = {}
     for tensor, words in moved.items():
         read, write = passing.get(tensor.role, (0.0, 0.0))
         if tensor.is_output:
@@ -95,8 +117,4 @@ def _least(arch: Architecture, points: Iterable[tuple[float, Mac]], moved: Mappi
         else:
             read += words * arch.width_bits(tensor)
         passing[tensor.role] = read, write
-    read, write = (sum(bits[way] for bits in passing.values()) for way in (0, 1))
-    energy += (read * outermost.read_energy_pj + write * outermost.write_energy_pj) / outermost.access_bits
-    waiting = [(outermost.overlaps, port_cycles(outermost, passing))]
-    cycles = float(run_cycles(compute, waiting)) + filling
-    return LeastCost(energy + arch.total_leakage_pj_per_cycle * cycles, cycles)
+    return passing

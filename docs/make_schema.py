@@ -1,4 +1,4 @@
-"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-5.json) from the models that read
+"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-6.json) from the models that read
 mapping.json and plan.json of networks.
 
     python docs/make_schema.py

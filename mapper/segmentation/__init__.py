@@ -17,10 +17,13 @@ resident_weights.py  weights that lie on chip before the run
 weight_choice.py which of these are best to keep, where not all have room
 lagrangian_path.py  the cheapest path whose steps fit into the room that there is, by a Lagrangian relaxation
 states.py     what has been done, and what stays: all orders of all groups
+group_edges.py  a step, with what it costs
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
 covers.py     groups for networks with too many states, by CP-SAT
 searching.py  who searches groups: this process, or several others at once
+ahead.py      weights that are fetched while the group before runs: the cheapest way with them
+ahead_places.py  where these lie
 lazy_path.py  the cheapest way where the cost of a step takes long to find
 segments.py   from the cheapest way to segments with addresses
 arenas.py     what a network's mapping holds in every memory, over the run

@@ -131,6 +131,7 @@ class Corners:
             seconds=time.perf_counter() - self.started,
             interrupted=self.interrupted,
             constraints=tuple(told),
+            parts=(),
         )
 
     def _least(self, objective: Objective) -> NetworkAnswer:

@@ -20,12 +20,12 @@ from ..pareto.weights import ENERGY_ALONE, LATENCY_ALONE, NOTHING, AtLeast, Weig
 from .corners import Corners
 from .front_path import FrontWay, StepChoice, StepWithChoices, TooManyLabels, front_of_ways, is_within, least_of_both
 from .front_searches import FrontSearches, Open
+from .group_edges import GroupEdge
 from .group_fronts import GroupFront, KnownTree
 from .kinds import Finding, GroupKind
 from .lazy_path import Edge
 from .residency import Taken
 from .segments import Forbidden
-from .steps import GroupEdge
 
 NOT_REACHED = AtLeast(math.inf, math.inf, math.inf)
 

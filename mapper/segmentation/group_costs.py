@@ -20,12 +20,13 @@ from ..means import Means
 from ..progress import SearchProgress, tell
 from ..question import Limits, TreeQuestion
 from .arenas import check_addresses
+from .group_edges import GroupEdge
 from .kinds import Finding, GroupKind, used_by
 from .lazy_path import Asked
 from .question import NetworkQuestion
 from .residency import Taken
 from .searching import GroupLost, GroupOutcome, GroupSolvers
-from .steps import GroupEdge, NetworkSteps
+from .steps import NetworkSteps
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,9 @@ class GroupCosts:
         return sorted(edges, key=lift, reverse=True)
 
     def _another_way(self, edge: GroupEdge) -> float:
-        """Return the cost of the operations of a group in other groups."""
-        return self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
+        """Return the cost of the operations of a group in other groups, from which on it is of no use."""
+        is_one = len(self.steps.groups[edge.step.group].names) == 1
+        return math.inf if is_one else self.steps.another_way(edge) + edge.spare
 
     def _is_found_out(self, edge: GroupEdge) -> bool:
         """Whether something is found out of a group without a search. Where it cannot be less than other ways to do the

@@ -15,21 +15,25 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.units import plural
-from ..certificate import Certificate
+from ..certificate import Certificate, PartProof
 from ..effort import PLAN_EFFORT
 from ..kernel.tolerance import is_better, or_value
 from ..means import Means
 from .group_costs import GroupCosts
+from .group_edges import GroupEdge
 from .lagrangian_path import LagrangianPath
 from .lazy_path import CheapestWay, Choose, bound_of, cheapest, cheapest_way, value_of
 from .left_aside import least_of_groups
-from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, totals_of
+from .question import Apart, NetworkAnswer, NetworkQuestion, lost_words, total, totals_of
 from .searching import GroupSolvers
 from .segments import Segments
-from .steps import GroupEdge, NetworkSteps
+from .steps import NetworkSteps
+
+BY_THEMSELVES = "plans of trees that are best by themselves, or with their weights there"
+"""Of which more is proven than of all, where weights are fetched ahead."""
 
 
 @dataclass
@@ -115,11 +119,13 @@ class GroupSearch:
         return cheapest_way(self.steps.states, edges, find_out, self._goes_on, choose, learn, is_limited)
 
     def _choose(self, edges: Sequence[GroupEdge]) -> Choose | None:
-        """Chooses groups as a whole, where the network is too wild for states; or with the weights that have room."""
+        """Chooses groups as a whole, where the network is too wild for states; or with the weights that have room; or
+        by what is fetched ahead."""
         cover, room = self.steps.cover, self.steps.weights.most
+        found: Choose | None = None if room is None else LagrangianPath(self.steps.states, edges, room).cheapest
         if cover is not None:
-            return lambda cost: cover.cheapest(cost, self.costs.seconds_left)
-        return None if room is None else LagrangianPath(self.steps.states, edges, room).cheapest
+            found = lambda cost: cover.cheapest(cost, self.costs.seconds_left)  # noqa: E731
+        return self.steps.ahead.choose(found, edges) if self.steps.ahead.worth else found
 
     def _in_rounds(self) -> tuple[CheapestWay, CheapestWay]:
         """Return the cheapest path, and the cheapest in which nothing stays. While time is left, groups whose searches
@@ -149,12 +155,17 @@ class GroupSearch:
     def _know_what_stays(self) -> None:
         """Know a plan of single operations between which tensors stay on chip, and a bound, without a search."""
         if not self.steps.is_wild:
-            self.costs.learn(math.inf, cheapest(self.steps.states, self.steps.edges, bound_of)[0])
+            self.costs.learn(math.inf, self._least(self.steps.edges))
         if self.residency.candidates and not self.steps.is_wild:
             single = [edge for edge in self.steps.edges if len(self.steps.groups[edge.step.group].names) == 1]
             _, way = cheapest(self.steps.states, single, bound_of)
             self.costs.know_unsearched(edge for edge in way if isinstance(edge, GroupEdge))
             self.costs.learn(cheapest(self.steps.states, single, value_of)[0])
+
+    def _least(self, edges: Sequence[GroupEdge]) -> float:
+        """Return what no path costs less than."""
+        choose = self._choose(edges)
+        return cheapest(self.steps.states, edges, bound_of)[0] if choose is None else choose(bound_of).least
 
     def _alone_for_longer(self) -> None:
         """Search operations on their own again that were not searched to the end: they say what fusing saves."""
@@ -211,7 +222,17 @@ class GroupSearch:
         """Each operation on its own; None where that is not known of all."""
         edges = self.steps.alone()
         found = [one for one in map(self._apart_of, edges) if one is not None]
-        return _sum(found) if len(found) == len(edges) else None
+        if len(found) < len(edges):
+            return None
+        together, ahead = _sum(found), self.steps.ahead
+        findings = [one for edge in edges if edge.kind is not None for one in edge.kind.findings]
+        if not ahead.memories or any(one.answer is not None and one.answer.unfused for one in findings):
+            return together  # what comes ahead of a softmax that is not fused is not known
+        saved = total(ahead.saved(one.saved) for one in ahead.along(edges))
+        least = ahead.least_along(edges) if ahead.worth else together.lower_bound
+        energy, latency = together.energy_pj - saved.energy_pj, together.latency_cycles - saved.latency_cycles
+        value = together.value - ahead.worth * saved.latency_cycles
+        return replace(together, energy_pj=energy, latency_cycles=latency, value=value, lower_bound=min(least, value))
 
     def _apart_of(self, edge: GroupEdge) -> Apart | None:
         """One occurrence with nothing fused: its best mapping; of a softmax or a norm, which has several operations,
@@ -234,15 +255,19 @@ class GroupSearch:
         """The best where nothing stays between groups."""
         if not way.edges:
             return None
-        return Apart(*self.steps.totals(way.edges), way.value, min(way.bound, way.value))
+        saved = (self.steps.ahead.saved(one.saved) for one in self.steps.ahead.along(way.edges))
+        totals = self.steps.totals(way.edges).less(total(saved))
+        return Apart(*totals, way.value, min(way.bound, way.value))
 
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
         groups = f"groups of up to {plural(question.most, 'operation')}" if question.fuse != "none" else "nothing fused"
         without = question.uncounted.names
         rest = (f"without {', '.join(without)}, which no group has",) if without else ()
-        lost = lost_words(self.costs.lost)
-        told = (groups, *map(str, question.weights_in), *rest, *self._told_of_groups(), *lost)
+        lost, into = lost_words(self.costs.lost), ", ".join(one.name for one in self.steps.ahead.memories)
+        ahead = (f"weights of the next group fetched ahead into {into}",) if into else ()
+        told = (groups, *map(str, question.weights_in), *ahead, *rest, *self._told_of_groups(), *lost)
+        hoped = self.steps.ahead.hoped
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
@@ -256,6 +281,7 @@ class GroupSearch:
             space=question.space,
             constraints=told,
             interrupted=self.costs.interrupted,
+            parts=(PartProof(BY_THEMSELVES, min(way.value, hoped)),) if hoped > way.bound else (),
         )
 
     def _told_of_groups(self) -> tuple[str, ...]:

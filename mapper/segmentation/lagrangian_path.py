@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ..kernel.tolerance import reaches
 from ..pareto.weights import AtLeast
 from .front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
+from .group_edges import GroupEdge
 from .lazy_path import ChosenWay, Edge, cheapest
-from .steps import GroupEdge
 
 
 class _Way(NamedTuple):

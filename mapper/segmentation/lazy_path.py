@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from ..kernel.tolerance import is_better, reaches
@@ -29,6 +29,7 @@ class Edge:
     value     it can be had for this; infinite where no way to is known
     is_known  whether bound and value are all that will be found out
     stays     tensors that it finds on chip, or leaves there: of equal ways the one with fewer is taken
+    spare     a way that has it may cost so much less than the sum of its edges, since it has it, at most
     """
 
     start: int
@@ -37,6 +38,7 @@ class Edge:
     value: float
     is_known: bool
     stays: int
+    spare: float = field(default=0.0, kw_only=True)
 
 
 class Asked(NamedTuple):
@@ -121,7 +123,7 @@ def cheapest_way(
                 unknown = [] if reaches(least, value) else unknown
             if not unknown:
                 break
-            find_out([Asked(edge, value - (least - edge.bound)) for edge in unknown])
+            find_out([Asked(edge, value - (least - edge.bound) + edge.spare) for edge in unknown])
     except KeyboardInterrupt:
         pass
     value, _, way = find(value_of)

@@ -25,16 +25,17 @@ def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
     part = PartProof(f"plans {' and '.join(words)}", proof.lower_bound)
     every = [_known_of_all_plans(answer.question, answer.least_pj), answer.least_of_groups]
     known = max(one.value(answer.question.objective) for one in every if one is not None)
-    return replace(answer, certificate=replace(proof, parts=(part,)).with_bound(known))
+    return replace(answer, certificate=replace(proof, parts=(part, *proof.parts)).with_bound(known))
 
 
 def least_of_groups(steps: NetworkSteps, seconds: float) -> LeastCost | None:
     """A lower bound on the cost of every plan, whatever stays on chip between its groups: of the cheapest groups, where
-    no tensor that may stay costs anything on its way. None where not all groups are known, or weights lie on chip.
+    no tensor that may stay costs anything on its way. None where not all groups are known, or weights lie on chip or
+    come ahead.
 
     seconds  that there are for it, about
     """
-    if not steps.all_pass or steps.in_order or steps.question.weights_in:
+    if not steps.all_pass or steps.in_order or steps.question.weights_in or steps.ahead.memories:
         return None
     may_stay = residency_of(steps.reading, steps.groups, steps.question.arch).candidates
     least = {id(edge): _least_of_group(steps, edge, may_stay) for edge in steps.edges}

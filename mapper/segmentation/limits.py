@@ -51,7 +51,7 @@ class LimitedSearch:
 
     def _ways(self, corners: Corners, value: float, bound: float) -> FrontWays | None:
         """The search for what lies between corners; None where there is no way to look for it."""
-        if corners.interrupted or corners.steps is None or corners.steps.is_wild:
+        if corners.interrupted or corners.steps is None or corners.steps.is_wild or corners.steps.ahead.memories:
             return None
         weights = self._closest(corners, value)
         most = None if weights is None else region_of_interest(corners, weights, value)

@@ -78,6 +78,10 @@ class RunCost(NamedTuple):
     latency_cycles: float
     outer_words: int
 
+    def less(self, saved: RunCost) -> RunCost:
+        """What is left of it."""
+        return RunCost(*(one - other for one, other in zip(self, saved, strict=True)))
+
 
 FREE = RunCost(0.0, 0.0, 0)
 
@@ -100,6 +104,23 @@ def total(every: Iterable[RunCost]) -> RunCost:
 
 
 @dataclass(frozen=True)
+class AheadTile:
+    """Weights that are fetched while the group before runs.
+
+    tensor, memory  what the group's cascade calls them, and where they come to
+    words   that come ahead
+    of      words of the tile, which the group holds at its start
+    size    bytes that they take there while the group before runs
+    """
+
+    tensor: str
+    memory: str
+    words: float
+    of: float
+    size: int
+
+
+@dataclass(frozen=True)
 class Segment:
     """One group of the best segmentation.
 
@@ -110,6 +131,8 @@ class Segment:
     stays   (tensor of its cascade, memory) of those that it finds on chip, or leaves there
     times   how often it is done, one after the other, each time by the same tree
     moves   what it costs that words pass the outermost memory, where it is no operation
+    ahead   weights that come while the group before runs
+    saved   by that
     """
 
     names: tuple[str, ...]
@@ -119,11 +142,13 @@ class Segment:
     stays: tuple[tuple[str, str], ...] = ()
     times: int = 1
     moves: RunCost = FREE
+    ahead: tuple[AheadTile, ...] = ()
+    saved: RunCost = FREE
 
     @property
     def totals(self) -> RunCost:
         """Energy, latency and words, every repetition counted."""
-        return self.moves if self.answer is None else totals_of(self.answer.cost, self.times)
+        return self.moves if self.answer is None else totals_of(self.answer.cost, self.times).less(self.saved)
 
 
 @dataclass(frozen=True)
@@ -247,6 +272,11 @@ class NetworkAnswer:
     def outer_words(self) -> int:
         """Words that the outermost memory reads and writes."""
         return self.totals.outer_words
+
+    @cached_property
+    def saved_ahead(self) -> RunCost:
+        """What it saves that weights are fetched while the group before runs."""
+        return total(segment.saved for segment in self.segments)
 
     @property
     def lost(self) -> tuple[str, ...]:

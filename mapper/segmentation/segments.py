@@ -11,10 +11,12 @@ from ...ir import NoPlanError, UndecidedError
 from ..answer import Answer
 from ..effort import PLAN_EFFORT
 from ..means import Means
+from .ahead_places import AheadPlaces
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
+from .group_edges import GroupEdge
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
-from .question import NetworkQuestion, Segment, StayingTensor
-from .steps import GroupEdge, NetworkSteps
+from .question import FREE, AheadTile, NetworkQuestion, RunCost, Segment, StayingTensor
+from .steps import NetworkSteps
 
 Forbidden = Collection[tuple[Edge, ...]]
 """Runs of edges that no way may have in it."""
@@ -61,8 +63,8 @@ class Segments:
             way = CheapestWay(tuple(edges), value, min(way.bound, value))
             arenas, failed = self._planned(way)
         self.way = way
-        self.segments = self._segments(arenas)
         self.staying = self._staying()
+        self.segments = self._segments(arenas)
 
     def _cheapest(self, forbidden: Forbidden, may_stay: bool) -> tuple[float, list[Edge]]:
         usable = [edge for edge in self.steps.edges if may_stay or edge.keeps_nothing]
@@ -138,7 +140,8 @@ class Segments:
     def _segments(self, arenas: Sequence[tuple[Arena, ...]]) -> tuple[Segment, ...]:
         found: list[Segment] = []
         first: dict[tuple[object, ...], int] = {}
-        for edge, own in zip(self.way.edges, arenas, strict=True):
+        places = self._ahead(arenas)
+        for edge, own, tiles, saved in zip(self.way.edges, *places, strict=True):
             assert isinstance(edge, GroupEdge)
             group, answer, number = self.steps.groups[edge.step.group], self.steps.answer(edge), len(found)
             if answer is None:
@@ -147,8 +150,26 @@ class Segments:
             assert edge.kind is not None
             best = edge.kind.best(edge.taken, self.steps.residency)
             alike = first.setdefault((id(edge.kind), id(best)), number)
-            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge), edge.times))
+            stays = self.steps.named(edge)
+            found.append(Segment(group.names, answer, own, alike, stays, edge.times, ahead=tiles, saved=saved))
         return tuple(found)
+
+    def _ahead(
+        self, arenas: Sequence[tuple[Arena, ...]]
+    ) -> tuple[Sequence[tuple[Arena, ...]], Sequence[tuple[AheadTile, ...]], Sequence[RunCost]]:
+        """Return the addresses of every group with what is fetched ahead, that, and what it saves; the value of the way
+        is what it costs with that."""
+        ahead, edges = self.steps.ahead, [edge for edge in self.way.edges if isinstance(edge, GroupEdge)]
+        if not ahead.memories:
+            return arenas, [()] * len(edges), [FREE] * len(edges)
+        answers = [self.steps.answer(edge) for edge in edges]
+        costs = [None if answer is None else answer.cost for answer in answers]
+        stays = {one.memory for one in self.staying}
+        places = AheadPlaces(ahead, edges, costs, arenas, stays, self._means)
+        if ahead.worth:
+            value = sum(edge.value for edge in edges) - ahead.worth * sum(places.saved)
+            self.way = replace(self.way, value=value, bound=min(value, self.way.bound))
+        return places.arenas, places.tiles, list(map(ahead.saved, places.saved))
 
     def _staying(self) -> tuple[StayingTensor, ...]:
         """All tensors that stay, weights first, in the order in which they are made."""

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 
@@ -20,46 +20,18 @@ from ..canonical import CascadeNames, form_of, renaming
 from ..effort import AT_ONCE, PLAN_EFFORT
 from ..kernel.tolerance import or_value
 from ..means import UNLIMITED, Means
+from .ahead import WeightsAhead
 from .covers import CheapestCover
+from .group_edges import GroupEdge
 from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge, cheapest, value_of
-from .question import FREE, NetworkQuestion, RunCost, cost_of_group, total, totals_of
+from .question import NetworkQuestion, RunCost, cost_of_group, total, totals_of
 from .residency import NOTHING_STAYS, Residency, Taken, most_held, residency_of, rooms_of
 from .resident_weights import OpenWeights, OwnWeights, ResidentWeights
 from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
 KindKey = tuple[object, tuple[tuple[int, str], ...]]
 """The form of a group, and by number those of its tensors that stay, with the memory."""
-
-
-@dataclass(eq=False)
-class GroupEdge(Edge):
-    """A step with what it costs.
-
-    step     which group it does, and what stays
-    kind     of its group; None: no operation
-    taken    bits of each memory that other tensors take meanwhile, weights and zeros around its own included
-    weights  of its group that lie on chip all the time
-    times    how often its group is done: bound and value are of all of them
-    moves    what no operation costs
-    """
-
-    step: GroupStep
-    kind: GroupKind | None
-    taken: Taken
-    weights: OwnWeights
-    times: int = 1
-    moves: RunCost = FREE
-
-    @cached_property
-    def weight_names(self) -> frozenset[str]:
-        """The names of its resident weights."""
-        return frozenset(weight.name for weight in self.weights.values())
-
-    @property
-    def keeps_nothing(self) -> bool:
-        """Whether no tensor stays on chip before, in or after it, but for weights."""
-        return not self.step.stays and not any(self.step.passing)
 
 
 class NetworkSteps:
@@ -74,6 +46,7 @@ class NetworkSteps:
     states     how many there are
     edges      a step each, by rising starts
     kinds      of groups
+    ahead      what may be fetched ahead
     """
 
     def __init__(
@@ -114,14 +87,21 @@ class NetworkSteps:
     def make_edges(self) -> None:
         """Edges of which nothing is known yet."""
         kinds = self._known_kinds
-        self.edges = [
-            self._edge(step, own, kinds) for step in self._graph.steps for own in self.weights.choices(step.group)
-        ]
+        may_be_whole = not self.is_wild and self.weights.most is None
+        self.ahead = WeightsAhead(self.question, self.reading, self.groups, self.residency, may_be_whole)
+        self.edges = []
+        for step in self._graph.steps:
+            for own in self.weights.choices(step.group):
+                edge = self._edge(step, own, kinds)
+                self.edges.append(edge)
+                if whole := self.ahead.whole(edge):
+                    self.edges.append(self._edge(step, own, kinds, whole))
         self.kinds = list({id(edge.kind): edge.kind for edge in self.edges if edge.kind is not None}.values())
         self._starts = [edge.start for edge in self.edges]
         self._of_kind: dict[int, list[GroupEdge]] = {}
         for edge in self.edges:
             self._of_kind.setdefault(id(edge.kind), []).append(edge)
+        self.ahead.set_spare(self.edges)
 
     def _state_graph(self) -> StateGraph:
         """All steps; with fewer choices where there are too many."""
@@ -183,22 +163,24 @@ class NetworkSteps:
             between = [one for one in between if one.weight_names <= edge.weight_names]
         return cheapest(self.states, between, value_of, edge.start, edge.end)[0]
 
-    def _edge(self, step: GroupStep, own: OwnWeights, kinds: dict[KindKey, GroupKind]) -> GroupEdge:
+    def _edge(
+        self, step: GroupStep, own: OwnWeights, kinds: dict[KindKey, GroupKind], whole: NamedStays = ()
+    ) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
         taken = tuple(map(sum, zip(step.passing, self.weights.others(own), self._around(step), strict=True)))
         if group.cascade is None:
             moves, stay = cost_of_group(group, self.question.arch), len(step.stays)
             value = self.question.objective.value(moves.energy_pj, moves.latency_cycles)
             return GroupEdge(step.start, step.end, value, value, True, stay, step, None, taken, own, moves=moves)
-        stays = self._named(step, own)
+        stays = (*self._named(step, own), *whole)
         numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
         key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
         if key not in kinds:
             known = least_cost_of_cascade(group.cascade, self.question.arch, [tensor for tensor, _ in stays])
             kinds[key] = GroupKind(group.cascade, stays, known.value(self.question.objective))
         kind = kinds[key]
-        stay, times = len(step.stays), group.times
-        return GroupEdge(step.start, step.end, 0.0, math.inf, False, stay, step, kind, taken, own, times)
+        stay, times, there = len(step.stays), group.times, frozenset(numbers[tensor] for tensor, _ in whole)
+        return GroupEdge(step.start, step.end, 0.0, math.inf, False, stay, step, kind, taken, own, times, whole=there)
 
     def _around(self, step: GroupStep) -> Taken:
         """Bits of each memory that tensors of a step that stay take more than its group holds of them: zeros around
@@ -242,8 +224,14 @@ class NetworkSteps:
             for edge in self._of_kind.get(id(kind), ()):
                 if edge.bound < math.inf:  # else it has been left aside for good
                     edge.bound = edge.times * kind.bound(edge.taken)
-                    edge.value = edge.times * kind.value(edge.taken, self.residency)
+                    edge.value = edge.times * self._value(edge, kind)
                     edge.is_known = kind.is_known(edge.taken, self.residency)
+
+    def _value(self, edge: GroupEdge, kind: GroupKind) -> float:
+        if not edge.whole:
+            return kind.value(edge.taken, self.residency)
+        cost = self.ahead.cost(edge)
+        return math.inf if cost is None else self.question.objective.value(cost.energy_pj, cost.latency_cycles)
 
     def least_energies(self) -> dict[str, float]:
         """By occurrence of one operation, the least energy that one run of it takes in any group, as far as that is
@@ -251,7 +239,7 @@ class NetworkSteps:
         found: dict[str, float] = {}
         for edge in () if self.in_order else self.edges:
             group, kind = self.groups[edge.step.group], edge.kind
-            if kind is None or group.cascade is None:
+            if kind is None or group.cascade is None or edge.whole:
                 continue
             places = {one.name: place for place, one in enumerate(group.cascade.operations)}
             for name in group.names:
@@ -266,8 +254,8 @@ class NetworkSteps:
         return total(self._totals(edge) for edge in edges if isinstance(edge, GroupEdge))
 
     def _totals(self, edge: GroupEdge) -> RunCost:
-        found = None if edge.kind is None else edge.kind.best(edge.taken, self.residency)
-        return edge.moves if found is None or found.answer is None else totals_of(found.answer.cost, edge.times)
+        cost = self.ahead.cost(edge)
+        return edge.moves if cost is None else totals_of(cost, edge.times)
 
     def answer(self, edge: GroupEdge) -> Answer | None:
         """The best known mapping of a step, under the names of its own group; None: no operation."""
@@ -277,10 +265,16 @@ class NetworkSteps:
         best = kind.best(edge.taken, self.residency)
         assert best is not None
         assert best.answer is not None
+        assert edge.kind is not None
         proof = best.answer.certificate  # the kind may be bounded by more than the search that has found it
         known = min(proof.value, max(proof.lower_bound, kind.bound(edge.taken)))
         least = or_value(known, proof.value)
-        answer = replace(best.answer, certificate=replace(proof, lower_bound=least))
+        proof, own = replace(proof, lower_bound=least), self.ahead.cost(edge)
+        assert own is not None
+        if edge.whole:
+            told = f"weights whole in {edge.kind.stays[-1][1]}"
+            proof = replace(proof, value=edge.value / edge.times, constraints=(*proof.constraints, told))
+        answer = replace(best.answer, cost=own, certificate=proof)
         if answer.mapping.cascade.operations == cascade.operations:
             return answer.of(cascade)
         key = id(edge), id(best.answer)

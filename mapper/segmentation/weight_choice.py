@@ -21,12 +21,13 @@ from ..kernel.incumbents import BestAnswers
 from ..kernel.states import Closed, OpenState
 from ..kernel.tolerance import or_value
 from ..means import Means
+from .group_edges import GroupEdge
 from .group_search import GroupSearch
 from .kinds import GroupKind
 from .question import LeftOutWeight, NetworkAnswer, NetworkQuestion
 from .resident_weights import ResidentWeight, WeightsIn
 from .searching import GroupSolvers
-from .steps import GroupEdge, KindKey, NetworkSteps
+from .steps import KindKey, NetworkSteps
 
 
 @dataclass
@@ -143,6 +144,7 @@ class WeightChoice:
                 evaluated=self.searched,
                 seconds=time.perf_counter() - self.started,
                 interrupted=self.interrupted,
+                parts=(),
             ),
             searched=self.searched,
             in_order=in_order,

@@ -72,10 +72,11 @@ def outside_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
 
 
 def plan_sections(answer: NetworkAnswer) -> list[RenderableType]:
-    """What stays on chip, what fusing saves, addresses, and what is proven."""
+    """What stays on chip, what comes ahead, what fusing saves, addresses, and what is proven."""
     has_on_chip = answer.staying or answer.left_out
     return [
         *([section("On chip between groups", _staying_shown(answer))] if has_on_chip else []),
+        *([section("Weights ahead", _ahead_shown(answer))] if any(one.ahead for one in answer.segments) else []),
         section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(fusing_verdict(answer)))))),
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
@@ -210,6 +211,28 @@ def _staying_shown(answer: NetworkAnswer) -> RenderableType:
         return table
     told = f"Weights of {size(bits)} are read in once, for many runs; what a run costs does not count it."
     return Group(table, Text(""), Text("\n".join(wrapped(told))))
+
+
+def _ahead_shown(answer: NetworkAnswer) -> RenderableType:
+    """Which weights are fetched while the group before runs."""
+    table = columns(("tensor", "memory", "before group"), ("words ahead", "of its first tile", "saves cycles"))
+    skipped = {number for one in repeats_of(answer) for number in one.others}
+    for number, segment in enumerate(answer.segments):
+        for one in segment.ahead if number not in skipped else ():
+            words, of = count(round(one.words)), count(round(one.of))
+            saves = count(segment.saved.latency_cycles) if one is segment.ahead[-1] else ""
+            table.add_row(one.tensor, one.memory, str(number + 1), words, of, saves)
+    return Group(table, Text(""), Text("\n".join(wrapped(ahead_verdict(answer)))))
+
+
+def ahead_verdict(answer: NetworkAnswer) -> str:
+    """What it saves that weights are fetched ahead, in a sentence; nothing where none are."""
+    tiles, saved = sum(len(one.ahead) for one in answer.segments), answer.saved_ahead.latency_cycles
+    if not tiles:
+        return ""
+    of = answer.latency_cycles + saved
+    share = f"{count(saved)} of {count(of)} cycles, {percent(saved, of)}" if saved else "no cycles"
+    return f"Weights of {plural(tiles, 'tile')} are fetched while the group before runs, which saves {share}."
 
 
 def fusing_verdict(answer: NetworkAnswer) -> str:

@@ -13,7 +13,7 @@ from ...run.documents.network_plans import NetworkPlanDocument
 from ..explain.dialog import mapping_parts
 from ..parts.proofs import verdict_of
 from ..web import Column, Detail, Details, Page, TableCell, page_html, rendered, section, sorting_table, timeline
-from .network_plan import ASSUMED, OUTSIDE_TEXT, fusing_verdict, outside_rows, plan_sections
+from .network_plan import ASSUMED, OUTSIDE_TEXT, ahead_verdict, fusing_verdict, outside_rows, plan_sections
 from .schedule import Tile, memory_lanes, shifts_of
 
 TILES = (
@@ -48,6 +48,7 @@ def network_plan_html(answer: NetworkAnswer, plan: NetworkPlanDocument, command:
         findings=[
             f"A run takes {energy(answer.energy_pj)} and {time}, {told} for {proof.objective}.",
             fusing_verdict(answer),
+            *([told] if (told := ahead_verdict(answer)) else []),
         ],
         picture=section(
             "Timeline",
@@ -108,6 +109,8 @@ def _kind_of(answer: NetworkAnswer, tile: Tile) -> int:
     if tile.stays:
         return 0
     number, _, tensor = tile.name.partition(".")
+    if tensor.endswith(" (next)"):
+        return 2
     found = answer.segments[int(number) - 1].answer
     assert found is not None
     cascade = found.mapping.cascade

@@ -109,6 +109,7 @@ def memory_extras(memory: Memory) -> list[str]:
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
     extras += ["cache"] if memory.is_cache else []
+    extras += ["fetches the next weights"] if memory.prefetch == "next" else []
     extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
     extras += [f"lines of {size(memory.line_bits)}"] if memory.line_bits else []
     extras += [_banks(memory)] if memory.banks else []

@@ -15,7 +15,7 @@ from .files import DocumentKind, Strict, document_from, members_of, read_text
 from .mappings import written_by
 from .shifts import Shift, shifts_of_groups
 
-NETWORK_PLAN_VERSION: Final = 5
+NETWORK_PLAN_VERSION: Final = 6
 """Of the form of plan.json of a network."""
 
 PLAN: Final = DocumentKind(
@@ -65,6 +65,22 @@ class ArenaPart(Strict):
     buffers: tuple[BufferPart, ...]
 
 
+class AheadPart(Strict):
+    """Weights that are fetched while the group before runs.
+
+    tensor, memory  its id among the addresses of the group, and where it comes to
+    words       that come ahead
+    of          words of the tile that the group holds at its start
+    size_bytes  that they take while the group before runs: there the id ends in " (next)"
+    """
+
+    tensor: str
+    memory: str
+    words: float
+    of: float
+    size_bytes: int
+
+
 class GroupPart(Strict):
     """Operations that are mapped as one.
 
@@ -79,7 +95,9 @@ class GroupPart(Strict):
     on_chip         intermediates that stay on chip, and where
     stays           tensors that the group finds on chip, or leaves there, and where
     cascade, tree   lines of their texts
-    memories        addresses of its tiles
+    memories        addresses of its tiles, and of what comes ahead of the next group while it works
+    ahead           weights that came ahead
+    saved_cycles    that this has saved
     shifts          when its operations work
     """
 
@@ -97,6 +115,8 @@ class GroupPart(Strict):
     cascade: tuple[str, ...] | None = None
     tree: tuple[str, ...] | None = None
     memories: tuple[ArenaPart, ...] | None = None
+    ahead: tuple[AheadPart, ...] = ()
+    saved_cycles: float = 0.0
     shifts: tuple[Shift, ...] | None = None
 
 
@@ -193,10 +213,11 @@ class NetworkPlanDocument(Strict):
     groups         in the order in which they run
 
     Documents of version 1 have nothing on chip between groups; up to version 2 they do not say what is not
-    counted; up to version 3 what is no operation costs nothing; up to version 4 there are neither shifts nor a clock.
+    counted; up to version 3 what is no operation costs nothing; up to version 4 there are neither shifts nor a clock;
+    up to version 5 nothing comes ahead.
     """
 
-    network_plan_version: Literal[1, 2, 3, 4, 5] = NETWORK_PLAN_VERSION
+    network_plan_version: Literal[1, 2, 3, 4, 5, 6] = NETWORK_PLAN_VERSION
     written_by: str
     network: str
     architecture: str
@@ -230,6 +251,7 @@ class NetworkPlanDocument(Strict):
         for one in self.staying:
             self._check_staying(one, f"{where}: {one.tensor} stays in {one.memory}")
         self._check_found(where)
+        self._check_ahead(where)
 
     def _check_staying(self, one: StayingPart, where: str) -> None:
         groups = self.groups[one.first - 1 : one.last]
@@ -259,6 +281,32 @@ class NetworkPlanDocument(Strict):
                 if (number, name, memory) not in lying:
                     message = f"{name} is said to stay in {memory}, and is not among what stays there"
                     raise MemoryPlanError(message, where=f"{where}: group {number}", hint=_CHANGED)
+
+    def _check_ahead(self, where: str) -> None:
+        """What comes ahead lies, while the group before works, among the addresses of the tile that it is part of."""
+        before: GroupPart | None = None
+        for number, group in enumerate(self.groups, 1):
+            for one in (one for one in group.ahead if one.size_bytes and _bounded(group, one)):
+                tile, part = _buffer(group, one.memory, one.tensor), _buffer(before, one.memory, f"{one.tensor} (next)")
+                if tile is None or part is None or part.size_bytes != one.size_bytes or not _is_part(part, tile):
+                    message = f"{one.tensor} comes ahead to {one.memory}, where its addresses are not kept for it"
+                    raise MemoryPlanError(message, where=f"{where}: group {number}", hint=_CHANGED)
+            before = group if group.latency_cycles else before
+
+
+def _bounded(group: GroupPart, one: AheadPart) -> bool:
+    return any(arena.memory == one.memory for arena in group.memories or ())
+
+
+def _buffer(group: GroupPart | None, memory: str, name: str) -> BufferPart | None:
+    arenas = (arena for arena in (group.memories if group else None) or () if arena.memory == memory)
+    return next((buffer for arena in arenas for buffer in arena.buffers if buffer.id == name), None)
+
+
+def _is_part(part: BufferPart, tile: BufferPart) -> bool:
+    """Whether a buffer has none but addresses of another one."""
+    (low, *_), (first, *_) = part.offsets, tile.offsets
+    return first <= low and low + part.size_bytes <= first + tile.size_bytes
 
 
 _CHANGED = "it was changed after it was written; `tilewright compile` writes it again"
@@ -354,7 +402,17 @@ def _group(segment: Segment, shifts: tuple[Shift, ...]) -> GroupPart:
         tree=tuple(str(answer.mapping.tree).splitlines()),
         memories=tuple(map(_arena, segment.arenas)),
         shifts=shifts,
+        **_ahead(segment),
     )
+
+
+def _ahead(segment: Segment) -> dict[str, Any]:
+    """What came ahead of a group, where anything did."""
+    parts = tuple(
+        AheadPart(tensor=one.tensor, memory=one.memory, words=one.words, of=one.of, size_bytes=one.size)
+        for one in segment.ahead
+    )
+    return {"ahead": parts, "saved_cycles": segment.saved.latency_cycles} if parts else {}
 
 
 def _arena(arena: Arena) -> ArenaPart:

@@ -42,6 +42,8 @@ def shifts_of_groups(answer: NetworkAnswer) -> Iterator[tuple[Shift, ...]]:
         else:
             cost = segment.answer.cost
             found = shifts_of_cost({name: cost.operations[name] for name in cost.occupancy}, cycles, now)
+            if saved := segment.saved.latency_cycles:  # the same work in less time
+                found = [_busier(shift, (cycles + saved) / cycles) for shift in found]
         yield tuple(found)
         now = found[-1].stop
 
@@ -57,6 +59,10 @@ def shifts_of_cost(parts: Mapping[str, Cost], cycles: float, start: float = 0.0)
         found.append(_shift(name, start, stop, {"MACs": part.utilization} | ports, part.limited_by, part.energy_pj))
         start = stop
     return found
+
+
+def _busier(shift: Shift, factor: float) -> Shift:
+    return shift.model_copy(update={"busy": {name: min(1.0, factor * part) for name, part in shift.busy.items()}})
 
 
 def _shift(name: str, start: float, stop: float, busy: dict[str, float], waits_for: str, energy_pj: float) -> Shift:

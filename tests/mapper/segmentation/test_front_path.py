@@ -10,11 +10,11 @@ import pytest
 import longer
 from tilewright.mapper.pareto.weights import AtLeast
 from tilewright.mapper.segmentation.front_path import StepChoice, StepWithChoices, TooManyLabels, front_of_ways
+from tilewright.mapper.segmentation.group_edges import GroupEdge
 from tilewright.mapper.segmentation.lagrangian_path import LagrangianPath
 from tilewright.mapper.segmentation.lazy_path import Edge
 from tilewright.mapper.segmentation.resident_weights import ResidentWeight
 from tilewright.mapper.segmentation.states import GroupStep
-from tilewright.mapper.segmentation.steps import GroupEdge
 
 STATES = 5
 

@@ -114,7 +114,7 @@ def test_operations_of_a_network_fill_its_run(tmp_path: Path) -> None:
     assert "name a group" in run(["emit", plan, "--to", "yaml"]).stderr
     assert "--layer: a plan says for what it is" in run(["emit", plan, "--to", "json", "--layer", "a"]).stderr
     older = re.sub(r'\s+"clock_hz": [^,]*,', "", files["plan.json"].read_text())
-    (tmp_path / "older.json").write_text(older.replace('"network_plan_version": 5', '"network_plan_version": 4'))
+    (tmp_path / "older.json").write_text(older.replace('"network_plan_version": 6', '"network_plan_version": 4'))
     assert "version 4 does not say when" in run(["emit", str(tmp_path / "older.json"), "--to", "trace"]).stderr
 
 
