@@ -73,6 +73,15 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield f"    keep: {_mapping((role, memory.keeps[role]) for role in ROLES)}"
     if memory.halo != "innermost":
         yield f"    halo: {memory.halo}"
+    yield from _transfers(memory)
+    if memory.block_bits is not None:
+        yield f"    block: {memory.block_bits} bit"
+    yield from _lines(memory)
+    yield from _zeros(memory)
+    yield from _idle(memory, "    ")
+
+
+def _transfers(memory: Memory) -> Iterator[str]:
     if memory.double_buffered:
         yield "    double_buffered: true"
     if not memory.overlaps:
@@ -81,11 +90,6 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    cache: true"
     if memory.prefetch != "none":
         yield f"    prefetch: {memory.prefetch}"
-    if memory.block_bits is not None:
-        yield f"    block: {memory.block_bits} bit"
-    yield from _lines(memory)
-    yield from _zeros(memory)
-    yield from _idle(memory, "    ")
 
 
 def _lines(memory: Memory) -> Iterator[str]:
