@@ -100,6 +100,11 @@ class DeviceMemory:
         """All together."""
         return self.weights + self.cache + self.live
 
+    @property
+    def fits(self) -> bool:
+        """Whether there is room for it."""
+        return self.size is None or self.used <= self.size
+
 
 @dataclass(frozen=True)
 class ComparedPlan:

@@ -38,6 +38,9 @@ SPACE = (
 )
 """What a plan is chosen from, in words."""
 
+TOLLS = 24
+"""Tolls on weights that are tried, at most, for a plan that fits into the memory of a device."""
+
 ROUNDS = 40
 """Rounds in which weights follow a choice, at most, before something is decided."""
 
@@ -59,9 +62,48 @@ def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> Sh
         answering(lambda: SearchProgress(doing="looking at splits", objective=question.objective.name), NETWORK),
     ):
         costs = DeviceCosts(question, solvers or OneAfterTheOther(answer_below), means)
-        DeviceRoom(question.graph, question.system).check()
+        room = DeviceRoom(question.graph, question.system)
+        room.check()
         search = PlanSearch(question, costs, means)
-        return replace(search.run(), compared=tuple(search.compared()), searched=costs.searched)
+        found = search.run()
+        found = found if found.memory.fits else _fitting(question, costs, means, room, found)
+        return replace(found, compared=tuple(search.compared()), searched=costs.searched)
+
+
+def _fitting(
+    question: ShardingQuestion, costs: DeviceCosts, means: Means, room: DeviceRoom, free: ShardedAnswer
+) -> ShardedAnswer:
+    """The best plan that is known to fit into the memory of a device, where the best of all does not.
+
+    A toll on every byte of weights is paid by all plans (a Lagrangian relaxation): less the toll on all that weights of
+    a plan that fits may have, what the best plan weighs with it is a bound on plans that fit.
+
+    Raises UndecidedError where none is found.
+    """
+    least, best = room.least(), None
+    assert room.size is not None, "all fits"
+    most = room.size - least.cache - least.live
+    bound, toll = free.certificate.lower_bound, free.certificate.value / room.size
+    low, high = 0.0, math.inf
+    for _ in range(TOLLS):
+        search = PlanSearch(question, costs, means, toll)
+        found = search.run()
+        bound = max(bound, search.bound - toll * most)
+        if found.memory.fits:
+            high = toll
+            if best is None or found.certificate.value < best.certificate.value:
+                best = found
+        else:
+            low = toll
+        if means.expired or search.interrupted or (best is not None and reaches(bound, best.certificate.value)):
+            break
+        toll = 4 * toll if high == math.inf else (low + high) / 2
+    if best is None:
+        name = f"{question.graph.network} on {question.system.name}"
+        message = f"no plan of {name} was found that fits into {size(8 * room.size)} of each device"
+        raise UndecidedError(message, hint=f"the best of all takes {size(8 * free.memory.used)}")
+    value = best.certificate.value
+    return replace(best, certificate=replace(best.certificate, lower_bound=or_value(min(bound, value), value)))
 
 
 def check_energies(question: ShardingQuestion) -> None:
@@ -77,12 +119,18 @@ class PlanSearch:
     """One search.
 
     costs   of devices, as far as they are known
+    toll    that is paid for every byte of weights on a device
     tables  of everything that a choice of splits costs
     best    choice that is known
+    bound   no plan has less, tolls included
     """
 
-    def __init__(self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED) -> None:
-        self.question, self.costs, self.means = question, costs, means
+    def __init__(
+        self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED, toll: float = 0.0
+    ) -> None:
+        self.question, self.costs, self.means, self.toll = question, costs, means, toll
+        self.room = DeviceRoom(question.graph, question.system)
+        self.bound = 0.0
         self.started = time.perf_counter()
         self.space = ShardingSpace(question.graph, question.system)
         self._check_fixed()
@@ -112,6 +160,7 @@ class PlanSearch:
             self._know_something()
         if not len(self.best):
             raise self._nothing_found(search.bound)
+        self.bound = search.bound
         return self._answer(search.bound)
 
     # ---- costs -----------------------------------------------------------------------------------------------
@@ -123,13 +172,16 @@ class PlanSearch:
         for name, splits in self.tables.splits.items():
             key = self.costs.alike(name), splits
             if key not in known:
-                known[key] = np.array([self.costs.cost(name, split).bound for split in splits])
+                known[key] = np.array([self.costs.cost(name, s).bound + self._tolls(name, s) for s in splits])
             found[name] = known[key]
             if name in within:
                 mask = np.full(len(splits), np.inf)
                 mask[list(within[name])] = 0.0
                 found[name] = found[name] + mask
         return found
+
+    def _tolls(self, name: str, split: Split) -> float:
+        return self.toll * self.room.weights(name, split) if self.toll else 0.0
 
     def split(self, name: str, choice: Choice) -> Split:
         """Of an operation in a choice."""
@@ -138,7 +190,8 @@ class PlanSearch:
     def value(self, choice: Choice) -> float:
         """What a choice costs, by the best mappings that are known."""
         self.priced += 1
-        devices = (self.costs.cost(name, self.split(name, choice)).value for name in self.space.names)
+        splits = [(name, self.split(name, choice)) for name in self.space.names]
+        devices = (self.costs.cost(name, split).value + self._tolls(name, split) for name, split in splits)
         return math.fsum(devices) + self.tables.moved(choice)
 
     def find_out(self, choice: Choice, left: float) -> bool:
@@ -173,7 +226,9 @@ class PlanSearch:
 
     def _answer(self, bound: float) -> ShardedAnswer:
         (choice,) = self.best
-        value = self.best.value
+        splits = {name: self.split(name, choice) for name in self.space.names}
+        tolls = math.fsum(self._tolls(name, split) for name, split in splits.items())
+        value, bound = self.best.value - tolls, bound - tolls
         steps: list[DeviceWork | Resharding] = []
         shardings: dict[str, tuple[Sharding, ...]] = {}
         for name in self.space.names:
@@ -202,8 +257,7 @@ class PlanSearch:
             SPACE,
             interrupted=self.interrupted or self.costs.interrupted,
         )
-        splits = {name: self.split(name, choice) for name in self.space.names}
-        memory = DeviceRoom(self.question.graph, self.question.system).of_plan(steps, splits, shardings)
+        memory = self.room.of_plan(steps, splits, shardings)
         return ShardedAnswer(self.question, tuple(steps), shardings, certificate, memory, searched=self.costs.searched)
 
     def compared(self) -> Iterator[ComparedPlan]:
@@ -217,8 +271,8 @@ class PlanSearch:
             except (InfeasibleError, UndecidedError) as error:
                 yield ComparedPlan(plan.name, None, None, error.message)
                 continue
-            if found.memory.size is not None and found.memory.used > found.memory.size:
-                told = f"takes {size(8 * found.memory.used)} of each device, which has {size(8 * found.memory.size)}"
+            if not found.memory.fits:
+                told = f"takes {size(8 * found.memory.used)} of each device, more than there is"
                 yield ComparedPlan(plan.name, None, None, told)
                 continue
             energy = found.energy_pj
