@@ -298,8 +298,9 @@ class ShardingSpace:
         return row in self.names and (meaning is None or row not in meaning.finishes)
 
     def _view(self, occurrence: Occurrence) -> OperationRows:
-        """What is made without words being moved, in a row of its own: axes that are the fastest of both rows are
-        dealt alike; a cache has its slowest one in common as well. By an axis of what is read, words are spread."""
+        """What is made without words being moved, in a row of its own: the fastest axis of both rows is dealt alike
+        (others may be as long by chance), of a cache of batches the slowest one too. By an axis of what is read, words
+        are spread."""
         shapes = [self.graph.shape(source.name) or () for source in occurrence.sources]
         shape = self.graph.shape(occurrence.name) or ()
         first = shapes[0] if shapes else ()
@@ -310,12 +311,10 @@ class ShardingSpace:
         sources: list[Lies] = []
         spread: dict[str, int] = {}
         for number, read in enumerate(shapes):
-            lies, at = {}, 1
-            for letter, size, same in zip(_LETTERS[: len(shape)][::-1], shape[::-1], read[::-1], strict=False):
-                if size != same:
-                    break
-                lies[letter], at = RowStride(at, at * size), at * size
-            if occurrence.role == "cache" and read and prod(read) % shape[0] == 0 and "A" not in lies:
+            lies: dict[str, RowStride] = {}
+            if shape and read and shape[-1] == read[-1]:
+                lies[_LETTERS[len(shape) - 1]] = RowStride(1, read[-1])
+            if occurrence.role == "cache" and len(shape) > 2 and read and prod(read) % shape[0] == 0:
                 lies["A"] = RowStride(prod(read) // shape[0], prod(read))
             if occurrence.role == "view" and read and (number == 0 or read[0] == first[0]) and read[0] > 1:
                 lies["a"] = RowStride(prod(read) // read[0], prod(read))
